@@ -23,6 +23,27 @@ wait "$server"
 rm -rf "$1"
 "#;
 
+/// Runs a pooler in transaction mode before the server, and ends it as the server is ended.
+const POOL: &str = r#"
+mkdir "$1/pooler"
+cat >"$1/pooler/pgbouncer.ini" <<END
+[databases]
+* = host=$1 user=memoir
+[pgbouncer]
+listen_addr =
+unix_socket_dir = $1/pooler
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 500
+END
+"$0" "$1/pooler/pgbouncer.ini" >"$1/pooler/log" 2>&1 &
+pooler=$!
+cat >/dev/null
+kill -INT "$pooler"
+wait "$pooler"
+"#;
+
 /// How long a slow machine may take to make a cluster.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -31,32 +52,33 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Postgres {
     programs: PathBuf,
     folder: PathBuf,
-    /// The shell that ends the server once its input ends.
-    _shell: Child,
+    /// The user that it runs as; `None` for this process's own.
+    user: Option<(u32, u32)>,
+    /// The shells that end the server, and the pooler before it, once their input ends.
+    shells: Vec<Child>,
     databases: AtomicU64,
 }
 
 impl Postgres {
-    /// Starts one; `None` where PostgreSQL is not installed.
+    /// Starts one of that name, which no other one of this process has; `None` where PostgreSQL is not installed.
     ///
     /// # Errors
     /// It cannot be started; a message says what it wrote.
-    pub fn start() -> io::Result<Option<Self>> {
+    pub fn start(name: &str) -> io::Result<Option<Self>> {
         let Some(programs) = programs() else {
             return Ok(None);
         };
-        let folder = std::env::temp_dir().join(format!("memoir-postgres-{}", std::process::id()));
+        let name = format!("memoir-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder)?;
-        let mut command = Command::new("sh");
-        command.args(["-c", RUN]).arg(&programs).arg(&folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
         // PostgreSQL refuses to run as root, which the folder's owner tells.
-        if let Some((user, group)) = unprivileged(&folder)? {
+        let user = unprivileged(&folder)?;
+        if let Some((user, group)) = user {
             chown(&folder, Some(user), Some(group))?;
-            command.uid(user).gid(group).current_dir("/");
         }
         let server = Self {
-            _shell: command.spawn()?,
+            shells: vec![run(RUN, &programs, &folder, user)?],
+            user,
             programs,
             folder,
             databases: AtomicU64::new(0),
@@ -78,6 +100,35 @@ impl Postgres {
         Ok(Some(server))
     }
 
+    /// Puts PgBouncer before the server, in transaction mode with three connections for each database. How the URL
+    /// of a database changes then: what to put in place of what; `None` where PgBouncer is not installed.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn pool(&mut self) -> io::Result<Option<(String, String)>> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+        let Some(program) = folders.find(|folder| folder.join("pgbouncer").is_file()) else {
+            return Ok(None);
+        };
+        let program = program.join("pgbouncer");
+        self.shells
+            .push(run(POOL, &program, &self.folder, self.user)?);
+        let socket = self.folder.join("pooler/.s.PGSQL.6432");
+        let begun = Instant::now();
+        while !socket.exists() {
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other("PgBouncer does not start"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let folder = encoded(&self.folder);
+        Ok(Some((
+            format!("@{folder}/"),
+            format!("@{folder}%2Fpooler:6432/"),
+        )))
+    }
+
     /// The URL of an empty database of its own, which belongs to a role that is no superuser.
     ///
     /// # Errors
@@ -91,8 +142,7 @@ impl Postgres {
 
     /// The URL of a database, for that role.
     pub fn url(&self, role: &str, database: &str) -> String {
-        let folder = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://{role}@{folder}/{database}")
+        format!("postgres://{role}@{}/{database}", encoded(&self.folder))
     }
 
     /// What a statement answers the superuser, a line a row.
@@ -126,6 +176,22 @@ impl Postgres {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// A folder as a URL names the host of a socket.
+fn encoded(folder: &Path) -> String {
+    folder.display().to_string().replace('/', "%2F")
+}
+
+/// Runs a script with a program's place and the folder, as that user.
+fn run(script: &str, program: &Path, folder: &Path, user: Option<(u32, u32)>) -> io::Result<Child> {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(program).arg(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    if let Some((user, group)) = user {
+        command.uid(user).gid(group).current_dir("/");
+    }
+    command.spawn()
 }
 
 /// Where Debian, or `PATH`, has the server.

@@ -39,7 +39,9 @@ impl Place {
 /// An empty database; `None`, and said so, where PostgreSQL is not installed.
 pub(crate) fn database() -> Option<Place> {
     static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Postgres::start().unwrap()).as_ref();
+    let server = SERVER
+        .get_or_init(|| Postgres::start("postgres").unwrap())
+        .as_ref();
     let Some(server) = server else {
         println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
         return None;

@@ -10,4 +10,5 @@ mod common;
 mod conformance;
 mod form;
 mod lost;
+mod pooled;
 mod walls;

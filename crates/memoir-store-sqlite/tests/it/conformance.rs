@@ -108,6 +108,7 @@ stories! {
     spec_6_2_a_key_is_of_one_account
     spec_2_6_a_message_is_entered_once
     spec_2_6_messages_come_in_order_as_many_as_fit
+    spec_2_6_messages_that_come_at_once_are_numbered_and_none_is_overlooked
     spec_2_6_no_message_is_read_twice
     spec_2_6_what_is_due_is_claimed_by_one
     spec_2_5_reflections_are_due_after_a_slot

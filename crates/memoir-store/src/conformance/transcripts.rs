@@ -82,6 +82,52 @@ pub(super) async fn spec_2_6_messages_come_in_order_as_many_as_fit(store: Arc<dy
     assert_eq!(pending(&store, &author, 10).await, [1]);
 }
 
+pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is_overlooked(
+    store: Arc<dyn Store>,
+) {
+    let author = Author::new(&store, 1, 1).await;
+    let scope = author.scope();
+    let tasks: Vec<_> = (0..8)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let messages = [message(2 * number, 1), message(2 * number + 1, 1)];
+                let added = store.add_messages(scope, &messages, at(10), false).await;
+                added.unwrap()
+            })
+        })
+        .collect();
+    let mut added = 0;
+    for task in tasks {
+        added += task.await.unwrap();
+    }
+    assert_eq!(added, 16);
+    let expected: Vec<_> = (1..=16).collect();
+    assert_eq!(pending(&store, &author, 100).await, expected);
+    // One that comes just as a claim ends waits too, whichever is first.
+    let mut author = author;
+    for number in 100..120 {
+        let waiting = pending(&store, &author, 100).await;
+        let read = waiting.into_iter().map(|seq| (seq, MessageState::Absorbed));
+        let commit = Commit {
+            messages: read.collect(),
+            ..author.commit()
+        };
+        let claim = store.claim_transcript(scope, None, at(100)).await.unwrap();
+        author.write(commit).await.unwrap();
+        let new = [message(number, 1)];
+        let (settled, added) = tokio::join!(
+            store.settle_transcript(scope, claim.unwrap(), at(20), 0),
+            store.add_messages(scope, &new, at(20), false),
+        );
+        settled.unwrap();
+        assert_eq!(added.unwrap(), 1);
+        let found = store.transcript(scope).await.unwrap();
+        assert_eq!((found.pending, found.due_at), (1, Some(at(20))));
+    }
+    assert_sound(&store).await;
+}
+
 pub(super) async fn spec_2_6_no_message_is_read_twice(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     store

@@ -11,7 +11,9 @@ use crate::bench::{Bench, Ran};
 /// A home whose database is an empty one of PostgreSQL; `None`, and said so, where that is not installed.
 fn bench() -> Option<(Bench, String)> {
     static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Postgres::start().unwrap()).as_ref();
+    let server = SERVER
+        .get_or_init(|| Postgres::start("binary").unwrap())
+        .as_ref();
     let Some(server) = server else {
         println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
         return None;
