@@ -128,7 +128,11 @@ const FETCHED: usize = 1_000;
 pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut findings = form(connections).await?;
     let mut connection = connections.take().await?;
-    let mut opening = Some(Reach::Fleet.looking());
+    // All of a large database takes its time.
+    let mut opening = Some(format!(
+        "{}; SET LOCAL statement_timeout = 0",
+        Reach::Fleet.looking()
+    ));
     for (sql, read) in TABLES {
         let declare = format!("DECLARE every NO SCROLL CURSOR FOR {sql}");
         connection

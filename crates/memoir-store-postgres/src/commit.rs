@@ -10,7 +10,7 @@ use memoir_store::{
 
 use crate::{
     error::Fault,
-    pool::{Connection, Connections, Reach, Statement, met},
+    pool::{Connection, Connections, Reach, Statement, answered, met},
     value::{Value, column, count},
 };
 
@@ -48,7 +48,7 @@ impl<'commit> Statements<'commit> {
 pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
     let opening = Reach::Agent(commit.agent.scope).writing();
     let mut connection = connections.take().await?;
-    let answer = send(&mut connection, Some(&opening), &commit, true).await;
+    let answer = answered(send(&mut connection, Some(&opening), &commit, true)).await;
     match answer {
         Ok(()) => {
             connection.give_back();

@@ -28,6 +28,9 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How long making a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
 
+/// How long the answers to a transaction may take: longer than any of its statements may.
+const ANSWER: Duration = Duration::from_secs(120);
+
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
 const LIMITS: &str = "SET LOCAL lock_timeout = 5000; SET LOCAL statement_timeout = 60000; \
@@ -209,11 +212,19 @@ impl Connections {
         statements: &[Statement<'_>],
     ) -> Result<Answers, Fault> {
         let mut connection = self.take().await?;
-        let answers = connection
-            .send(Some(opening), statements, Some("COMMIT"))
-            .await?;
+        let answers = answered(connection.send(Some(opening), statements, Some("COMMIT"))).await?;
         connection.give_back();
         Ok(answers)
+    }
+}
+
+/// What a transaction is answered; lost where a database that is not gone keeps silent.
+pub(crate) async fn answered<T>(
+    answer: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Fault::Lost("the database does not answer".to_owned())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is not of `/v1`: the description of the interface, and whether the service is well.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -20,6 +20,9 @@ pub(super) async fn openapi() -> Response {
     (json, TEXT.as_str()).into_response()
 }
 
+/// How long the database may keep whoever asks for readiness waiting.
+const SILENCE: Duration = Duration::from_millis(1_500);
+
 /// Whether the process lives.
 #[utoipa::path(get, path = "/healthz", tag = "service", operation_id = "get_health", security(()),
     responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
@@ -32,9 +35,10 @@ pub(super) async fn healthy() -> &'static str {
     responses((status = 200, description = "They can", body = String, content_type = "text/plain"),
         (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(service): State<Service>) -> Response {
-    match service.memoir.has_users().await {
-        Ok(_) => "ready\n".into_response(),
-        Err(_) => Problem::new(
+    // A database that is not lost but silent is of no use either.
+    match tokio::time::timeout(SILENCE, service.memoir.has_users()).await {
+        Ok(Ok(_)) => "ready\n".into_response(),
+        _ => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "not_ready",
             "the database does not answer",

@@ -4,9 +4,19 @@
 use std::sync::OnceLock;
 
 use memoir_testkit::Postgres;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::bench::{Bench, Ran};
+use crate::{
+    bench::{Bench, Ran},
+    serving::Running,
+};
+
+/// Says, for whoever counts, that a test did nothing.
+#[expect(clippy::print_stdout, reason = "it is read from what tests print")]
+fn skip() {
+    println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+}
 
 /// A home whose database is an empty one of PostgreSQL; `None`, and said so, where that is not installed.
 fn bench() -> Option<(Bench, String)> {
@@ -15,7 +25,7 @@ fn bench() -> Option<(Bench, String)> {
         .get_or_init(|| Postgres::start("binary").unwrap())
         .as_ref();
     let Some(server) = server else {
-        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+        skip();
         return None;
     };
     Some((Bench::new(), server.database().unwrap()))
@@ -115,4 +125,33 @@ fn a_database_that_cannot_be_reached_is_one_clear_error() {
         "{ran:?}"
     );
     assert!(!ran.stderr.contains("Zwitscher"), "{ran:?}");
+}
+
+/// Sends a signal to every process of a server.
+fn signal(server: &Postgres, signal: Signal) {
+    let main = std::fs::read_to_string(server.folder().join("data/postmaster.pid")).unwrap();
+    let main = main.lines().next().unwrap().to_owned();
+    let others = std::fs::read_to_string(format!("/proc/{main}/task/{main}/children")).unwrap();
+    for process in std::iter::once(&*main).chain(others.split_whitespace()) {
+        let process = Pid::from_raw(process.parse().unwrap()).unwrap();
+        kill_process(process, signal).unwrap();
+    }
+}
+
+#[test]
+fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
+    let Some(server) = Postgres::start("silent").unwrap() else {
+        return skip();
+    };
+    let (bench, url) = (Bench::new(), server.database().unwrap());
+    let service = Running::start(&bench, &["--migrate", "--database", &url]);
+    assert_eq!(service.get("/readyz", "").0, 200);
+    signal(&server, Signal::STOP);
+    let silent = service.get("/readyz", "");
+    let alive = service.get("/healthz", "").0;
+    signal(&server, Signal::CONT);
+    assert_eq!(silent.0, 503);
+    assert_eq!(silent.1["code"], "not_ready", "{silent:?}");
+    assert_eq!(alive, 200);
+    assert_eq!(service.get("/readyz", "").0, 200);
 }
