@@ -117,7 +117,11 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
     let mut others = Vec::new();
     for (account, name) in [("default", "robin"), ("elsewhere", "wren")] {
         if account != "default" {
-            world.memoir.create_account(account, &person()).await.unwrap();
+            world
+                .memoir
+                .create_account(account, &person())
+                .await
+                .unwrap();
         }
         let account = world.memoir.account(account).await.unwrap();
         account.create_agent(name, &[], &person()).await.unwrap();
