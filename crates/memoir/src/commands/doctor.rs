@@ -87,6 +87,8 @@ async fn examine(global: &Global) -> Vec<Examination> {
 async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
     database::prepare(global.database.as_deref())?;
+    // A database that cannot be reached says so by itself, before the keys that go with it.
+    database::is_in_use(global.database.as_deref()).await?;
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
         Err(failure) => return Ok(vec![problem("key", failure)]),

@@ -221,7 +221,10 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
             "cannot open the database `no/such/folder/m.db`: there is no folder `no/such/folder`",
         ),
         ("tmp", "cannot open the database `tmp`"),
-        ("postgres://localhost/memoir", "SQLite only"),
+        (
+            "postgres://127.0.0.1:1/memoir",
+            "cannot open the database `postgres://127.0.0.1:1/memoir`",
+        ),
         ("mysql://localhost", "no kind of database `mysql`"),
         ("sqlite:", "has no path"),
     ] {
