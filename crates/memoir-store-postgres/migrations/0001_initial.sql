@@ -475,7 +475,8 @@ BEGIN
     -- A session that comes with a new agent ended elsewhere.
     IF tg_op = 'UPDATE' OR (SELECT version FROM agents WHERE id = new.agent_id) > 1 THEN
         INSERT INTO deliveries (receiver, session_id, attempt, due_at)
-        SELECT digest, new.id, 0, new.ended_at FROM receivers WHERE closed_at IS NULL;
+        -- One that is being forgotten or closed is waited for.
+        SELECT digest, new.id, 0, new.ended_at FROM receivers WHERE closed_at IS NULL FOR KEY SHARE;
     END IF;
     RETURN NULL;
 END $$;

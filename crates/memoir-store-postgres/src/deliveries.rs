@@ -31,10 +31,7 @@ impl Deliveries for PostgresStore {
                  closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
         // Nothing is entered for a receiver while it is being forgotten.
         let statements = [
-            Statement::new(
-                "LOCK TABLE receivers IN SHARE ROW EXCLUSIVE MODE",
-                values![],
-            ),
+            Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
             Statement::new(enter, values),
             Statement::new(
                 "DELETE FROM deliveries \
@@ -116,10 +113,7 @@ impl Deliveries for PostgresStore {
 
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
         let statements = [
-            Statement::new(
-                "LOCK TABLE receivers IN SHARE ROW EXCLUSIVE MODE",
-                values![],
-            ),
+            Statement::new("LOCK TABLE receivers IN EXCLUSIVE MODE", values![]),
             Statement::new(
                 "UPDATE receivers SET closed_at = $2 WHERE digest = $1",
                 values![receiver, now],
