@@ -1,6 +1,7 @@
 //! What goes wrong between Memoir and a model, how it is classified, and that it tells no secrets.
 
 use std::error::Error;
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -424,6 +425,40 @@ async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
         tells_no_secret(&error);
         assert_eq!(error, out(Outage::Connect));
     }
+}
+
+#[tokio::test]
+async fn spec_3_16_a_server_that_drips_is_given_up_like_one_that_is_silent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // A byte at a time, each long before anybody would call the connection idle.
+    let dripping = tokio::task::spawn_blocking(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        (0..1_200)
+            .take_while(|_| {
+                std::thread::sleep(Duration::from_millis(50));
+                stream.write_all(b" ").is_ok()
+            })
+            .count()
+    });
+    let providers = providers(settings(
+        ProviderKind::OpenAi,
+        format!("http://{address}/v1"),
+    ));
+    let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
+    let error = model
+        .complete(&request(vec![user(WORDS)], vec![]))
+        .await
+        .unwrap_err();
+    let timeout = ModelError::Unavailable {
+        outage: Outage::Timeout,
+        retry_after: None,
+    };
+    assert_eq!(error, timeout);
+    assert!(dripping.await.unwrap() < 1_200, "the connection was closed");
 }
 
 #[tokio::test]

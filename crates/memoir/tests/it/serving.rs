@@ -3,8 +3,8 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, ExitStatus, Stdio},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -38,14 +38,19 @@ impl Running {
         log: impl Into<Stdio>,
         wanted: Option<&str>,
     ) -> Self {
-        let given = [&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat();
-        let mut child = bench
-            .command(&given)
-            .envs(wanted.map(|wanted| ("MEMOIR_LOG", wanted)))
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        Self::begin(
+            Self::command(bench, arguments)
+                .envs(wanted.map(|wanted| ("MEMOIR_LOG", wanted)))
+                .stderr(log),
+        )
+    }
+
+    fn command(bench: &Bench, arguments: &[&str]) -> Command {
+        bench.command(&[&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat())
+    }
+
+    fn begin(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
@@ -586,6 +591,64 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     for agent in ["wren", "kite"] {
         assert_eq!(bench.json(&["audit", "verify", agent])["valid"], true);
     }
+}
+
+/// The next request that arrives within two minutes, read up to the end of its head.
+fn next_request(listener: &TcpListener) -> (TcpStream, String) {
+    listener.set_nonblocking(true).unwrap();
+    let begun = Instant::now();
+    let mut stream = loop {
+        if let Ok((stream, _)) = listener.accept() {
+            break stream;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "nothing came");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    stream.set_nonblocking(false).unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    (stream, String::from_utf8(head).unwrap())
+}
+
+#[test]
+fn spec_6_2_an_end_that_a_killed_service_was_telling_is_told_again() {
+    let bench = Bench::with_agent();
+    bench.remember(&SIX);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    bench.write(
+        ".config/memoir/config.toml",
+        format!("[[webhooks]]\nurl = \"{url}\"\nsecret_env = \"HOOK\"\nallow_private = true\n"),
+    );
+    let begin = || {
+        let mut command = Running::command(&bench, &[]);
+        command.env("HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        Running::begin(command.stderr(Stdio::null()))
+    };
+    let service = begin();
+    bench.ok(&["refine", "wren", "--model", "builtin:careful"]);
+    let id = |head: &str| {
+        let id = head
+            .lines()
+            .find_map(|line| line.strip_prefix("webhook-id: "));
+        id.map(str::to_owned).unwrap()
+    };
+    let (unanswered, first) = next_request(&listener);
+    service.kill();
+    drop(unanswered);
+    let _service = begin();
+    let (mut stream, again) = next_request(&listener);
+    assert_eq!(id(&again), id(&first));
+    stream
+        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    // Once it was taken, nobody tells it any more.
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(listener.accept().is_err());
 }
 
 #[test]
