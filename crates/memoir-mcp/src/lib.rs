@@ -27,13 +27,15 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// What a client is told about the whole.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// The tool that gives the context.
 const CONTEXT: &str = "get_context";
+/// What stands beside the context's text and is for its reader.
+const WAITING: [&str; 2] = ["access_requests", "refinement_due"];
 /// The prompt that holds the context.
 const PROMPT: &str = "memory";
 /// The resource that holds the context.
@@ -108,11 +110,14 @@ fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     match result["text"].as_str() {
         Some(text) if tool == CONTEXT => {
             content.push(ContentBlock::text(text));
-            let mut rest = result.clone();
-            if let Value::Object(rest) = &mut rest {
-                rest.remove("text");
+            let waiting: Map<String, Value> = WAITING
+                .into_iter()
+                .filter(|name| !result[*name].is_null())
+                .map(|name| (name.to_owned(), result[name].clone()))
+                .collect();
+            if !waiting.is_empty() {
+                content.push(ContentBlock::text(quote_json(&waiting)));
             }
-            content.push(ContentBlock::text(quote_json(&rest)));
         }
         _ => content.push(ContentBlock::text(quote_json(&result))),
     }
