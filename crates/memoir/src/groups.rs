@@ -35,9 +35,21 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Looking back", &["history", "kept", "stats", "audit"]),
     (
         "Doors",
-        &["mcp", "hook", "serve", "token", "user", "account", "access"],
+        &[
+            "mcp",
+            "hook",
+            "serve",
+            "token",
+            "user",
+            "account",
+            "access",
+            "installation",
+        ],
     ),
-    ("Upkeep", &["key", "backup", "completions", "man"]),
+    (
+        "Upkeep",
+        &["key", "backup", "migrate", "completions", "man"],
+    ),
 ];
 
 /// The command with its own commands in groups.

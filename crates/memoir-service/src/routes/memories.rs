@@ -110,6 +110,9 @@ fn check_each(inputs: &[MemoryInput], door: Door, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
+/// Most characters of a question: in the head of a request each takes up to twelve bytes, and the head holds 64 KiB.
+const LONGEST_QUESTION: usize = 5_000;
+
 /// Which memories.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -121,7 +124,7 @@ pub(crate) struct Filter {
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
     /// Words or a whole question, in any script: the best match first. What stands in double quotes must occur. For the agent itself, or under an access that it has granted.
-    #[param(value_type = Option<String>, max_length = 20_000)]
+    #[param(value_type = Option<String>, max_length = 5_000)]
     q: Option<PrivateText>,
     /// `true`: each memory says by what it was found. Beside `q` or `tag`.
     #[param(value_type = Option<bool>)]
@@ -199,6 +202,12 @@ impl Filter {
             text: self.q,
             tag: self.tag,
         };
+        let length = selected.text.as_ref().map_or(0, PrivateText::chars);
+        if length > LONGEST_QUESTION {
+            return Err(Problem::invalid(format!(
+                "q: is {length} characters long, and the limit is {LONGEST_QUESTION}; shorten it"
+            )));
+        }
         let searches = selected.text.is_some() || selected.tag.is_some();
         if searches && (selected.protected.is_some() || selected.faded.is_some()) {
             return Err(Problem::invalid(

@@ -2,6 +2,7 @@
 
 mod report;
 mod sample;
+mod short;
 
 use std::{path::Path, sync::Arc};
 
@@ -25,9 +26,14 @@ use crate::{
     watch::Watcher,
 };
 
-/// Run a whole session on a sample agent, and leave nothing behind
+/// Show in a few lines what Memoir does, and leave nothing behind
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+#[command(after_help = "Example: memoir demo --full")]
+pub(crate) struct Arguments {
+    /// A whole session on a larger agent, step by step, with every record of it
+    #[arg(long)]
+    full: bool,
+}
 
 /// What the demonstration shows.
 #[derive(Debug, Serialize)]
@@ -71,11 +77,18 @@ impl Sums {
     }
 }
 
-pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let folder = tempfile::Builder::new()
         .prefix("memoir-demo-")
         .tempdir()
         .map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
+    if !arguments.full && !global.json {
+        let ending = unless_interrupted(in_few_lines(folder.path())).await;
+        let path = folder.path().to_owned();
+        let closed = folder.close();
+        closed.map_err(|error| Failure::file("remove", &path, &error))?;
+        return ending.unwrap_or(Ok(Ending::Interrupted));
+    }
     // The store is closed by the time that this returns, so nothing holds the folder.
     let shown = unless_interrupted(in_folder(global, folder.path())).await;
     let path = folder.path().to_owned();
@@ -97,13 +110,23 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     })
 }
 
-/// Everything but the last words; `None` where somebody interrupts it.
-async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Failure> {
+async fn in_few_lines(folder: &Path) -> Outcome {
+    let (_, account) = house(folder).await?;
+    short::run(&account).await
+}
+
+/// An installation in the folder. The user's own configuration and database have no part in it.
+async fn house(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> {
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
     let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
-    // The user's own configuration and database have no part in it.
     let memoir = installation::on(Arc::new(store), keys, Config::default(), false)?;
     let account = memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
+    Ok((memoir, account))
+}
+
+/// Everything but the last words; `None` where somebody interrupts it.
+async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Failure> {
+    let (memoir, account) = house(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
     let lens = agent.seen_by(Viewer::Agent);
     let before = lens.memories(false).await?;

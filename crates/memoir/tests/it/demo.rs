@@ -6,7 +6,7 @@ use crate::bench::{Bench, Ran, names_in};
 fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
     let bench = Bench::new();
     bench.write(".config/memoir/config.toml", "this is no configuration");
-    let ran = bench.run(&["demo", "--database", "untouched.db"]);
+    let ran = bench.run(&["demo", "--full", "--database", "untouched.db"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stdout.lines().last(), Some("completed"));
     assert_eq!(names_in(&bench.path("tmp")), Vec::<String>::new());
@@ -61,4 +61,29 @@ fn the_demo_as_json_is_one_document_that_adds_up() {
     assert_eq!(verification["valid"], true);
     assert_eq!(verification["records"], last["seq"]);
     assert_eq!(verification["head"], last["hash"]);
+}
+
+#[test]
+fn spec_3_13_the_demo_shows_in_25_lines_what_is_undone_kept_and_asked_about() {
+    let bench = Bench::new();
+    let ran = bench.run(&["demo"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.lines().count() <= 25, "{}", ran.stdout);
+    assert!(
+        ran.stdout.lines().all(|line| line.chars().count() <= 100),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(ran.stdout.lines().last(), Some("completed"));
+    assert_eq!(names_in(&bench.path("tmp")), Vec::<String>::new());
+    // The hash of the chain's head is another one each time.
+    let hash = ran
+        .stdout
+        .split(", head ")
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap();
+    insta::assert_snapshot!(ran.stdout.replace(hash, "HEAD"));
 }
