@@ -77,6 +77,7 @@ stories! {
     spec_4_2_each_record_brings_the_hash_of_the_one_before
     spec_4_4_a_body_gives_way_to_the_next_one
     spec_4_4_a_body_of_another_version_is_a_conflict
+    spec_4_4_what_is_kept_of_a_log_goes_with_its_words
     spec_4_2_every_log_that_has_grown_gets_a_leaf
     spec_4_2_leaves_have_no_gaps_whoever_appends
     spec_5_6_leaves_are_of_those_that_are_asked_for_only
@@ -97,6 +98,8 @@ stories! {
     spec_5_5_of_first_users_at_once_exactly_one_is_made
     spec_5_5_a_user_is_written_over_the_version_before_it_only
     spec_5_5_a_removed_user_is_gone_and_one_always_stays
+    spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at_all
+    spec_5_5_an_accounts_own_log_is_no_agent
     spec_5_2_every_field_of_a_request_is_kept
     spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     spec_5_2_requests_come_newest_first_and_of_one_agent
