@@ -1,5 +1,8 @@
-"""Whole sessions of Claude Code with a script in the place of its model: what was saved in one is in the next one's
-request. `MEMOIR_BIN` is the binary, `CLAUDE_BIN` the program; both run in a home of their own."""
+"""Whole sessions of Claude Code with a script in the place of its model.
+
+What was saved in one is in the next one's request. `MEMOIR_BIN` is the binary, `CLAUDE_BIN` the
+program; both run in a home of their own.
+"""
 
 import json
 import os
@@ -32,7 +35,9 @@ class Model(BaseHTTPRequestHandler):
         is_turn = len(body.get("tools", [])) > 1
         if is_turn:
             Model.requests.append(body)
-        block = Model.script.pop(0) if is_turn and Model.script else {"type": "text", "text": "Done."}
+        block = (
+            Model.script.pop(0) if is_turn and Model.script else {"type": "text", "text": "Done."}
+        )
         if not body.get("stream"):
             return self.answer("application/json", json.dumps(message([block], block["type"])))
         self.answer("text/event-stream", "".join(events(block)))
@@ -57,8 +62,16 @@ class Model(BaseHTTPRequestHandler):
 def message(content, kind):
     reason = "tool_use" if kind == "tool_use" else "end_turn"
     usage = {"input_tokens": 1, "output_tokens": 1}
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": content,
-            "stop_reason": reason, "stop_sequence": None, "usage": usage}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": usage,
+    }
 
 
 def events(block):
@@ -72,8 +85,13 @@ def events(block):
     yield event({"type": "content_block_start", "index": 0, "content_block": begun})
     yield event({"type": "content_block_delta", "index": 0, "delta": delta})
     yield event({"type": "content_block_stop", "index": 0})
-    yield event({"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
-                 "usage": {"output_tokens": 1}})
+    yield event(
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+            "usage": {"output_tokens": 1},
+        }
+    )
     yield event({"type": "message_stop"})
 
 
@@ -83,11 +101,24 @@ def event(data):
 
 def run(home, *command, **more):
     env = {
-        "HOME": home, "PATH": os.environ["PATH"], "TMPDIR": home,
-        "ANTHROPIC_BASE_URL": more.pop("url", ""), "ANTHROPIC_API_KEY": "none",
-        "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1",
+        "HOME": home,
+        "PATH": os.environ["PATH"],
+        "TMPDIR": home,
+        "ANTHROPIC_BASE_URL": more.pop("url", ""),
+        "ANTHROPIC_API_KEY": "none",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "IS_SANDBOX": "1",
     }
-    ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL, **more)
+    ran = subprocess.run(
+        command,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        stdin=subprocess.DEVNULL,
+        **more,
+    )
     assert ran.returncode == 0, f"{command}: {ran.stdout}\n{ran.stderr}"
     return ran.stdout
 
@@ -99,12 +130,25 @@ def main():
     with tempfile.TemporaryDirectory() as home:
         project = pathlib.Path(home, "shop")
         project.mkdir()
-        claude = [CLAUDE, "-p", "--allowedTools", "mcp__memoir__save_memory", "--model", "claude-sonnet-4-5"]
+        claude = [
+            CLAUDE,
+            "-p",
+            "--allowedTools",
+            "mcp__memoir__save_memory",
+            "--model",
+            "claude-sonnet-4-5",
+        ]
         run(home, MEMOIR, "setup", "claude-code", "--yes")
         run(home, MEMOIR, "remember", "assistant", FACT)
 
-        Model.script = [{"type": "tool_use", "id": "toolu_1", "name": "mcp__memoir__save_memory",
-                         "input": {"content": SAVED, "kind": "core"}}]
+        Model.script = [
+            {
+                "type": "tool_use",
+                "id": "toolu_1",
+                "name": "mcp__memoir__save_memory",
+                "input": {"content": SAVED, "kind": "core"},
+            }
+        ]
         run(home, *claude, "Which thread does Marta prefer?", url=url, cwd=project)
         first = json.dumps(Model.requests[0])
         assert FACT in first, "the context is in the first request"
@@ -113,7 +157,9 @@ def main():
 
         Model.requests.clear()
         run(home, *claude, "What does Ines keep?", url=url, cwd=project)
-        assert SAVED in json.dumps(Model.requests[0]), "what one session saved is in the next one's request"
+        assert SAVED in json.dumps(Model.requests[0]), (
+            "what one session saved is in the next one's request"
+        )
 
         log = pathlib.Path(home, ".local/state/memoir/hook.log")
         for _ in range(200):
@@ -128,7 +174,9 @@ def main():
         settings = pathlib.Path(home, ".claude/settings.json")
         assert not settings.exists() or "memoir" not in settings.read_text()
     version = run("/tmp", CLAUDE, "--version").split()[0]
-    print(f"claude-code | {version} | tools, context at the start, conversations handed over | passed")
+    print(
+        f"claude-code | {version} | tools, context at the start, conversations handed over | passed"
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""The official suite of the Model Context Protocol against `memoir serve`, in a home of its own. `MEMOIR_BIN` is the
-binary, `CONFORMANCE_BIN` the suite, `NODE_BIN` a folder with a node that it runs on.
+"""The official suite of the Model Context Protocol against `memoir serve`, in a home of its own.
 
-The suite knows no tokens: something between it and the service adds one, and passes everything else on as it came.
-The scenarios that are left out call tools, prompts and resources of the suite's own, or what Memoir does not offer
-(logging, completion, subscriptions, streams that outlast a request)."""
+`MEMOIR_BIN` is the binary, `CONFORMANCE_BIN` the suite, `NODE_BIN` a folder with a node that it
+runs on. The suite knows no tokens: something between it and the service adds one, and passes
+everything else on as it came. The scenarios that are left out call tools, prompts and resources of
+the suite's own, or what Memoir does not offer (logging, completion, subscriptions, streams that
+outlast a request).
+"""
 
 import http.client
 import json
@@ -34,7 +36,9 @@ class Between(BaseHTTPRequestHandler):
 
     def pass_on(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+        headers = {
+            name: value for name, value in self.headers.items() if name.lower() != "connection"
+        }
         headers["Authorization"] = f"Bearer {self.token}"
         service = http.client.HTTPConnection(self.address)
         service.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -62,15 +66,23 @@ class Between(BaseHTTPRequestHandler):
 
 def main():
     with tempfile.TemporaryDirectory() as home:
-        env = {"HOME": home, "PATH": f"{os.environ['NODE_BIN']}:{os.environ['PATH']}", "TMPDIR": home}
+        env = {
+            "HOME": home,
+            "PATH": f"{os.environ['NODE_BIN']}:{os.environ['PATH']}",
+            "TMPDIR": home,
+        }
 
         def memoir(*arguments):
-            return subprocess.run([MEMOIR, *arguments], env=env, check=True, capture_output=True, text=True).stdout
+            return subprocess.run(
+                [MEMOIR, *arguments], env=env, check=True, capture_output=True, text=True
+            ).stdout
 
         memoir("agent", "create", "wren")
         Between.token = memoir("token", "create", "--role", "agent", "--agent", "wren").strip()
         serve = [MEMOIR, "serve", "--listen", "127.0.0.1:0", "--json"]
-        service = subprocess.Popen(serve, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        service = subprocess.Popen(
+            serve, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         try:
             Between.address = json.loads(service.stdout.readline())["listening"]
             between = ThreadingHTTPServer(("127.0.0.1", 0), Between)
@@ -78,8 +90,22 @@ def main():
             url = f"http://127.0.0.1:{between.server_port}/mcp"
             failed = 0
             for scenario in SCENARIOS:
-                command = [os.environ["CONFORMANCE_BIN"], "server", "--url", url, "--scenario", scenario]
-                ran = subprocess.run(command, env=env, capture_output=True, text=True, cwd=pathlib.Path(home), timeout=120)
+                command = [
+                    os.environ["CONFORMANCE_BIN"],
+                    "server",
+                    "--url",
+                    url,
+                    "--scenario",
+                    scenario,
+                ]
+                ran = subprocess.run(
+                    command,
+                    env=env,
+                    capture_output=True,
+                    text=True,
+                    cwd=pathlib.Path(home),
+                    timeout=120,
+                )
                 print(f"{scenario}: {'passed' if ran.returncode == 0 else 'failed'}")
                 if ran.returncode != 0:
                     failed += 1

@@ -47,7 +47,9 @@ class Session:
         """The tool's structured content, which its text says too; the context is a text itself."""
         answer = await self.client.call_tool(tool, arguments)
         structured: dict[str, Any] = answer.structured_content
-        assert answer.is_error == (structured.get("type") == "error"), "a refusal is an error of the tool"
+        assert answer.is_error == (structured.get("type") == "error"), (
+            "a refusal is an error of the tool"
+        )
         if tool == "get_context":
             assert answer.content[0].text == structured["text"]
         else:
