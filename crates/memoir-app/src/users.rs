@@ -449,15 +449,31 @@ impl Account {
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
         let fits = fits(password, hash).await?;
-        let Some(user) = user else {
+        let Some(mut user) = user else {
             return Ok(None);
         };
         if !fits {
             self.note_failure(user.id).await?;
             return Ok(None);
         }
-        let is_put_back = self.is_put_back(&user).await?;
-        Ok((!is_put_back).then_some(user))
+        for _ in 0..crate::ATTEMPTS {
+            if !self.is_put_back(&user).await? {
+                return Ok(Some(user));
+            }
+            // What changed while the password was being judged is no row that was put back.
+            let row = self.memoir.store.user(self.id, user.id).await?;
+            let row = row.filter(|row| row.columns.removed_at.is_none());
+            let newer = row.and_then(|row| believed(&key, &row));
+            let is_newer = |newer: &User| {
+                newer.version != user.version
+                    && newer.sealed.password_hash == user.sealed.password_hash
+            };
+            let Some(newer) = newer.filter(is_newer) else {
+                return Ok(None);
+            };
+            user = newer;
+        }
+        Err(Error::Contended)
     }
 
     /// The user of that identifier, while it may sign in and all of `generation` counts.
