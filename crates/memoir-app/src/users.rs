@@ -24,7 +24,7 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, Error, Memoir, Result, again,
+    Account, CONFLICT, Error, Memoir, Result, again,
     codec::{Sealer, document},
 };
 
@@ -43,6 +43,27 @@ impl UserView {
     /// The user as an actor.
     pub fn actor(&self) -> Actor {
         Actor::administrator(format!("user {}", self.name))
+    }
+}
+
+/// Where a user's row is to be.
+#[derive(Clone, Copy)]
+enum UserPlace {
+    /// It is new.
+    New,
+    /// It is new, where no account has one yet.
+    First,
+    /// In the place of this version.
+    Over(u64),
+}
+
+impl UserPlace {
+    /// The version whose place it takes.
+    fn read_at(self) -> Option<u64> {
+        match self {
+            Self::New | Self::First => None,
+            Self::Over(version) => Some(version),
+        }
     }
 }
 
@@ -290,36 +311,23 @@ impl Account {
         only_first: bool,
         actor: Option<&Actor>,
     ) -> Result<Option<UserView>> {
-        let store = &self.memoir.store;
         let (view, own) = (user.view(), user.actor());
-        for _ in 0..crate::ATTEMPTS {
-            let note = Note {
-                name: Some(&view.name),
-                ..Note::of_user(
-                    Action::UserCreated,
-                    user.id,
-                    user.version,
-                    actor.unwrap_or(&own),
-                )
-            };
-            let (told, seq) = self.telling(&note).await?;
-            user.open.seq = seq;
-            let row = self.memoir.user_row(&user).await?;
-            let made = match only_first {
-                true => store.create_first_user(&row, Some(told)).await,
-                false => store.create_user(&row, Some(told)).await.map(|()| true),
-            };
-            match made {
-                Err(memoir_store::Error::Conflict) => {}
-                Err(memoir_store::Error::NameTaken) => return Err(Error::NameTaken(view.name)),
-                made => {
-                    let is_made = made?;
-                    self.memoir.close_where_unsaid().await?;
-                    return Ok(is_made.then_some(view));
-                }
-            }
-        }
-        Err(Error::Contended)
+        let actor = actor.unwrap_or(&own);
+        let note = Note {
+            name: Some(&view.name),
+            ..Note::of_user(Action::UserCreated, user.id, user.version, actor)
+        };
+        let place = match only_first {
+            true => UserPlace::First,
+            false => UserPlace::New,
+        };
+        let made = self.write_with_record(&mut user, place, &note).await;
+        let is_made = made.map_err(|error| match error {
+            Error::Store(memoir_store::Error::NameTaken) => Error::NameTaken(view.name.clone()),
+            error => error,
+        })?;
+        self.memoir.close_where_unsaid().await?;
+        Ok(is_made.then_some(view))
     }
 
     async fn new_user(&self, name: &str, password: Password) -> Result<User> {
@@ -449,31 +457,32 @@ impl Account {
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
         let fits = fits(password, hash).await?;
-        let Some(mut user) = user else {
+        let Some(user) = user else {
             return Ok(None);
         };
         if !fits {
             self.note_failure(user.id).await?;
             return Ok(None);
         }
-        for _ in 0..crate::ATTEMPTS {
-            if !self.is_put_back(&user).await? {
-                return Ok(Some(user));
-            }
-            // What changed while the password was being judged is no row that was put back.
+        // What changed while the password was being judged is no row that was put back.
+        again(|| async {
             let row = self.memoir.store.user(self.id, user.id).await?;
             let row = row.filter(|row| row.columns.removed_at.is_none());
-            let newer = row.and_then(|row| believed(&key, &row));
-            let is_newer = |newer: &User| {
-                newer.version != user.version
-                    && newer.sealed.password_hash == user.sealed.password_hash
-            };
-            let Some(newer) = newer.filter(is_newer) else {
+            let now = row.and_then(|row| believed(&key, &row));
+            let is_judged = |now: &User| now.sealed.password_hash == user.sealed.password_hash;
+            let Some(now) = now.filter(is_judged) else {
                 return Ok(None);
             };
-            user = newer;
-        }
-        Err(Error::Contended)
+            if !self.is_put_back(&now).await? {
+                return Ok(Some(now));
+            }
+            let row = self.memoir.store.user(self.id, user.id).await?;
+            match row.is_some_and(|row| row.document.version == now.version) {
+                true => Ok(None),
+                false => Err(CONFLICT),
+            }
+        })
+        .await
     }
 
     /// The user of that identifier, while it may sign in and all of `generation` counts.
@@ -529,28 +538,54 @@ impl Account {
         let store = &self.memoir.store;
         let read_at = user.version;
         user.version += 1;
+        let is_written = match told {
+            None => {
+                store
+                    .put_user(&self.memoir.user_row(user).await?, None)
+                    .await?
+            }
+            Some((action, actor)) => {
+                let note = Note::of_user(action, user.id, user.version, actor);
+                let place = UserPlace::Over(read_at);
+                self.write_with_record(user, place, &note).await?
+            }
+        };
+        match is_written {
+            true => Ok(()),
+            false => Err(Error::LastUser(user.open.name.clone())),
+        }
+    }
+
+    /// Writes a user's row, which names the place of the record that tells of it, and that record, both or neither;
+    /// again where somebody else wrote in the log, which is no change of the user. Whether it was written: the first
+    /// user is not where there is one, nor one that is to be removed and is the last.
+    ///
+    /// # Errors
+    /// A conflict, where somebody else changed the user meanwhile; the name is taken; the store fails.
+    async fn write_with_record(
+        &self,
+        user: &mut User,
+        place: UserPlace,
+        note: &Note<'_>,
+    ) -> Result<bool> {
+        let store = &self.memoir.store;
         for _ in 0..crate::ATTEMPTS {
-            let commit = match told {
-                None => None,
-                Some((action, actor)) => {
-                    let note = Note::of_user(action, user.id, user.version, actor);
-                    let (commit, seq) = self.telling(&note).await?;
-                    user.open.seq = seq;
-                    Some(commit)
-                }
-            };
+            let (told, seq) = self.telling(note).await?;
+            user.open.seq = seq;
             let row = self.memoir.user_row(user).await?;
-            match store.put_user(&row, commit).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => return Err(Error::LastUser(user.open.name.clone())),
-                Err(memoir_store::Error::Conflict) if told.is_some() => {
-                    // What somebody else wrote in the log is no change of the user.
+            let written = match place {
+                UserPlace::First => store.create_first_user(&row, Some(told)).await,
+                UserPlace::New => store.create_user(&row, Some(told)).await.map(|()| true),
+                UserPlace::Over(_) => store.put_user(&row, Some(told)).await,
+            };
+            match written {
+                Err(memoir_store::Error::Conflict) => {
                     let found = store.user(self.id, user.id).await?;
-                    if found.is_none_or(|found| found.document.version != read_at) {
-                        return Err(memoir_store::Error::Conflict.into());
+                    if found.map(|found| found.document.version) != place.read_at() {
+                        return Err(CONFLICT);
                     }
                 }
-                Err(error) => return Err(error.into()),
+                written => return Ok(written?),
             }
         }
         Err(Error::Contended)

@@ -29,6 +29,34 @@ macro_rules! running {
     };
 }
 
+/// Whose a row of that table is, by the row's identifier.
+macro_rules! owner_in {
+    ($table:literal) => {
+        concat!(
+            "SELECT agents.id, agents.account_id FROM ",
+            $table,
+            " AS owned JOIN agents ON agents.id = owned.agent_id \
+                 WHERE owned.id = $1 AND agents.account_id = $2"
+        )
+    };
+}
+
+impl PostgresStore {
+    /// Which of the account's agents a row belongs to.
+    async fn owner(
+        &self,
+        account: AccountId,
+        sql: &'static str,
+        row: &[u8; 16],
+    ) -> Result<Option<AgentScope>> {
+        let values = values![row, account.as_bytes()];
+        first(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            scope,
+        )
+    }
+}
+
 /// Reads an agent's identifier and its account's.
 pub(crate) fn scope(row: &dyn Row) -> Result<AgentScope> {
     scope_of(&mut Columns::new(row, "agents"))
@@ -273,14 +301,8 @@ impl Fleet for PostgresStore {
         account: AccountId,
         session: SessionId,
     ) -> Result<Option<AgentScope>> {
-        let sql = "SELECT agents.id, agents.account_id FROM sessions \
-             JOIN agents ON agents.id = sessions.agent_id \
-             WHERE sessions.id = $1 AND agents.account_id = $2";
-        let values = values![session.as_bytes(), account.as_bytes()];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            scope,
-        )
+        self.owner(account, owner_in!("sessions"), session.as_bytes())
+            .await
     }
 
     async fn access_owner(
@@ -288,14 +310,8 @@ impl Fleet for PostgresStore {
         account: AccountId,
         request: AccessRequestId,
     ) -> Result<Option<AgentScope>> {
-        let sql = "SELECT agents.id, agents.account_id FROM access_requests \
-             JOIN agents ON agents.id = access_requests.agent_id \
-             WHERE access_requests.id = $1 AND agents.account_id = $2";
-        let values = values![request.as_bytes(), account.as_bytes()];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            scope,
-        )
+        self.owner(account, owner_in!("access_requests"), request.as_bytes())
+            .await
     }
 
     async fn open_access(&self) -> Result<Vec<OpenAccess>> {

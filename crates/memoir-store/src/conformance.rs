@@ -39,6 +39,12 @@ macro_rules! stories {
         pub const STORIES: &[(&str, Story)] = &[
             $((stringify!($name), |store| Box::pin($module::$name(store))),)*
         ];
+
+        /// Calls the macro `make` with the name of every story, so that each can be a test of its own.
+        #[macro_export]
+        macro_rules! each_story {
+            ($make:ident) => { $($make! { $name })* };
+        }
     };
 }
 

@@ -1,7 +1,7 @@
 //! What goes wrong between Memoir and a model, how it is classified, and that it tells no secrets.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -434,6 +434,12 @@ async fn spec_3_16_a_server_that_drips_is_given_up_like_one_that_is_silent() {
     // A byte at a time, each long before anybody would call the connection idle.
     let dripping = tokio::task::spawn_blocking(move || {
         let (mut stream, _) = listener.accept().unwrap();
+        // An answer that comes before the question is no answer: the client would drop it.
+        let mut question = BufReader::new(stream.try_clone().unwrap()).lines();
+        while question
+            .next()
+            .is_some_and(|line| !line.unwrap().is_empty())
+        {}
         let head =
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();

@@ -42,39 +42,29 @@ fn prompt(session: &str, text: &str) -> Value {
     json!({"session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": text})
 }
 
+/// A session of Claude Code begins, for that reason.
+fn begin(bench: &Bench, session: &str, why: &str) -> Ran {
+    tell(bench, "claude-code", "session-start", &start(session, why))
+}
+
+/// Somebody types a prompt in Claude Code.
+fn ask(bench: &Bench, session: &str, text: &str) -> Ran {
+    tell(bench, "claude-code", "user-prompt", &prompt(session, text))
+}
+
 #[test]
 fn spec_2_3_a_session_begins_with_the_context_once() {
     let bench = Bench::with_agent();
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let ran = begin(&bench, "s-1", "startup");
     assert_eq!(ran.stdout, "", "there is nothing yet");
     bench.remember(&["Ines prefers small functions."]);
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let ran = begin(&bench, "s-1", "startup");
     let context = bench.ok(&["context", "wren"]);
     assert_eq!(injected(&ran, "SessionStart"), context);
     // Two registrations tell of one event.
-    let again = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let again = begin(&bench, "s-1", "startup");
     assert_eq!(again.stdout, "");
-    let other = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-2", "startup"),
-    );
+    let other = begin(&bench, "s-2", "startup");
     assert_eq!(injected(&other, "SessionStart"), context);
 }
 
@@ -85,22 +75,12 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
         let text = format!("Note {at}: {}", "long enough to count ".repeat(12));
         bench.ok(&["remember", "wren", &text]);
     }
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let ran = begin(&bench, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     assert!(text.contains("Left out here for want of room"), "{text}");
     // What was left out is found by the prompt that it bears on.
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "user-prompt",
-        &prompt("s-1", "What is in note 0?"),
-    );
+    let ran = ask(&bench, "s-1", "What is in note 0?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 0: "));
 }
 
@@ -108,16 +88,9 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
 fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     let bench = Bench::with_agent();
     bench.remember(&["Ines keeps bees behind the greenhouse."]);
-    let begun = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let begun = begin(&bench, "s-1", "startup");
     assert!(injected(&begun, "SessionStart").contains("bees"));
-    let asked = |session: &str, text: &str| {
-        tell(&bench, "claude-code", "user-prompt", &prompt(session, text)).stdout
-    };
+    let asked = |session: &str, text: &str| ask(&bench, session, text).stdout;
     assert_eq!(
         asked("s-1", "Where are the bees?"),
         "",
@@ -130,12 +103,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
         "--at",
         "2026-05-03",
     ]);
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "user-prompt",
-        &prompt("s-1", "Tell me of the bees!"),
-    );
+    let ran = ask(&bench, "s-1", "Tell me of the bees!");
     let text = injected(&ran, "UserPromptSubmit");
     assert!(
         text.ends_with("\n- #2 (core of 2026-05-03, origin administrator): \"The bees swarmed in May.\\nTwice.\"\n"),
@@ -149,12 +117,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     );
     assert_eq!(asked("s-1", "Is it on?"), "", "nothing bears on that");
     // After its conversation was summed up, the session begins with the context again.
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "compact"),
-    );
+    let ran = begin(&bench, "s-1", "compact");
     assert!(injected(&ran, "SessionStart").contains("swarmed"));
 }
 
@@ -180,12 +143,7 @@ fn spec_3_1_a_session_is_told_what_waits() {
     let file = bench.write("said.txt", "Ines: I have moved to Bremen.\n");
     let taken = bench.json(&["absorb", "wren", &file, "--later"]);
     assert_eq!(taken["file"]["received"], 1);
-    let ran = tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
+    let ran = begin(&bench, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     let (_, waiting) = text.split_once("## Waiting for you in Memoir\n").unwrap();
     for part in [
@@ -325,18 +283,8 @@ fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
     const WORD: &str = "Zwitscher";
     let bench = Bench::with_agent();
     bench.remember(&[&format!("{WORD} is a bird.")]);
-    tell(
-        &bench,
-        "claude-code",
-        "session-start",
-        &start("s-1", "startup"),
-    );
-    tell(
-        &bench,
-        "claude-code",
-        "user-prompt",
-        &prompt("s-2", &format!("Who is {WORD}?")),
-    );
+    begin(&bench, "s-1", "startup");
+    ask(&bench, "s-2", &format!("Who is {WORD}?"));
     let file = bench.write("s-1.jsonl", transcript(2).replace("number", WORD));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
     tell(&bench, "claude-code", "stop", &stop);
