@@ -214,7 +214,7 @@ impl AgentHandle {
         // Where a source is known with another text, the text that it was first saved with decides.
         let mut asked = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
-            if !sieve.pairs.contains(&(*of_source, *of_text))
+            if !sieve.pairs.contains(&pair(*of_source, *of_text))
                 && let Some(wordings) = sieve.wordings.get(of_source)
             {
                 asked.extend(wordings.iter().copied());
@@ -224,9 +224,8 @@ impl AgentHandle {
             let texts = self.texts_at(key, &asked, &[]).await?;
             for (of_source, wordings) in &sieve.wordings {
                 for text in wordings.iter().filter_map(|id| texts.get(id)) {
-                    sieve
-                        .pairs
-                        .insert((*of_source, short(&sieve.digester, text.expose())));
+                    let of_text = short(&sieve.digester, text.expose());
+                    sieve.pairs.insert(pair(*of_source, of_text));
                 }
             }
         }
@@ -383,14 +382,20 @@ fn short(digester: &Digester, text: &str) -> Short {
     short
 }
 
-/// What is known already.
+/// One digest of a source and a text. Both are keyed, so that nobody can choose texts which meet; turned, so that
+/// a text that is its own source is not the same as none.
+fn pair(of_source: Short, of_text: Short) -> Short {
+    (u128::from_le_bytes(of_source).rotate_left(1) ^ u128::from_le_bytes(of_text)).to_le_bytes()
+}
+
+/// What is known already. A file may bring a million memories: sixteen bytes are kept of a text and of a pair.
 struct Sieve<'a> {
     digester: Digester,
     how: &'a TakeOver,
     /// Sources with their texts: of the agent's memories, and of what came so far.
-    pairs: HashSet<(Short, Short)>,
+    pairs: HashSet<Short>,
     /// Those that came with this file, and whether one of them is kept.
-    fresh: HashMap<(Short, Short), bool>,
+    fresh: HashMap<Short, bool>,
     /// Texts that the agent keeps, whatever their source.
     kept: HashSet<Short>,
     /// Texts that came so far and are kept.
@@ -421,7 +426,7 @@ impl<'a> Sieve<'a> {
         }
         if let Some(source) = &memory.source {
             let of_source = short(&self.digester, source.expose());
-            self.pairs.insert((of_source, of_text));
+            self.pairs.insert(pair(of_source, of_text));
             let own = memory.wordings.iter();
             let own = own.filter(|wording| wording.number == memory.number);
             let ids: Vec<WordingId> = own.map(|wording| wording.id()).collect();
@@ -430,7 +435,7 @@ impl<'a> Sieve<'a> {
     }
 
     fn pass(&mut self, incoming: Incoming, of_source: Short, of_text: Short) -> Option<Incoming> {
-        let pair = (of_source, of_text);
+        let pair = pair(of_source, of_text);
         if incoming.gone.is_some() && self.how.live_only {
             self.taken.gone_left_out += 1;
             return None;
