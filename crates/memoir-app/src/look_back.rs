@@ -9,7 +9,8 @@
 //! A look reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records, and of the records
 //! themselves only the stretch that the point lies in and the last one. The first look at a log makes those that are
 //! missing, and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
-//! the whole log and none of them.
+//! the whole log and none of them. Of the summaries no more is in memory than what they come to, and those that
+//! may turn out to hold the point.
 //!
 //! A process looks back at few agents at a time, and whoever comes later waits.
 
@@ -125,60 +126,53 @@ impl AgentHandle {
 
     async fn attempt_look_back(&self, point: Option<Point>) -> Result<LookBack> {
         let loaded = self.load(&AgentQuery::default()).await?;
-        let summaries = self.log_summaries(&loaded).await?;
         let newest_seq = loaded.agent.next_seq - 1;
-        let place = self.place(&loaded, &summaries, point).await?;
+        let point = point.unwrap_or(Point::Record(newest_seq));
+        let pasts = self.pasts(&loaded, point).await?;
+        let (then, seq, record) = self.then(&loaded, &pasts, point).await?;
         let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
         let agent = loaded.agent;
         let at = self.memoir.now();
-        let (then, mut look) = aside(move || {
+        let running = loaded.running_session;
+        aside(move || {
             let sessions = rows
                 .into_iter()
                 // Without their words, and so without the key: these are facts in the open.
                 .map(|row| Ok(codec::session(None, row)?.0))
                 .collect::<Result<Vec<Session>>>()?;
-            let (mut past, mut then) = (LogPast::default(), LogPast::default());
-            for summary in &summaries {
-                past.add(summary);
-                if summary.last_seq() < place.first_seq {
-                    then.add(summary);
-                }
-            }
-            then.add(&place.until_then);
+            let Pasts {
+                past, mut before, ..
+            } = pasts;
+            before.add(&then);
             let ids = sessions.iter().filter(|session| !session.rehearsal);
             let foresight =
-                rewind::foresee(&agent, ids.map(|session| session.id), &past, &then, at);
-            let look = LookBack {
-                seq: place.seq,
-                record: place.record,
-                then: then.tally(),
+                rewind::foresee(&agent, ids.map(|session| session.id), &past, &before, at);
+            Ok(LookBack {
+                seq,
+                record,
+                then: before.tally(),
                 now: agent.tally,
                 foresight,
-                running: None,
+                running,
                 history: History {
                     newest_seq,
                     mass: mass(past.masses(), newest_seq),
                     sessions: spans(&past, &sessions),
                 },
-            };
-            Ok::<_, Error>((then, look))
+            })
         })
-        .await??;
-        drop(then);
-        look.running = loaded.running_session;
-        Ok(look)
+        .await?
     }
 
-    /// Summaries of the whole log, the last one of what is left over; those that were not there are kept.
-    async fn log_summaries(&self, loaded: &Loaded) -> Result<Vec<LogSummary>> {
-        let mut summaries = self.kept_summaries(loaded).await?;
-        let kept = summaries.len();
+    /// What the summaries of the whole log come to, the last one of what is left over; those that were not
+    /// there are kept.
+    async fn pasts(&self, loaded: &Loaded, point: Point) -> Result<Pasts> {
+        let mut pasts = self.kept_pasts(loaded, point).await?;
         let mut rows = Vec::new();
-        let next = loaded.agent.next_seq;
         loop {
-            let mut summary = LogSummary::after(summaries.last());
+            let mut summary = pasts.past.next_summary();
             let first = summary.first_seq();
-            if first >= next {
+            if first >= loaded.agent.next_seq {
                 break;
             }
             let (records, hash) = self.stretch(loaded, first, first + SUMMARY_RECORDS).await?;
@@ -187,26 +181,24 @@ impl AgentHandle {
                 summary
             })
             .await?;
-            if !summary.is_full() {
-                summaries.push(summary);
-                break;
+            if summary.is_full() {
+                let sealer = codec::Sealer {
+                    key: loaded.base.key(),
+                    random: self.memoir.random.as_ref(),
+                };
+                rows.push(codec::summary_row(&sealer, &summary, hash)?);
             }
-            let sealer = codec::Sealer {
-                key: loaded.base.key(),
-                random: self.memoir.random.as_ref(),
-            };
-            rows.push(codec::summary_row(&sealer, &summary, hash)?);
-            summaries.push(summary);
+            pasts.add(summary);
         }
-        if summaries.len() > kept && !rows.is_empty() {
+        if !rows.is_empty() {
             self.keep_summaries(loaded, rows).await?;
         }
-        Ok(summaries)
+        Ok(pasts)
     }
 
-    /// Those that are kept, from the first record on without a gap.
-    async fn kept_summaries(&self, loaded: &Loaded) -> Result<Vec<LogSummary>> {
-        let mut summaries: Vec<LogSummary> = Vec::new();
+    /// What the summaries come to that are kept, from the first record on without a gap.
+    async fn kept_pasts(&self, loaded: &Loaded, point: Point) -> Result<Pasts> {
+        let mut pasts = Pasts::of(point);
         let mut newest: Option<SummaryRow> = None;
         loop {
             let after = newest.as_ref().map_or(0, |row| row.last_seq);
@@ -214,26 +206,26 @@ impl AgentHandle {
             let is_last = rows.len() < PAGE as usize;
             newest = rows.last().cloned().or(newest);
             let key = loaded.base.key().clone();
-            let opened = aside(move || {
-                let opened = rows.iter().map(|row| codec::summary(&key, row));
-                opened.collect::<Result<Vec<LogSummary>>>()
+            pasts = aside(move || {
+                for row in &rows {
+                    let summary = codec::summary(&key, row)?;
+                    let expected = pasts.past.next_summary().first_seq();
+                    if summary.first_seq() != expected {
+                        return Err(Error::Inconsistent(format!(
+                            "table `log_summaries`: that of the records from {expected} on is missing"
+                        )));
+                    }
+                    pasts.add(summary);
+                }
+                Ok(pasts)
             })
             .await??;
-            for summary in opened {
-                let expected = LogSummary::after(summaries.last()).first_seq();
-                if summary.first_seq() != expected {
-                    return Err(Error::Inconsistent(format!(
-                        "table `log_summaries`: that of the records from {expected} on is missing"
-                    )));
-                }
-                summaries.push(summary);
-            }
             if is_last {
                 break;
             }
         }
         let Some(newest) = newest else {
-            return Ok(summaries);
+            return Ok(pasts);
         };
         let seq = [newest.last_seq];
         let of = self.memoir.store.records_at(self.scope, &seq).await?;
@@ -243,7 +235,7 @@ impl AgentHandle {
                 newest.last_seq
             )));
         }
-        Ok(summaries)
+        Ok(pasts)
     }
 
     /// Keeps summaries, unless words were taken out of the log since they were made. Whoever else writes
@@ -303,68 +295,80 @@ impl AgentHandle {
         Ok((opened.await??, hash))
     }
 
-    /// Where a point lies in the log.
-    async fn place(
+    /// What was written of the stretch that the point lies in by then, the place of the last record of it, and
+    /// that record; of nothing, 0 and `None` before the first.
+    async fn then(
         &self,
         loaded: &Loaded,
-        summaries: &[LogSummary],
-        point: Option<Point>,
-    ) -> Result<Place> {
-        let newest_seq = loaded.agent.next_seq - 1;
-        let wanted = match point {
-            None => Point::Record(newest_seq),
-            Some(point) => point,
+        pasts: &Pasts,
+        point: Point,
+    ) -> Result<(LogSummary, u64, Option<RecordMark>)> {
+        let mut then = pasts.before.next_summary();
+        let Some(stretch) = pasts.stretch() else {
+            return Ok((then, 0, None));
         };
-        let holds = |summary: &&LogSummary| match wanted {
-            Point::Record(seq) => summary.first_seq() <= seq,
-            Point::Time(time) => summary.begins_by(time),
-        };
-        let Some(index) = summaries.iter().rposition(|summary| holds(&summary)) else {
-            return Ok(Place::before_the_first());
-        };
-        let before = index.checked_sub(1).map(|index| &summaries[index]);
-        let mut until_then = LogSummary::after(before);
-        let first_seq = until_then.first_seq();
-        let end = summaries[index].last_seq() + 1;
-        let (records, _) = self.stretch(loaded, first_seq, end).await?;
-        let is_by_then = |record: &Record| match wanted {
+        let (first, end) = (stretch.first_seq(), stretch.last_seq() + 1);
+        let (records, _) = self.stretch(loaded, first, end).await?;
+        let is_by_then = |record: &Record| match point {
             Point::Record(seq) => record.seq <= seq,
             Point::Time(time) => record.recorded_at <= time,
         };
         let last = records.iter().rposition(is_by_then);
-        let last = last.map_or(0, |index| index + 1);
-        for record in &records[..last] {
-            until_then.add(record);
-        }
-        Ok(Place {
-            first_seq,
-            seq: until_then.last_seq(),
-            record: records[..last].last().map(mark),
-            until_then,
-        })
+        let records = &records[..last.map_or(0, |index| index + 1)];
+        records.iter().for_each(|record| then.add(record));
+        let seq = then.last_seq();
+        Ok((then, seq, records.last().map(mark)))
     }
 }
 
-/// A point of the log.
-struct Place {
-    /// The place of the first record of the stretch that it lies in.
-    first_seq: u64,
-    /// That of the last record written by then.
-    seq: u64,
-    /// That record; `None` before the first.
-    record: Option<RecordMark>,
-    /// The stretch as far as it.
-    until_then: LogSummary,
+/// A log in one reading: as it is now, and as it was before the stretch that a point lies in.
+struct Pasts {
+    point: Point,
+    /// The whole log, as far as it was read.
+    past: LogPast,
+    /// The log before the first of `since`.
+    before: LogPast,
+    /// The stretch that the point lies in as far as is known, and those after it, one of which may turn out to be
+    /// it: times can run backwards. Before the first that may hold it, none.
+    since: Vec<LogSummary>,
+    /// Whether the first of `since` may hold the point.
+    is_found: bool,
 }
 
-impl Place {
-    fn before_the_first() -> Self {
+impl Pasts {
+    fn of(point: Point) -> Self {
         Self {
-            first_seq: 1,
-            seq: 0,
-            record: None,
-            until_then: LogSummary::after(None),
+            point,
+            past: LogPast::default(),
+            before: LogPast::default(),
+            since: Vec::new(),
+            is_found: false,
         }
+    }
+
+    /// Adds the next stretch.
+    fn add(&mut self, summary: LogSummary) {
+        self.past.add(&summary);
+        let holds = match self.point {
+            Point::Record(seq) => summary.first_seq() <= seq,
+            Point::Time(time) => summary.begins_by(time),
+        };
+        if holds {
+            // The last one that may hold it is the one that does.
+            for passed in self.since.drain(..) {
+                self.before.add(&passed);
+            }
+            self.is_found = true;
+        }
+        // No later stretch holds a place that is behind.
+        if holds || matches!(self.point, Point::Time(_)) {
+            self.since.push(summary);
+        }
+    }
+
+    /// The stretch that the point lies in; `None` before the first record.
+    fn stretch(&self) -> Option<&LogSummary> {
+        self.since.first().filter(|_| self.is_found)
     }
 }
 

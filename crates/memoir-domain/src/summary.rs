@@ -92,7 +92,13 @@ impl MemoryGlance {
 impl LogSummary {
     /// Of no record yet: of those after the ones that `before` is of.
     pub fn after(before: Option<&Self>) -> Self {
-        let last_seq = before.map_or(0, |before| before.last_seq);
+        before.map_or_else(
+            || Self::following(0, Tally::default()),
+            |before| Self::following(before.last_seq, before.tally),
+        )
+    }
+
+    fn following(last_seq: u64, tally: Tally) -> Self {
         Self {
             first_seq: last_seq + 1,
             last_seq,
@@ -101,7 +107,7 @@ impl LogSummary {
             sessions: BTreeMap::new(),
             standing: Vec::new(),
             memories: BTreeMap::new(),
-            tally: before.map_or_else(Tally::default, |before| before.tally),
+            tally,
         }
     }
 
@@ -184,6 +190,11 @@ impl LogPast {
             self.memories[index] = Some(*glance);
         }
         self.tally = summary.tally;
+    }
+
+    /// A summary of the records after these, of none of them yet.
+    pub fn next_summary(&self) -> LogSummary {
+        LogSummary::following(self.last_seq, self.tally)
     }
 
     /// The place of the last record.
