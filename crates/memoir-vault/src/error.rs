@@ -111,6 +111,9 @@ pub enum Error {
     /// The disk is full.
     #[error("the disk is full; nothing was changed")]
     Full,
+    /// Somebody else changed the key store, so that what a change rested on is not so any more.
+    #[error("the key store was changed by another process meanwhile; nothing was changed")]
+    Overtaken,
     /// Another process kept the key store locked for too long.
     #[error("the key store is locked by another process; nothing was changed")]
     Busy,
@@ -166,24 +169,6 @@ fn word(problem: &std::io::Error) -> String {
     match problem.get_ref().and_then(std::error::Error::source) {
         Some(inner) => inner.to_string(),
         None => problem.to_string(),
-    }
-}
-
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode;
-        match error.sqlite_error_code() {
-            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
-            // The statement's text is left out: only what the driver says of it.
-            _ => match error {
-                rusqlite::Error::SqliteFailure(code, message) => {
-                    Self::Driver(message.unwrap_or_else(|| code.to_string()))
-                }
-                other => Self::Driver(other.to_string()),
-            },
-        }
     }
 }
 

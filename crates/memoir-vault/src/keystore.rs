@@ -1,10 +1,11 @@
-//! The key store: every key that is wrapped under the master key, in a SQLite file of its own.
+//! The key store: every key that is wrapped under the master key, in a place of its own ([`KeyRows`]).
 //!
 //! It lies beside the database and not in it, so that a backup of the database holds no keys (SPEC 5.4).
 //! Several processes may use it at once. What is made is on the disk before it is handed out; what is
-//! destroyed is overwritten, and forgotten by the other processes at their next look.
+//! destroyed is forgotten by the other processes at their next look, or within a second. A destroyed key leaves a
+//! tombstone, and an agent never gets a second one.
 //!
-//! Keys are kept in memory once they were used. Each look asks the file whether it was changed since,
+//! Keys are kept in memory once they were used. Each look asks the place whether anything was changed since,
 //! which takes a microsecond; do not look once a row. Waiting for another process can take up to ten
 //! seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a thread that may
 //! block where that is nothing.
@@ -12,27 +13,23 @@
 //! Whether the installation is closed lies here too, bound to the master key: whoever can write to the database or
 //! to the configuration cannot open what was closed (SPEC 5.5).
 //!
-//! It has a rollback journal and `secure_delete`. A destroyed key leaves a tombstone, and an agent never gets
-//! a second one. Where another program gave the file a write-ahead log, in which the count of changes says
-//! nothing and destroyed keys would stay, keys are read each time and nothing is destroyed until it is
-//! closed; where another file was put in its place, nothing is read.
+//! A change is written on the condition that the master key is the one that it was wrapped under. Whoever is overtaken
+//! by a rotation fetches the next master key from its file and tries again.
 
-mod counter;
-mod file;
-mod schema;
+pub mod rows;
+mod sqlite;
 
 use std::{
     collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use memoir_domain::{AgentScope, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use counter::{Changes, Counter};
-
+use self::rows::{AgentRow, Agents, Changes, ClosingRow, Contents, KeyRows, LogRow, MasterRow};
+pub use self::sqlite::SqliteKeys;
 use crate::{
     AgentKey, Error, KeyId, MasterKey, Result,
     cipher::{Cipher, NONCE_BYTES},
@@ -42,32 +39,29 @@ use crate::{
     text::hex,
 };
 
-/// How often a thread that must not wait looks whether another one has gone.
-const LOOKS_AT_LOCK: u32 = 64;
-/// What stands for the file's name where there is no file.
-const NO_PATH: &str = "in memory";
+/// How often something is tried again that other processes overtook.
+const ATTEMPTS: u32 = 100;
+/// Of no agent: what is not of agents is read each time.
+const NOBODY: Agents<'_> = Agents::These(&[]);
 
-/// The keys of all agents, and the one that signs the log. `Debug` prints the file's name only.
+/// The keys of all agents, and the one that signs the log. `Debug` prints where it is only.
 pub struct KeyStore {
-    /// `None` for one in memory.
-    path: Option<PathBuf>,
-    /// Which file it was when it was opened.
-    identity: Option<(u64, u64)>,
+    rows: Box<dyn KeyRows>,
     /// Where the master key can be read again after another process rotated it; `None` where it was
     /// given.
     key_file: Option<PathBuf>,
-    counter: Counter,
-    state: Mutex<State>,
+    /// Had while a key is looked for that is not known to be as it was, so that others who look for the same one
+    /// find it then.
+    looking: Mutex<()>,
+    held: Mutex<Held>,
 }
 
-struct State {
-    connection: Connection,
-    /// The form of the file when it was last looked at.
-    looked: schema::Looked,
-    master: Master,
+/// What is in memory.
+struct Held {
+    master: Arc<Master>,
     keys: HashMap<AgentScope, Known>,
-    /// How often the file had been changed when this process last looked under the lock, or changed it
-    /// itself. As long as that holds, keys of the present generation are as in the file.
+    /// How often the key store had been changed when this process last looked, or changed it itself. As long as that
+    /// holds, keys of the present generation are as they lie there.
     changes: Changes,
     generation: u64,
 }
@@ -78,7 +72,7 @@ struct Master {
     wrapping: Cipher,
 }
 
-/// A key in memory, and when it was last found in the file.
+/// A key in memory, and when it was last found in the key store.
 struct Known {
     key: AgentKey,
     generation: u64,
@@ -101,18 +95,38 @@ pub struct Closing {
     pub changed_at: Timestamp,
 }
 
+/// Where the master key comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    File(&'a Path),
+    Given(&'a MasterKey),
+}
+
 impl KeyStore {
-    /// Opens the key store at `path`, or makes one for that master key. The folder must exist.
+    /// Opens the key store in the file at `path`, or makes one for that master key. The folder must exist.
     ///
     /// # Errors
     /// [`Error::WrongMasterKey`], [`Error::Exposed`], [`Error::NotAKeyStore`], [`Error::Newer`] and
     /// [`Error::Inconsistent`] for a file that is not changed then; [`Error::File`] and those of the
     /// driver.
     pub fn open(path: &Path, master: &MasterKey) -> Result<Self> {
-        file::create(path)?;
-        let held = Master::of(master);
-        let connection = file::open(path, true, |fresh| held.enter(fresh))?;
-        Self::start(connection, Some(path), None, |_| Ok(held))
+        Self::start(
+            Box::new(SqliteKeys::open(path, true)?),
+            Source::Given(master),
+            false,
+        )
+    }
+
+    /// Opens the key store in the file at `path`, which must be there.
+    ///
+    /// # Errors
+    /// [`Error::Missing`]; else as for [`KeyStore::open`].
+    pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
+        Self::start(
+            Box::new(SqliteKeys::open(path, false)?),
+            Source::Given(master),
+            true,
+        )
     }
 
     /// A new key store without a file, for tests and measurements: its keys are gone with it.
@@ -120,102 +134,60 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Random`]; those of the driver.
     pub fn in_memory(master: &MasterKey) -> Result<Self> {
-        let held = Master::of(master);
-        let connection = file::open_in_memory(|fresh| held.enter(fresh))?;
-        Self::start(connection, None, None, |_| Ok(held))
+        let rows = Box::new(SqliteKeys::in_memory()?);
+        Self::start(rows, Source::Given(master), false)
     }
 
-    /// Opens the key store at `path`, which must be there.
-    ///
-    /// # Errors
-    /// [`Error::Missing`]; else as for [`KeyStore::open`].
-    pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
-        let connection = file::open(path, false, |_| Ok(()))?;
-        Self::start(connection, Some(path), None, |_| Ok(Master::of(master)))
-    }
-
-    /// Opens the key store at `path` with the key in a file, or with the one that a rotation has staged
-    /// beside it. Makes what is missing where there is no key store yet, unless it `must_exist`.
-    pub(crate) fn open_with_key_file(
-        path: &Path,
-        key_file: &Path,
+    /// Opens what lies there, with the master key that it needs: in its file, also where a rotation has staged one
+    /// beside it. Where nothing lies there yet, it becomes a key store, unless it `must_exist`.
+    pub(crate) fn start(
+        rows: Box<dyn KeyRows>,
+        source: Source<'_>,
         must_exist: bool,
     ) -> Result<Self> {
-        let nothing_to_enter = |_: &Connection| Ok(());
-        let connection = match file::open(path, false, nothing_to_enter) {
-            Err(Error::Missing(_)) if !must_exist => {
-                let master = Master::of(&MasterKey::load_or_create(key_file)?);
-                file::create(path)?;
-                file::open(path, true, |fresh| master.enter(fresh))
+        if rows.read(NOBODY)?.master.is_none() {
+            if must_exist {
+                return Err(Error::Missing(rows.name()));
             }
-            opened => opened,
-        }?;
-        let find = |wanted| {
-            let found = find_in_file(key_file, wanted, || path.display().to_string())?;
-            Ok(Master::of(&found))
+            let master = match source {
+                Source::File(path) => Master::of(&MasterKey::load_or_create(path)?),
+                Source::Given(master) => Master::of(master),
+            };
+            rows.fill(&Contents {
+                master: Some(master.entry()?),
+                ..Contents::default()
+            })?;
+        }
+        let (key_file, given) = match source {
+            Source::File(path) => (Some(path), None),
+            Source::Given(master) => (None, Some(Arc::new(Master::of(master)))),
         };
-        let store = Self::start(connection, Some(path), Some(key_file), find)?;
-        if let Ok(Some(_)) = MasterKey::staged(key_file) {
-            // The right key is held wherever it lies: what keeps it from its place must not keep anybody
-            // from the keys. The next start tries again.
-            let _ = store.settle_key_file(key_file);
-        }
-        Ok(store)
-    }
-
-    /// `find` gives the master key of that fingerprint; it is called while no other process can rotate.
-    fn start(
-        mut connection: Connection,
-        path: Option<&Path>,
-        key_file: Option<&Path>,
-        find: impl FnOnce(KeyId) -> Result<Master>,
-    ) -> Result<Self> {
-        let transaction = connection.transaction()?;
-        let mut looked = schema::Looked::default();
-        schema::check(&transaction, &mut looked)?;
-        let wanted = stored_id(&transaction)?;
-        let master = find(wanted)?;
-        if master.id != wanted {
-            return Err(Error::WrongMasterKey {
-                store: name_of(path),
-                wanted,
-                held: master.id,
-            });
-        }
-        master.check_proof(&transaction)?;
-        drop(transaction);
-        let counter = Counter::of(path)?;
-        Ok(Self {
-            path: path.map(Path::to_owned),
-            identity: path.and_then(file::identity),
+        let master = find_master(&*rows, key_file, given.as_ref())?;
+        let store = Self {
             key_file: key_file.map(Path::to_owned),
-            state: Mutex::new(State {
-                connection,
-                looked,
+            looking: Mutex::default(),
+            held: Mutex::new(Held {
                 master,
                 keys: HashMap::new(),
-                changes: counter.read()?,
+                changes: None,
                 generation: 0,
             }),
-            counter,
-        })
-    }
-
-    /// The fingerprint of the master key that the key store at `path` needs; `None` where there is none.
-    ///
-    /// # Errors
-    /// As for [`KeyStore::open`].
-    pub fn wanted(path: &Path) -> Result<Option<KeyId>> {
-        match file::open(path, false, |_| Ok(())) {
-            Ok(connection) => stored_id(&connection).map(Some),
-            Err(Error::Missing(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+            rows,
+        };
+        // The right key is held wherever it lies: what keeps it from its place must not keep anybody
+        // from the keys. The next start tries again.
+        let _ = store.finish_rotation();
+        Ok(store)
     }
 
     /// The fingerprint of the master key that is held.
     pub fn key_id(&self) -> KeyId {
-        self.lock().master.id
+        self.held().master.id
+    }
+
+    /// Where it is, for people.
+    pub fn name(&self) -> String {
+        self.rows.name()
     }
 
     /// The agent's key; `None` where it has none, or none any more.
@@ -224,51 +196,46 @@ impl KeyStore {
     /// [`Error::WrongMasterKey`] where the key is not in memory and another process rotated the master
     /// key; [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
-        let state = &mut *self.lock();
-        self.check_place()?;
-        if let Some(key) = state.fresh(scope)
-            && self.counter.read()?.is_as(state.changes)
-        {
+        let _turn = lock(&self.looking);
+        if let Some(key) = self.cached(scope)? {
             return Ok(Some(key));
         }
-        let transaction = state.connection.transaction()?;
-        let Some(wrapped) = wrapped(&transaction, scope)?.flatten() else {
-            state.keys.remove(&scope);
-            return Ok(None);
-        };
-        // A key never changes, so that it need not be unwrapped again: perhaps it cannot be any more.
-        let key = match state.keys.get(&scope) {
-            Some(known) => known.key.clone(),
-            None => {
-                self.follow(&transaction, &mut state.master)?;
-                state.master.unwrap_agent(scope, &wrapped)?
-            }
-        };
-        // The transaction has read: nobody changes the file before it ends.
-        let changes = self.counter.read()?;
-        drop(transaction);
-        state.notice(changes);
-        state.keep(scope, &key);
-        Ok(Some(key))
+        self.with_master(|master| {
+            let contents = self.rows.read(Agents::These(&[scope]))?;
+            let Some(Ok(wrapped)) = contents.agent(scope).map(|row| &row.key) else {
+                self.held().keys.remove(&scope);
+                return Ok(None);
+            };
+            let known = self.held().keys.get(&scope).map(|known| known.key.clone());
+            // A key never changes, so that it need not be unwrapped again: perhaps it cannot be any more.
+            let key = match known {
+                Some(key) => key,
+                None => self.open_agent(&contents, master, scope, wrapped)?,
+            };
+            let mut held = self.held();
+            held.notice(contents.changes);
+            held.keep(scope, &key);
+            Ok(Some(key))
+        })
     }
 
     /// The agent's key where that can be said at once: it is in memory, and no other process has changed
-    /// the file since. Waits for no other process, and for another thread only while that looks too. `None`
-    /// says nothing about the key: look with [`KeyStore::key`], from a thread that may block.
+    /// the key store since. Waits for no other process. `None` says nothing about the key: look with
+    /// [`KeyStore::key`], from a thread that may block.
     ///
     /// # Errors
     /// [`Error::Replaced`]; those of the driver.
     pub fn cached(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
-        let Some(guard) = self.lock_at_once() else {
-            return Ok(None);
+        let (key, changes) = {
+            let held = self.held();
+            match held.keys.get(&scope) {
+                Some(known) if known.generation == held.generation => {
+                    (known.key.clone(), held.changes)
+                }
+                _ => return Ok(None),
+            }
         };
-        let Some(key) = guard.fresh(scope) else {
-            return Ok(None);
-        };
-        let changes = guard.changes;
-        drop(guard);
-        self.check_place()?;
-        Ok(self.counter.read()?.is_as(changes).then_some(key))
+        Ok(is_as(self.rows.changes()?, changes).then_some(key))
     }
 
     /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
@@ -281,33 +248,27 @@ impl KeyStore {
         if let Some(key) = self.key(scope)? {
             return Ok(key);
         }
-        let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        self.follow(&transaction, &mut state.master)?;
-        match wrapped(&transaction, scope)? {
-            Some(Some(made)) => return state.master.unwrap_agent(scope, &made),
-            Some(None) => return Err(Error::Destroyed),
-            None => {}
-        }
         let secret = Secret::random()?;
-        let wrapped = state.master.wrap(&Purpose::Agent(scope), &secret)?;
-        let made = transaction.execute(
-            "INSERT INTO agent_keys (account_id, agent_id, created_at, wrapped) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                scope.account.as_bytes(),
-                scope.agent.as_bytes(),
-                now.microseconds(),
-                wrapped
-            ],
-        )?;
-        one(made, "agent_keys")?;
-        let changes = self.counter.read()?;
-        transaction.commit()?;
-        state.notice(changes);
-        state.changes = self.counter.after(changes);
-        let key = AgentKey::new(scope, &secret);
-        state.keep(scope, &key);
-        Ok(key)
+        self.with_master(|master| {
+            let contents = self.rows.read(Agents::These(&[scope]))?;
+            match contents.agent(scope).map(|row| &row.key) {
+                Some(Ok(made)) => return self.open_agent(&contents, master, scope, made),
+                Some(Err(_)) => return Err(Error::Destroyed),
+                None => {}
+            }
+            let row = AgentRow {
+                scope,
+                created_at: now,
+                key: Ok(master.wrap(&Purpose::Agent(scope), &secret)?),
+            };
+            let written = self.rows.add_agent(master.id, &row)?;
+            let key = AgentKey::new(scope, &secret);
+            let mut held = self.held();
+            held.notice(written.before);
+            held.changes = written.after;
+            held.keep(scope, &key);
+            Ok(key)
+        })
     }
 
     /// Destroys the agent's key at `now`: nothing that was sealed with it can be read again, except by
@@ -316,52 +277,27 @@ impl KeyStore {
     /// # Errors
     /// Those of the driver.
     pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
-        let state = &mut *self.lock();
-        state.keys.remove(&scope);
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        let destroyed = transaction.execute(
-            "UPDATE agent_keys SET wrapped = NULL, destroyed_at = ?3 \
-             WHERE account_id = ?1 AND agent_id = ?2 AND wrapped IS NOT NULL",
-            params![
-                scope.account.as_bytes(),
-                scope.agent.as_bytes(),
-                now.microseconds()
-            ],
-        )?;
-        if self::wrapped(&transaction, scope)?.flatten().is_some() {
-            let problem = format!("agent {}: the key was not taken away", scope.agent);
-            return Err(inconsistent("agent_keys", problem));
-        }
-        transaction.commit()?;
-        Ok(destroyed > 0)
+        self.held().keys.remove(&scope);
+        self.rows.destroy(scope, now)
     }
 
     /// Writes a copy of the key store, as it is at one instant, into the file at `to`, which must be empty or not
     /// there. Keys that were destroyed are not in it.
     ///
     /// # Errors
-    /// [`Error::Replaced`]; [`Error::Full`]; [`Error::File`] for a name that is not UTF-8; those of the driver. A
-    /// part of the copy may be at `to` then.
+    /// [`Error::Replaced`]; [`Error::Full`]; [`Error::File`]; those of the driver. A part of the copy may be at `to`
+    /// then.
     pub fn back_up(&self, to: &Path) -> Result<()> {
-        let state = &mut *self.lock();
-        self.check_place()?;
-        let absolute = std::path::absolute(to).map_err(|error| Error::file(to, &error))?;
-        let not_text = || Error::file(to, &std::io::ErrorKind::InvalidFilename.into());
-        let absolute = absolute.to_str().ok_or_else(not_text)?;
-        state.connection.execute("VACUUM INTO ?1", [absolute])?;
-        Ok(())
+        SqliteKeys::open(to, true)?.fill(&self.rows.read(Agents::All)?)
     }
 
-    /// Makes sure that the file that is open is the one that stands in its place: what is sealed under a key of
+    /// Makes sure that the key store that is open is the one that others use too: what is sealed under a key of
     /// a file that was taken away can be read by nobody once this process has ended.
     ///
     /// # Errors
     /// [`Error::Replaced`].
     pub fn check_there(&self) -> Result<()> {
-        match self.path.as_deref().and_then(file::identity) == self.identity {
-            true => Ok(()),
-            false => Err(Error::Replaced(self.name())),
-        }
+        self.rows.check_there()
     }
 
     /// Those of the agents whose keys are there, in the order given.
@@ -369,16 +305,13 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Replaced`]; those of the driver.
     pub fn present(&self, scopes: &[AgentScope]) -> Result<Vec<AgentScope>> {
-        let state = &mut *self.lock();
-        self.check_place()?;
-        let transaction = state.connection.transaction()?;
-        let mut present = Vec::new();
-        for &scope in scopes {
-            if wrapped(&transaction, scope)?.flatten().is_some() {
-                present.push(scope);
-            }
-        }
-        Ok(present)
+        let contents = self.rows.read(Agents::These(scopes))?;
+        let is_present = |scope| contents.agent(scope).is_some_and(|row| row.key.is_ok());
+        Ok(scopes
+            .iter()
+            .copied()
+            .filter(|scope| is_present(*scope))
+            .collect())
     }
 
     /// Puts a master key that was staged, and that the key store needs, in the place of the key file: what an
@@ -389,7 +322,8 @@ impl KeyStore {
     pub fn finish_rotation(&self) -> Result<()> {
         match &self.key_file {
             Some(key_file) if MasterKey::staged(key_file)?.is_some() => {
-                self.settle_key_file(key_file)
+                let _turn = MasterKey::turn(key_file)?;
+                self.settle(key_file)
             }
             _ => Ok(()),
         }
@@ -400,12 +334,15 @@ impl KeyStore {
     /// # Errors
     /// A file cannot be read; those of the driver.
     pub fn is_rotation_unfinished(&self) -> Result<bool> {
-        let Some(key_file) = &self.key_file else {
-            return Ok(false);
-        };
-        let staged = MasterKey::staged(key_file)?;
-        let wanted = stored_id(&self.lock().connection)?;
-        Ok(staged.is_some_and(|staged| staged.key_id() == wanted))
+        match self
+            .key_file
+            .as_deref()
+            .map(MasterKey::staged)
+            .transpose()?
+        {
+            Some(Some(staged)) => Ok(staged.key_id() == self.needed()?),
+            _ => Ok(false),
+        }
     }
 
     /// When the agent's key was destroyed; `None` where it is there, or never was.
@@ -413,26 +350,9 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn destroyed_at(&self, scope: AgentScope) -> Result<Option<Timestamp>> {
-        self.check_place()?;
-        let microseconds: Option<i64> = self
-            .lock()
-            .connection
-            .prepare_cached(
-                "SELECT destroyed_at FROM agent_keys WHERE account_id = ?1 AND agent_id = ?2",
-            )?
-            .query_row(
-                params![scope.account.as_bytes(), scope.agent.as_bytes()],
-                |row| row.get(0),
-            )
-            .optional()?
-            .flatten();
-        microseconds
-            .map(|microseconds| {
-                Timestamp::from_microseconds(microseconds).ok_or_else(|| {
-                    inconsistent("agent_keys", format!("agent {}: no time", scope.agent))
-                })
-            })
-            .transpose()
+        let contents = self.rows.read(Agents::These(&[scope]))?;
+        let key = contents.agent(scope).map(|row| &row.key);
+        Ok(key.and_then(|key| key.as_ref().err().copied()))
     }
 
     /// The key that signs the log of this installation, which is made at `now` under a random name if there
@@ -441,25 +361,22 @@ impl KeyStore {
     /// # Errors
     /// As for [`KeyStore::create`], but [`Error::Destroyed`].
     pub fn log(&self, now: Timestamp) -> Result<LogKey> {
-        let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        self.follow(&transaction, &mut state.master)?;
-        if let Some((name, wrapped)) = wrapped_log(&transaction)? {
-            let seed = state.master.unwrap(&Purpose::Log(&name), &wrapped)?;
-            return log_key(&name, &seed);
-        }
-        let (name, seed) = (random_log_name()?, Secret::random()?);
-        let made = transaction.execute(
-            "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, ?1, ?2, ?3)",
-            params![
+        self.with_master(|master| {
+            let contents = self.rows.read(NOBODY)?;
+            if let Some(row) = &contents.log {
+                self.check_wrapped_under(&contents, master)?;
+                let seed = master.unwrap(&Purpose::Log(&row.name), &row.wrapped)?;
+                return log_key(&row.name, &seed);
+            }
+            let (name, seed) = (random_log_name()?, Secret::random()?);
+            let row = LogRow {
+                wrapped: master.wrap(&Purpose::Log(&name), &seed)?,
                 name,
-                now.microseconds(),
-                state.master.wrap(&Purpose::Log(&name), &seed)?
-            ],
-        )?;
-        one(made, "log_key")?;
-        transaction.commit()?;
-        log_key(&name, &seed)
+                created_at: now,
+            };
+            self.rows.add_log(master.id, &row)?;
+            log_key(&row.name, &seed)
+        })
     }
 
     /// Whether the installation is closed; `None` while nobody has said either.
@@ -467,15 +384,15 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Inconsistent`] where it was written without the master key; else as for [`KeyStore::key`].
     pub fn closing(&self) -> Result<Option<Closing>> {
-        let state = &mut *self.lock();
-        self.check_place()?;
-        let transaction = state.connection.transaction()?;
-        let Some((closing, wrapped)) = stored_closing(&transaction)? else {
-            return Ok(None);
-        };
-        self.follow(&transaction, &mut state.master)?;
-        state.master.unwrap(&Purpose::Closing(closing), &wrapped)?;
-        Ok(Some(closing))
+        self.with_master(|master| {
+            let contents = self.rows.read(NOBODY)?;
+            let Some(row) = &contents.closing else {
+                return Ok(None);
+            };
+            self.check_wrapped_under(&contents, master)?;
+            master.unwrap(&Purpose::Closing(row.closing), &row.wrapped)?;
+            Ok(Some(row.closing))
+        })
     }
 
     /// Closes the installation, or opens it. It is on the disk when this returns.
@@ -483,24 +400,11 @@ impl KeyStore {
     /// # Errors
     /// As for [`KeyStore::log`].
     pub fn set_closing(&self, closing: Closing) -> Result<()> {
-        let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        self.follow(&transaction, &mut state.master)?;
-        let wrapped = state
-            .master
-            .wrap(&Purpose::Closing(closing), &Secret::random()?)?;
-        let written = transaction.execute(
-            "INSERT INTO closing (id, is_closed, changed_at, wrapped) VALUES (1, ?1, ?2, ?3) \
-             ON CONFLICT (id) DO UPDATE SET is_closed = excluded.is_closed, \
-                 changed_at = excluded.changed_at, wrapped = excluded.wrapped",
-            params![
-                closing.is_closed,
-                closing.changed_at.microseconds(),
-                wrapped
-            ],
-        )?;
-        one(written, "closing")?;
-        Ok(transaction.commit()?)
+        self.with_master(|master| {
+            let wrapped = master.wrap(&Purpose::Closing(closing), &Secret::random()?)?;
+            self.rows
+                .set_closing(master.id, &ClosingRow { closing, wrapped })
+        })
     }
 
     /// Wraps every key anew under `new`, all or none, and goes on with it. How many keys these were; 0
@@ -512,152 +416,108 @@ impl KeyStore {
     /// [`crate::rotate_key_file`].
     ///
     /// # Errors
-    /// [`Error::WrongMasterKey`], [`Error::Inconsistent`] and those of the driver; nothing was changed
-    /// then.
+    /// [`Error::WrongMasterKey`], [`Error::Inconsistent`], [`Error::Busy`] where others change the key store all the
+    /// time, and those of the driver; nothing was changed then.
     pub fn rotate(&self, new: &MasterKey) -> Result<u64> {
-        let state = &mut *self.lock();
-        let new = Master::of(new);
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        if stored_id(&transaction)? == new.id {
-            new.check_proof(&transaction)?;
-            state.master = new;
-            return Ok(0);
-        }
-        self.follow(&transaction, &mut state.master)?;
-        let wrapped = rewrap(&transaction, &state.master, &new)?;
-        transaction.commit()?;
-        state.master = new;
+        let new = Arc::new(Master::of(new));
+        let wrapped = self.with_master(|old| {
+            let mut contents = self.rows.read(Agents::All)?;
+            let needed = contents.needed(&*self.rows)?;
+            if needed.key_id == new.id {
+                new.check_proof(needed)?;
+                return Ok(0);
+            }
+            self.check_wrapped_under(&contents, old)?;
+            let wrapped = rewrap(&mut contents, old, &new)?;
+            self.rows.rewrap(&contents)?;
+            Ok(wrapped)
+        })?;
+        self.held().master = new;
         Ok(wrapped)
     }
 
     /// As [`KeyStore::rotate`], with a next key that is staged beside `key_file` and then takes its
     /// place.
     ///
-    /// A staged key is made, used and moved only while the key store is locked for writing, and moved
+    /// A staged key is made, used and moved by one process at a time, which has the [`MasterKey::turn`], and moved
     /// only once the key store needs it. So no two processes can cross each other, and at every moment
     /// one of the two files holds the key that is needed. Before anything needs the staged key, the key
     /// file is replaced by itself once: where that fails, the staged key could not take its place either.
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
-        let state = &mut *self.lock();
-        let transaction = self.change(&mut state.connection, &mut state.looked)?;
-        settle(&transaction, key_file)?;
-        self.follow(&transaction, &mut state.master)?;
-        find_in_file(key_file, state.master.id, || self.name())?.try_replacing(key_file)?;
-        let new = Master::of(&MasterKey::stage(key_file)?);
-        let wrapped = rewrap(&transaction, &state.master, &new)?;
-        transaction.commit()?;
-        let id = new.id;
-        state.master = new;
-        let settled = self
-            .change(&mut state.connection, &mut state.looked)
-            .and_then(|transaction| settle(&transaction, key_file));
-        settled.map_err(|_| Error::Unsettled {
+        let _turn = MasterKey::turn(key_file)?;
+        self.settle(key_file)?;
+        self.follow()?;
+        match fitting_file(key_file, self.key_id())? {
+            Ok(present) => present.try_replacing(key_file)?,
+            Err(held) => return Err(not_found(&*self.rows, key_file, self.key_id(), held)),
+        }
+        let new = MasterKey::stage(key_file)?;
+        let wrapped = self.rotate(&new)?;
+        self.settle(key_file).map_err(|_| Error::Unsettled {
             path: key_file.display().to_string(),
             staged: staged_path(key_file).display().to_string(),
         })?;
-        Ok((id, wrapped))
+        Ok((new.key_id(), wrapped))
     }
 
-    /// Ends a rotation that was interrupted after the keys had been wrapped anew.
-    fn settle_key_file(&self, key_file: &Path) -> Result<()> {
-        let state = &mut *self.lock();
-        settle(
-            &self.change(&mut state.connection, &mut state.looked)?,
-            key_file,
-        )
-    }
-
-    /// Goes on with the master key that another process rotated to.
-    ///
-    /// # Errors
-    /// [`Error::WrongMasterKey`]; the one that was held stays then.
-    pub fn adopt(&self, master: &MasterKey) -> Result<()> {
-        let state = &mut *self.lock();
-        let transaction = state.connection.transaction()?;
-        let master = Master::of(master);
-        let wanted = stored_id(&transaction)?;
-        if wanted != master.id {
-            return Err(self.wrong_master(wanted, master.id));
-        }
-        master.check_proof(&transaction)?;
-        state.master = master;
-        Ok(())
-    }
-
-    /// The lock where nobody has it, or somebody who gives it back in a moment: another thread that looks
-    /// has it for a few microseconds, and waking a third one that may wait takes many times as long.
-    fn lock_at_once(&self) -> Option<MutexGuard<'_, State>> {
-        for _ in 0..LOOKS_AT_LOCK {
-            match self.state.try_lock() {
-                Ok(guard) => return Some(guard),
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            }
-        }
-        None
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic leaves nothing half-done here: what SQLite has begun is rolled back.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes sure that the master key held is the one that the file needs now; fetches it from its file
-    /// where another process has rotated it.
-    fn follow(&self, connection: &Connection, master: &mut Master) -> Result<()> {
-        let wanted = stored_id(connection)?;
-        if wanted == master.id {
-            return Ok(());
-        }
-        let found = match &self.key_file {
-            Some(key_file) => fitting_file(key_file, wanted)?.ok(),
-            None => None,
-        };
-        let found = Master::of(&found.ok_or_else(|| self.wrong_master(wanted, master.id))?);
-        found.check_proof(connection)?;
-        *master = found;
-        Ok(())
-    }
-
-    fn wrong_master(&self, wanted: KeyId, held: KeyId) -> Error {
-        Error::WrongMasterKey {
-            store: self.name(),
-            wanted,
-            held,
-        }
-    }
-
-    /// For people.
-    fn name(&self) -> String {
-        name_of(self.path.as_deref())
-    }
-
-    /// Another file that stands in the place of the one that is open is the one in which others destroy
-    /// keys. Where there is none, nobody can.
-    fn check_place(&self) -> Result<()> {
-        match self.path.as_deref().and_then(file::identity) {
-            Some(found) if Some(found) != self.identity => Err(Error::Replaced(self.name())),
+    /// Puts a staged key in the place of the key file if it is the one that the key store needs. The caller has the
+    /// [`MasterKey::turn`].
+    fn settle(&self, key_file: &Path) -> Result<()> {
+        match MasterKey::staged(key_file)? {
+            Some(staged) if staged.key_id() == self.needed()? => MasterKey::promote(key_file),
             _ => Ok(()),
         }
     }
 
-    /// A transaction that waits for its turn to write before it reads, so that what was read still holds.
-    fn change<'a>(
+    /// The fingerprint of the master key that is needed now.
+    fn needed(&self) -> Result<KeyId> {
+        Ok(self.rows.read(NOBODY)?.needed(&*self.rows)?.key_id)
+    }
+
+    /// Does `work`, again with the master key that is needed then where another process overtook it.
+    fn with_master<T>(&self, work: impl Fn(&Master) -> Result<T>) -> Result<T> {
+        for _ in 0..ATTEMPTS {
+            let master = self.held().master.clone();
+            match work(&master) {
+                Err(Error::Overtaken) => self.follow()?,
+                done => return done,
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// Makes sure that the master key held is the one that is needed now; fetches it from its file
+    /// where another process has rotated it.
+    fn follow(&self) -> Result<()> {
+        let held = self.held().master.clone();
+        let found = find_master(&*self.rows, self.key_file.as_deref(), Some(&held))?;
+        self.held().master = found;
+        Ok(())
+    }
+
+    /// Makes sure that what was read can be opened with the master key.
+    fn check_wrapped_under(&self, contents: &Contents, master: &Master) -> Result<()> {
+        match contents.needed(&*self.rows)?.key_id == master.id {
+            true => Ok(()),
+            false => Err(Error::Overtaken),
+        }
+    }
+
+    fn open_agent(
         &self,
-        connection: &'a mut Connection,
-        looked: &mut schema::Looked,
-    ) -> Result<Transaction<'a>> {
-        if !self.counter.read()?.are_counted() {
-            file::give_up_log(connection)?;
-        }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        self.check_there()?;
-        // Nobody can give it a log before the transaction ends.
-        if !self.counter.read()?.are_counted() {
-            return Err(Error::Logged(self.name()));
-        }
-        schema::check(&transaction, looked)?;
-        Ok(transaction)
+        contents: &Contents,
+        master: &Master,
+        scope: AgentScope,
+        wrapped: &[u8],
+    ) -> Result<AgentKey> {
+        self.check_wrapped_under(contents, master)?;
+        let secret = master.unwrap(&Purpose::Agent(scope), wrapped)?;
+        Ok(AgentKey::new(scope, &secret))
+    }
+
+    /// Had for moments only: nobody waits for anything with it in the hand.
+    fn held(&self) -> MutexGuard<'_, Held> {
+        lock(&self.held)
     }
 }
 
@@ -670,17 +530,11 @@ impl fmt::Debug for KeyStore {
     }
 }
 
-impl State {
-    /// A key that was in the file when it had been changed as often as [`State::changes`] says.
-    fn fresh(&self, scope: AgentScope) -> Option<AgentKey> {
-        let known = self.keys.get(&scope)?;
-        (known.generation == self.generation).then(|| known.key.clone())
-    }
-
-    /// Takes down how often the file was changed; what is known from before that is to be looked for
+impl Held {
+    /// Takes down how often the key store was changed; what is known from before that is to be looked for
     /// again.
     fn notice(&mut self, changes: Changes) {
-        if !self.changes.is_as(changes) {
+        if !is_as(self.changes, changes) {
             self.changes = changes;
             self.generation += 1;
         }
@@ -703,23 +557,17 @@ impl Master {
         }
     }
 
-    /// Says in a new key store whose it is.
-    fn enter(&self, connection: &Connection) -> Result<()> {
-        let entered = connection.execute(
-            "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)",
-            params![
-                self.id.as_bytes(),
-                self.wrap(&Purpose::Proof, &Secret::random()?)?
-            ],
-        )?;
-        one(entered, "master")
+    /// What says in a key store whose it is.
+    fn entry(&self) -> Result<MasterRow> {
+        Ok(MasterRow {
+            key_id: self.id,
+            proof: self.wrap(&Purpose::Proof, &Secret::random()?)?,
+        })
     }
 
     /// The fingerprint only says which master key is needed; this shows that the one held is it.
-    fn check_proof(&self, connection: &Connection) -> Result<()> {
-        let proof: Vec<u8> =
-            connection.query_row("SELECT proof FROM master", [], |row| row.get(0))?;
-        self.unwrap(&Purpose::Proof, &proof).map(drop)
+    fn check_proof(&self, row: &MasterRow) -> Result<()> {
+        self.unwrap(&Purpose::Proof, &row.proof).map(drop)
     }
 
     fn wrap(&self, purpose: &Purpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
@@ -739,11 +587,6 @@ impl Master {
                 let (table, row) = purpose.row();
                 inconsistent(table, format!("{row}: not wrapped for this place"))
             })
-    }
-
-    fn unwrap_agent(&self, scope: AgentScope, wrapped: &[u8]) -> Result<AgentKey> {
-        let secret = self.unwrap(&Purpose::Agent(scope), wrapped)?;
-        Ok(AgentKey::new(scope, &secret))
     }
 }
 
@@ -779,94 +622,81 @@ impl Purpose<'_> {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is held is right after every step, also where the next one panics.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether nothing was changed between the two.
+fn is_as(one: Changes, other: Changes) -> bool {
+    one.is_some() && one == other
+}
+
+/// The master key that is needed: the one held, or the one in its file, which a rotation may have staged beside it.
+fn find_master(
+    rows: &dyn KeyRows,
+    key_file: Option<&Path>,
+    held: Option<&Arc<Master>>,
+) -> Result<Arc<Master>> {
+    let mut missed = None;
+    for _ in 0..ATTEMPTS {
+        let contents = rows.read(NOBODY)?;
+        let needed = contents.needed(rows)?;
+        if let Some(error) = missed.take_if(|(id, _)| *id == needed.key_id) {
+            return Err(error.1);
+        }
+        let found = match (held, key_file) {
+            (Some(held), _) if held.id == needed.key_id => Ok(held.clone()),
+            (_, Some(key_file)) => fitting_file(key_file, needed.key_id)?
+                .map(|found| Arc::new(Master::of(&found)))
+                .map_err(|id| not_found(rows, key_file, needed.key_id, id)),
+            (Some(held), None) => Err(wrong_master(rows, needed.key_id, held.id)),
+            (None, None) => Err(Error::Missing(rows.name())),
+        };
+        match found {
+            Ok(found) => {
+                found.check_proof(needed)?;
+                return Ok(found);
+            }
+            // It may have been rotated again while the files were looked at.
+            Err(error) => missed = Some((needed.key_id, error)),
+        }
+    }
+    Err(Error::Busy)
+}
+
 /// The key of that fingerprint: the staged one, or the one in the file; else the fingerprint of the latter.
-/// While the key store is locked for reading, one of them fits, in whatever state a rotation is: a staged
+/// Where the key store still needs the same one afterwards, one of them fits, in whatever state a rotation is: a staged
 /// key that the key store needs is only ever moved to the file that is looked at second.
-fn fitting_file(key_file: &Path, wanted: KeyId) -> Result<Result<MasterKey, Option<KeyId>>> {
+fn fitting_file(key_file: &Path, needed: KeyId) -> Result<Result<MasterKey, Option<KeyId>>> {
     if let Some(staged) = MasterKey::staged(key_file)?
-        && staged.key_id() == wanted
+        && staged.key_id() == needed
     {
         return Ok(Ok(staged));
     }
     Ok(match MasterKey::load(key_file)? {
-        Some(master) if master.key_id() == wanted => Ok(master),
+        Some(master) if master.key_id() == needed => Ok(master),
         other => Err(other.map(|master| master.key_id())),
     })
 }
 
-/// As [`fitting_file`], where none fits with an error. `store` names the key store.
-fn find_in_file(key_file: &Path, wanted: KeyId, store: impl Fn() -> String) -> Result<MasterKey> {
-    fitting_file(key_file, wanted)?.map_err(|held| match held {
-        Some(held) => Error::WrongMasterKey {
-            store: store(),
-            wanted,
-            held,
-        },
+fn not_found(rows: &dyn KeyRows, key_file: &Path, wanted: KeyId, held: Option<KeyId>) -> Error {
+    match held {
+        Some(held) => wrong_master(rows, wanted, held),
         None => Error::MasterKeyLost {
             path: key_file.display().to_string(),
-            store: store(),
+            store: rows.name(),
             wanted,
         },
-    })
-}
-
-/// Puts a staged key in the place of the key file if it is the one that the key store needs. The
-/// transaction keeps other processes from doing so at the same time.
-fn settle(transaction: &Transaction<'_>, key_file: &Path) -> Result<()> {
-    match MasterKey::staged(key_file)? {
-        Some(staged) if staged.key_id() == stored_id(transaction)? => MasterKey::promote(key_file),
-        _ => Ok(()),
     }
 }
 
-fn stored_id(connection: &Connection) -> Result<KeyId> {
-    let id = connection
-        .prepare_cached("SELECT key_id FROM master")?
-        .query_row([], |row| row.get(0))
-        .optional()?
-        .ok_or_else(|| inconsistent("master", "no row".to_owned()))?;
-    Ok(KeyId::from_bytes(id))
-}
-
-/// `None` where the agent never had a key, `Some(None)` where it was destroyed.
-fn wrapped(connection: &Connection, scope: AgentScope) -> Result<Option<Option<Vec<u8>>>> {
-    Ok(connection
-        .prepare_cached("SELECT wrapped FROM agent_keys WHERE account_id = ?1 AND agent_id = ?2")?
-        .query_row(
-            params![scope.account.as_bytes(), scope.agent.as_bytes()],
-            |row| row.get(0),
-        )
-        .optional()?)
-}
-
-/// The name and the wrapped key of the log; `None` where there is none yet.
-fn wrapped_log(connection: &Connection) -> Result<Option<(String, Vec<u8>)>> {
-    Ok(connection
-        .query_row("SELECT name, wrapped FROM log_key", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?)
-}
-
-/// Whether the installation is closed, unchecked, and what shows it; `None` while nobody has said either.
-fn stored_closing(connection: &Connection) -> Result<Option<(Closing, Vec<u8>)>> {
-    let row: Option<(bool, i64, Vec<u8>)> = connection
-        .query_row(
-            "SELECT is_closed, changed_at, wrapped FROM closing",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )
-        .optional()?;
-    row.map(|(is_closed, changed_at, wrapped)| {
-        let changed_at = Timestamp::from_microseconds(changed_at)
-            .ok_or_else(|| inconsistent("closing", "its row: no time".to_owned()))?;
-        let closing = Closing {
-            is_closed,
-            changed_at,
-        };
-        Ok((closing, wrapped))
-    })
-    .transpose()
+fn wrong_master(rows: &dyn KeyRows, wanted: KeyId, held: KeyId) -> Error {
+    Error::WrongMasterKey {
+        store: rows.name(),
+        wanted,
+        held,
+    }
 }
 
 /// Random, so that the checkpoints of two installations are never taken for each other's.
@@ -881,66 +711,27 @@ fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {
         .map_err(|problem| inconsistent("log_key", format!("log {name}: {problem}")))
 }
 
-/// For people.
-fn name_of(path: Option<&Path>) -> String {
-    path.map_or_else(|| NO_PATH.to_owned(), |path| path.display().to_string())
-}
-
-fn rewrap(connection: &Connection, old: &Master, new: &Master) -> Result<u64> {
+/// Wraps everything anew. How many keys these were.
+fn rewrap(contents: &mut Contents, old: &Master, new: &Master) -> Result<u64> {
     let mut count = 0;
-    let mut rewrapped = |purpose: Purpose<'_>, wrapped: &[u8]| {
+    let mut rewrap = |purpose: Purpose<'_>, wrapped: &mut Vec<u8>| -> Result<()> {
         count += 1;
-        new.wrap(&purpose, &old.unwrap(&purpose, wrapped)?)
+        *wrapped = new.wrap(&purpose, &old.unwrap(&purpose, wrapped)?)?;
+        Ok(())
     };
-    // Gathered before anything is changed: a statement must not walk what it changes.
-    let agents: Vec<([u8; 16], [u8; 16], Vec<u8>)> = connection
-        .prepare("SELECT account_id, agent_id, wrapped FROM agent_keys WHERE wrapped IS NOT NULL")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (account, agent, wrapped) in agents {
-        let scope = AgentScope {
-            account: memoir_domain::AccountId::from_bytes(account),
-            agent: memoir_domain::AgentId::from_bytes(agent),
-        };
-        let written = connection
-            .prepare_cached(
-                "UPDATE agent_keys SET wrapped = ?3 WHERE account_id = ?1 AND agent_id = ?2",
-            )?
-            .execute(params![
-                account,
-                agent,
-                rewrapped(Purpose::Agent(scope), &wrapped)?
-            ])?;
-        one(written, "agent_keys")?;
+    for row in &mut contents.agents {
+        if let Ok(wrapped) = &mut row.key {
+            rewrap(Purpose::Agent(row.scope), wrapped)?;
+        }
     }
-    if let Some((name, wrapped)) = wrapped_log(connection)? {
-        let written = connection.execute(
-            "UPDATE log_key SET wrapped = ?1",
-            [rewrapped(Purpose::Log(&name), &wrapped)?],
-        )?;
-        one(written, "log_key")?;
+    if let Some(row) = &mut contents.log {
+        rewrap(Purpose::Log(&row.name), &mut row.wrapped)?;
     }
-    if let Some((closing, wrapped)) = stored_closing(connection)? {
-        let written = connection.execute(
-            "UPDATE closing SET wrapped = ?1",
-            [rewrapped(Purpose::Closing(closing), &wrapped)?],
-        )?;
-        one(written, "closing")?;
+    if let Some(row) = &mut contents.closing {
+        rewrap(Purpose::Closing(row.closing), &mut row.wrapped)?;
     }
-    connection.execute("DELETE FROM master", [])?;
-    new.enter(connection)?;
+    contents.master = Some(new.entry()?);
     Ok(count)
-}
-
-/// Makes sure that a statement wrote the one row that it was to write.
-fn one(written: usize, table: &'static str) -> Result<()> {
-    if written == 1 {
-        return Ok(());
-    }
-    Err(inconsistent(
-        table,
-        format!("{written} rows were written in place of one"),
-    ))
 }
 
 fn inconsistent(table: &'static str, problem: String) -> Error {

@@ -44,7 +44,8 @@ pub mod second_factor;
 pub mod token;
 
 pub use error::{Error, Result};
-pub use keystore::{Closing, KeyStore};
+#[doc(inline)]
+pub use keystore::{Closing, KeyStore, SqliteKeys, rows, rows::KeyRows};
 pub use master::{KeyId, MasterKey};
 pub use seal::AgentKey;
-pub use unlock::{MasterSource, rotate_key_file, unlock};
+pub use unlock::{MasterSource, rotate_key_file, unlock, unlock_rows};

@@ -6,7 +6,7 @@
 use std::{
     ffi::OsString,
     fmt,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -31,6 +31,11 @@ const DRAFT_PREFIX: &str = ".memoir-";
 const DRAFT_BYTES: u64 = 65;
 /// A draft lives for milliseconds: whoever made one that is older than this was killed.
 const OLDEST_DRAFT: Duration = Duration::from_secs(3_600);
+
+/// How long to wait for another process that rotates, and between two looks whether it has ended: as long as for one
+/// that holds the key store.
+const LONGEST_TURN: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// The key under which all other keys are wrapped. `Debug` prints its type's name only.
 pub struct MasterKey(Secret);
@@ -113,9 +118,36 @@ impl MasterKey {
         Cipher::new(&self.0.derive(&[b"master/wrap"]))
     }
 
+    /// The turn to stage and replace what is at `path`: no other process, and no other thread, has it until it is
+    /// dropped. A process that ends gives it back.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where somebody else has it for too long; [`Error::File`].
+    pub(crate) fn turn(path: &Path) -> Result<File> {
+        let target = resolved(path);
+        // The files themselves are replaced while it lasts; their folder is not.
+        #[cfg(unix)]
+        let opened = File::open(folder_of(&target));
+        #[cfg(not(unix))]
+        let opened = File::create(folder_of(&target).join(".memoir.lock"));
+        let file = opened.map_err(|error| Error::file(path, &error))?;
+        let mut waited = Duration::ZERO;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if waited >= LONGEST_TURN => return Err(Error::Busy),
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(BETWEEN_LOOKS);
+                    waited += BETWEEN_LOOKS;
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file(path, &error)),
+            }
+        }
+    }
+
     /// The next master key of the file at `path`: written beside it, and on the disk before this
     /// returns. One that was left there by a rotation that did not end is taken up again. The caller
-    /// makes sure that no other process does this at the same time.
+    /// has the [`MasterKey::turn`].
     pub(crate) fn stage(path: &Path) -> Result<Self> {
         Self::load_or_create(&staged_path(path))
     }
@@ -125,8 +157,8 @@ impl MasterKey {
         Self::load(&staged_path(path))
     }
 
-    /// Puts the staged key in the place of the key file. The caller makes sure that it is the right one
-    /// and that no other process does this at the same time.
+    /// Puts the staged key in the place of the key file. The caller makes sure that it is the right one,
+    /// and has the [`MasterKey::turn`].
     pub(crate) fn promote(path: &Path) -> Result<()> {
         let target = resolved(path);
         fs::rename(staged_path(path), &target)
@@ -136,7 +168,7 @@ impl MasterKey {
 
     /// Shows that the file at `path`, which holds this key, can be replaced: by itself. A mount point or a
     /// file in a folder that is read-only cannot, and that must be known before anything needs another key.
-    /// The caller makes sure that no other process replaces it at the same time.
+    /// The caller has the [`MasterKey::turn`].
     pub(crate) fn try_replacing(&self, path: &Path) -> Result<()> {
         let target = resolved(path);
         let irreplaceable = |error| Error::irreplaceable(path, &error);

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{KeyId, KeyStore, MasterKey, Result};
+use crate::{Error, KeyId, KeyRows, KeyStore, MasterKey, Result, SqliteKeys, keystore::Source};
 
 /// Where the master key comes from.
 #[derive(Debug)]
@@ -17,19 +17,41 @@ pub enum MasterSource {
     Given(MasterKey),
 }
 
-/// Opens the key store with its master key. Where there is neither, both are made, unless
+/// Opens the key store in the file at `path` with its master key. Where there is neither, both are made, unless
 /// `must_exist`: say so where a database is there that was sealed before.
 ///
 /// # Errors
-/// [`crate::Error::MasterKeyLost`], [`crate::Error::WrongMasterKey`], and [`crate::Error::Missing`] where
+/// [`Error::MasterKeyLost`], [`Error::WrongMasterKey`], and [`Error::Missing`] where
 /// `must_exist`: nothing was changed then. Else as for [`MasterKey::load_or_create`] and
 /// [`KeyStore::open`].
-pub fn unlock(source: &MasterSource, store: &Path, must_exist: bool) -> Result<KeyStore> {
-    match source {
-        MasterSource::File(key_file) => KeyStore::open_with_key_file(store, key_file, must_exist),
-        MasterSource::Given(master) if must_exist => KeyStore::open_existing(store, master),
-        MasterSource::Given(master) => KeyStore::open(store, master),
-    }
+pub fn unlock(source: &MasterSource, path: &Path, must_exist: bool) -> Result<KeyStore> {
+    let rows = match SqliteKeys::open(path, false) {
+        Err(Error::Missing(_)) if !must_exist => {
+            // The master key first: no key store is made that nobody could open.
+            if let MasterSource::File(key_file) = source {
+                MasterKey::load_or_create(key_file)?;
+            }
+            SqliteKeys::open(path, true)
+        }
+        opened => opened,
+    }?;
+    unlock_rows(source, Box::new(rows), must_exist)
+}
+
+/// As [`unlock`], with a key store that lies anywhere.
+///
+/// # Errors
+/// As for [`unlock`]; those of the place.
+pub fn unlock_rows(
+    source: &MasterSource,
+    rows: Box<dyn KeyRows>,
+    must_exist: bool,
+) -> Result<KeyStore> {
+    let source = match source {
+        MasterSource::File(path) => Source::File(path),
+        MasterSource::Given(master) => Source::Given(master),
+    };
+    KeyStore::start(rows, source, must_exist)
 }
 
 /// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`: the
@@ -37,9 +59,9 @@ pub fn unlock(source: &MasterSource, store: &Path, must_exist: bool) -> Result<K
 /// takes up where it was left. Other processes that were opened with `key_file` follow by themselves.
 ///
 /// # Errors
-/// [`crate::Error::Irreplaceable`], [`crate::Error::MasterKeyLost`] and [`crate::Error::WrongMasterKey`]
+/// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`]
 /// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed
-/// then. [`crate::Error::Unsettled`] where all is done but for the last step. Else as for
+/// then. [`Error::Unsettled`] where all is done but for the last step. Else as for
 /// [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
 pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
     store.rotate_key_file(key_file)

@@ -8,9 +8,14 @@
 //! much as SQLite itself believes it: who writes over the file from outside, in place, while it is in use,
 //! deceives both.
 
-use std::{fs::File, mem::ManuallyDrop, path::Path};
+use std::{
+    fs::File,
+    mem::ManuallyDrop,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use crate::{Error, Result};
+use crate::{Error, Result, rows::Changes};
 
 /// Where what is read stands in a SQLite file: two bytes that say how it is written and read, four that are
 /// no matter here, and the number.
@@ -20,52 +25,46 @@ const BYTES: usize = 10;
 /// How a file says that it is written, and read, with a rollback journal.
 const ROLLBACK_JOURNAL: [u8; 2] = [1, 1];
 
-/// How often a file had been changed; `None` where it does not say.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Changes(Option<[u8; 4]>);
-
-impl Changes {
-    /// Whether nothing was changed between the two.
-    pub(super) fn is_as(self, other: Self) -> bool {
-        self.are_counted() && self.0 == other.0
-    }
-
-    /// Whether the file counts its changes.
-    pub(super) fn are_counted(self) -> bool {
-        self.0.is_some()
-    }
-}
-
 /// Where the number is read.
-pub(super) struct Counter {
-    /// `None` for a key store in memory, which is changed by its owner alone. Never closed: on closing any
-    /// descriptor of a file a process gives up all its locks on it, those of SQLite too.
-    file: Option<ManuallyDrop<File>>,
+pub(super) enum Counter {
+    /// Never closed: on closing any descriptor of a file a process gives up all its locks on it, those of SQLite too.
+    File(ManuallyDrop<File>),
+    /// That of a key store in memory, which is changed by its owner alone.
+    Own(AtomicU64),
 }
 
 impl Counter {
     pub(super) fn of(path: Option<&Path>) -> Result<Self> {
-        let open = |path| File::open(path).map_err(|error| Error::file(path, &error));
-        let file = path.map(open).transpose()?.map(ManuallyDrop::new);
-        Ok(Self { file })
+        let Some(path) = path else {
+            return Ok(Self::Own(AtomicU64::new(0)));
+        };
+        let file = File::open(path).map_err(|error| Error::file(path, &error))?;
+        Ok(Self::File(ManuallyDrop::new(file)))
     }
 
+    /// `None` where the file does not count its changes, or nothing was ever written to it.
     pub(super) fn read(&self) -> Result<Changes> {
-        let Some(file) = &self.file else {
-            return Ok(Changes(Some([0; 4])));
+        let file = match self {
+            Self::File(file) => file,
+            Self::Own(number) => return Ok(Some(number.load(Ordering::Acquire))),
         };
         let mut header = [0; BYTES];
-        let read = read_at(file, &mut header);
-        read.map_err(|error| Error::Driver(format!("the key store cannot be read: {error}")))?;
+        match read_at(file, &mut header) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read
+                .map_err(|error| Error::Driver(format!("the key store cannot be read: {error}")))?,
+        }
         let [write, read, .., a, b, c, d] = header;
         let is_counted = [write, read] == ROLLBACK_JOURNAL;
-        Ok(Changes(is_counted.then_some([a, b, c, d])))
+        Ok(is_counted.then_some(u32::from_be_bytes([a, b, c, d]).into()))
     }
 
     /// What is read once a transaction is done that changed the file, where `changes` was read in it.
-    pub(super) fn after(&self, Changes(number): Changes) -> Changes {
-        let added = u32::from(self.file.is_some());
-        Changes(number.map(|number| u32::from_be_bytes(number).wrapping_add(added).to_be_bytes()))
+    pub(super) fn count(&self, changes: Changes) -> Changes {
+        match self {
+            Self::File(_) => changes.map(|number| u64::from((number as u32).wrapping_add(1))),
+            Self::Own(number) => Some(number.fetch_add(1, Ordering::AcqRel) + 1),
+        }
     }
 }
 

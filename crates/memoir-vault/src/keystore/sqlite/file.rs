@@ -19,8 +19,8 @@ const APPLICATION_ID: i64 = 0x4D45_4D4B;
 /// Every step from an empty file to the present format. Only ever added to: a step that was released
 /// stays as it is.
 const MIGRATIONS: [&str; 2] = [
-    include_str!("../../migrations/0001_initial.sql"),
-    include_str!("../../migrations/0002_closing.sql"),
+    include_str!("../../../migrations/0001_initial.sql"),
+    include_str!("../../../migrations/0002_closing.sql"),
 ];
 /// The mode of a journal that is deleted after each change: with a write-ahead log, destroyed keys would
 /// lie in the log until it is reset.
@@ -44,13 +44,8 @@ pub(super) fn create(path: &Path) -> Result<()> {
     }
 }
 
-/// Opens the file. An empty one is made a key store by the migrations and `enter`, in one transaction,
-/// or counts as missing.
-pub(super) fn open(
-    path: &Path,
-    may_make: bool,
-    enter: impl FnOnce(&Connection) -> Result<()>,
-) -> Result<Connection> {
+/// Opens the file, and whether it is a key store already: an empty one becomes one by [`make`], or counts as missing.
+pub(super) fn open(path: &Path, may_make: bool) -> Result<(Connection, bool)> {
     let missing = || Error::Missing(path.display().to_string());
     match File::open(path) {
         Ok(file) => check_owned(path, &file)?,
@@ -63,17 +58,16 @@ pub(super) fn open(
         return Err(missing());
     }
     set_up(&connection, ROLLBACK_JOURNAL)?;
-    if steps < MIGRATIONS.len() {
-        migrate(&mut connection, path, enter)?;
+    if (1..MIGRATIONS.len()).contains(&steps) {
+        make(&mut connection, path, |_| Ok(()))?;
     }
-    Ok(connection)
+    Ok((connection, steps > 0))
 }
 
-/// A new key store without a file, which nobody else can reach.
-pub(super) fn open_in_memory(enter: impl FnOnce(&Connection) -> Result<()>) -> Result<Connection> {
-    let mut connection = Connection::open_in_memory()?;
+/// What is to become a key store without a file, which nobody else can reach.
+pub(super) fn open_in_memory() -> Result<Connection> {
+    let connection = Connection::open_in_memory()?;
     set_up(&connection, MEMORY_JOURNAL)?;
-    migrate(&mut connection, Path::new(super::NO_PATH), enter)?;
     Ok(connection)
 }
 
@@ -102,8 +96,8 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// How many steps the file has taken. Reads only.
-fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
+/// How many steps the file has taken; none where nothing lies in it yet. Reads only.
+pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
     let foreign = || Error::NotAKeyStore(path.display().to_string());
     let numbers = "SELECT (SELECT application_id FROM pragma_application_id), \
          (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)";
@@ -168,14 +162,15 @@ pub(super) fn give_up_log(connection: &Connection) -> Result<()> {
 }
 
 /// Makes everything that the migrations make in an empty database, and says nothing in its header.
-pub(super) fn make(connection: &Connection) -> Result<()> {
+pub(super) fn make_tables(connection: &Connection) -> Result<()> {
     for migration in MIGRATIONS {
         connection.execute_batch(migration)?;
     }
     Ok(())
 }
 
-fn migrate(
+/// Brings the file up to the present format. Where it is empty, `enter` says what lies in it, in the same transaction.
+pub(super) fn make(
     connection: &mut Connection,
     path: &Path,
     enter: impl FnOnce(&Connection) -> Result<()>,

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::OnceLock};
 
 use rusqlite::Connection;
 
-use super::{file, inconsistent};
-use crate::Result;
+use super::file;
+use crate::{Result, keystore::inconsistent};
 
 /// Kind, name, table and text of a table, index, trigger or view.
 type Object = (String, String, String, Option<String>);
@@ -51,7 +51,7 @@ fn expected() -> Result<&'static BTreeSet<Object>> {
         return Ok(expected);
     }
     let scratch = Connection::open_in_memory()?;
-    file::make(&scratch)?;
+    file::make_tables(&scratch)?;
     let made = objects(&scratch)?;
     Ok(EXPECTED.get_or_init(|| made))
 }

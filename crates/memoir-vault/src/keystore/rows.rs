@@ -1,0 +1,178 @@
+//! What lies in a key store, and what is asked of any place that it can lie in.
+//!
+//! Everything that is secret comes wrapped, and goes wrapped: no implementation sees a key, or needs to. A change is
+//! made on a condition, by one step that is done or not done: two who make the same key at once, or rotate while
+//! another one makes a key, find out and try again. [`crate::conformance`] holds every implementation to this.
+
+use std::fmt;
+
+use memoir_domain::{AgentScope, Timestamp};
+
+use crate::{Closing, Error, KeyId, Result};
+
+/// A number that is another one after each change that anybody makes. `None` where it cannot be told: nothing is
+/// known to be as it was then.
+pub type Changes = Option<u64>;
+
+/// The agents whose keys are to be read.
+#[derive(Debug, Clone, Copy)]
+pub enum Agents<'scopes> {
+    /// All, the destroyed ones too.
+    All,
+    /// These, where they have or had a key.
+    These(&'scopes [AgentScope]),
+}
+
+/// What lies in a key store at one instant.
+#[derive(Debug, Clone, Default)]
+pub struct Contents {
+    /// Tells this instant from others.
+    pub changes: Changes,
+    /// `None` in a key store in which nothing lies yet.
+    pub master: Option<MasterRow>,
+    /// The keys of the agents that were asked for, in no order.
+    pub agents: Vec<AgentRow>,
+    /// The key that signs the log; `None` while there is none.
+    pub log: Option<LogRow>,
+    /// Whether the installation is closed; `None` while nobody has said either.
+    pub closing: Option<ClosingRow>,
+}
+
+/// Which master key wraps everything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MasterRow {
+    /// Its fingerprint.
+    pub key_id: KeyId,
+    /// Random bytes, wrapped: open under the right master key only.
+    pub proof: Vec<u8>,
+}
+
+/// The key of one agent, or what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRow {
+    /// Whose it is.
+    pub scope: AgentScope,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The wrapped key, or when it was destroyed.
+    pub key: std::result::Result<Vec<u8>, Timestamp>,
+}
+
+/// The key that signs checkpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRow {
+    /// The log's name.
+    pub name: String,
+    /// When the key was made.
+    pub created_at: Timestamp,
+    /// The wrapped seed.
+    pub wrapped: Vec<u8>,
+}
+
+/// Whether the installation is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosingRow {
+    /// As it was set, and not yet checked.
+    pub closing: Closing,
+    /// Random bytes, wrapped: open for these values only.
+    pub wrapped: Vec<u8>,
+}
+
+/// A change that is on the disk.
+#[derive(Debug, Clone, Copy)]
+pub struct Written {
+    /// As it was before this change, of which it is the only one since.
+    pub before: Changes,
+    /// As it was after it.
+    pub after: Changes,
+}
+
+/// A place in which wrapped keys lie. Several processes may use it at once. What is written is on the disk when a
+/// method returns; what is destroyed or replaced is gone for every later reader.
+///
+/// Every method may wait for other processes, for some seconds, but [`KeyRows::name`], [`KeyRows::changes`] and
+/// [`KeyRows::check_there`].
+pub trait KeyRows: Send + Sync {
+    /// Where it is, for people.
+    fn name(&self) -> String;
+
+    /// Makes sure that this place is the one that others use too: what is sealed under a key that lies elsewhere can
+    /// be read by nobody once this process has ended.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`].
+    fn check_there(&self) -> Result<()>;
+
+    /// How often it was changed, as of less than a second ago: of anything that was destroyed earlier, this says so.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`]; those of the place.
+    fn changes(&self) -> Result<Changes>;
+
+    /// What lies there at one instant.
+    ///
+    /// # Errors
+    /// [`Error::Inconsistent`] for what no version of Memoir writes; those of the place.
+    fn read(&self, agents: Agents<'_>) -> Result<Contents>;
+
+    /// Puts everything where nothing lies yet; does nothing where something does.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn fill(&self, contents: &Contents) -> Result<()>;
+
+    /// Adds an agent's key that is wrapped under the master key `under`.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] where the agent has or had a key, or another master key is needed by now; those of the
+    /// place.
+    fn add_agent(&self, under: KeyId, row: &AgentRow) -> Result<Written>;
+
+    /// Adds the key of the log, wrapped under the master key `under`.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] where there is one, or another master key is needed by now; those of the place.
+    fn add_log(&self, under: KeyId, row: &LogRow) -> Result<()>;
+
+    /// Says whether the installation is closed, in the place of what was said before.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] where another master key is needed than `under`; those of the place.
+    fn set_closing(&self, under: KeyId, row: &ClosingRow) -> Result<()>;
+
+    /// Destroys an agent's key; whether it was there. When is remembered.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool>;
+
+    /// Writes all that is wrapped, wrapped anew under the master key of `contents`, in the place of what was there.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] where anything was changed since [`Contents::changes`]; those of the place. Nothing was
+    /// changed then.
+    fn rewrap(&self, contents: &Contents) -> Result<()>;
+}
+
+impl fmt::Debug for dyn KeyRows {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "KeyRows({})", self.name())
+    }
+}
+
+impl Contents {
+    /// The agent's key, where it was asked for.
+    pub(super) fn agent(&self, scope: AgentScope) -> Option<&AgentRow> {
+        self.agents.iter().find(|row| row.scope == scope)
+    }
+
+    /// The master key that wraps all of it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] where nothing lies there.
+    pub(super) fn needed(&self, store: &dyn KeyRows) -> Result<&MasterRow> {
+        self.master
+            .as_ref()
+            .ok_or_else(|| Error::Missing(store.name()))
+    }
+}
