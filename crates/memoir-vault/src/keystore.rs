@@ -16,6 +16,8 @@
 //! A change is written on the condition that the master key is the one that it was wrapped under. Whoever is overtaken
 //! by a rotation fetches the next master key from its file and tries again.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod rows;
 mod sqlite;
 

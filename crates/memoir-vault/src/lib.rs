@@ -45,6 +45,8 @@ pub mod token;
 
 pub use error::{Error, Result};
 #[doc(inline)]
+#[cfg(feature = "conformance")]
+pub use keystore::conformance;
 pub use keystore::{Closing, KeyStore, SqliteKeys, rows, rows::KeyRows};
 pub use master::{KeyId, MasterKey};
 pub use seal::AgentKey;

@@ -189,7 +189,7 @@ impl fmt::Debug for MasterKey {
 
 impl KeyId {
     /// From the bytes that [`KeyId::as_bytes`] gives.
-    pub fn from_bytes(bytes: [u8; 8]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
         Self(bytes)
     }
 

@@ -3,6 +3,7 @@
 
 mod archive;
 mod chain;
+mod conformance;
 mod keystore;
 mod log;
 mod master;

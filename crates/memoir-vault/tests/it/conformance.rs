@@ -1,0 +1,21 @@
+//! The stories that every place for wrapped keys must pass, in a file.
+
+use memoir_vault::{SqliteKeys, conformance::STORIES, rows::KeyRows};
+
+fn tell(name: &str) {
+    let (_, story) = STORIES.iter().find(|(known, _)| *known == name).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.db");
+    story(&|| Box::new(SqliteKeys::open(&path, true).unwrap()) as Box<dyn KeyRows>);
+}
+
+macro_rules! story {
+    ($name:ident) => {
+        #[test]
+        fn $name() {
+            tell(stringify!($name));
+        }
+    };
+}
+
+memoir_vault::each_key_story!(story);
