@@ -1,7 +1,10 @@
 //! Where time and chance enter: the one place that asks the machine for either.
 
 use std::{
-    sync::LazyLock,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -34,6 +37,58 @@ impl Clock for SystemClock {
         static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
         BEGINNING.elapsed()
     }
+}
+
+/// The time of a database that several machines share, as it was told last; until then the process's own. In
+/// between the clock counts on that nobody sets, so that a process that was held up is behind at most, and closes
+/// nobody's session too early.
+pub(crate) struct SharedClock {
+    own: Arc<dyn Clock>,
+    /// The database's time when the monotonic clock began, in microseconds; [`UNTOLD`] before it was told.
+    beginning: AtomicI64,
+}
+
+const UNTOLD: i64 = i64::MIN;
+
+impl SharedClock {
+    pub(crate) fn new(own: Arc<dyn Clock>) -> Self {
+        Self {
+            own,
+            beginning: AtomicI64::new(UNTOLD),
+        }
+    }
+
+    /// That it was `time` at the database some time after `asked` by the monotonic clock. Of an answer that took
+    /// long nobody knows when it was true: it counts only where there is none yet.
+    pub(crate) fn tell(&self, time: Timestamp, asked: Duration) {
+        const LONGEST: Duration = Duration::from_secs(2);
+        let took = self.own.monotonic().saturating_sub(asked);
+        let is_told = self.beginning.load(Ordering::Acquire) != UNTOLD;
+        if is_told && took > LONGEST {
+            return;
+        }
+        let beginning = time.microseconds() - microseconds(asked + took / 2);
+        self.beginning.store(beginning, Ordering::Release);
+    }
+
+    /// As for [`Clock::now`].
+    pub(crate) fn now(&self) -> Timestamp {
+        let beginning = self.beginning.load(Ordering::Acquire);
+        if beginning == UNTOLD {
+            return self.own.now();
+        }
+        let now = beginning.saturating_add(microseconds(self.own.monotonic()));
+        Timestamp::from_microseconds(now).unwrap_or(Timestamp::MAX)
+    }
+
+    /// As for [`Clock::monotonic`].
+    pub(crate) fn monotonic(&self) -> Duration {
+        self.own.monotonic()
+    }
+}
+
+fn microseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Random bytes.

@@ -182,7 +182,7 @@ pub struct Memoir {
     store: Arc<dyn Store>,
     keys: keys::Keys,
     models: Arc<dyn Models>,
-    clock: Arc<dyn Clock>,
+    clock: Arc<clock::SharedClock>,
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
@@ -218,7 +218,7 @@ impl Memoir {
             indexes: Arc::new(indexes),
             keys: keys::Keys(keys),
             models: Arc::new(watched),
-            clock: Arc::new(clock::SystemClock),
+            clock: Arc::new(clock::SharedClock::new(Arc::new(clock::SystemClock))),
             random: Arc::new(clock::SystemRandom),
             settings,
             recent: Arc::default(),
@@ -237,7 +237,7 @@ impl Memoir {
     /// With another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.clock = Arc::new(clock::SharedClock::new(clock));
         self
     }
 
@@ -270,7 +270,21 @@ impl Memoir {
         names
     }
 
-    /// Now.
+    /// Takes the time from the database, where several machines share one: leases, claims, slots and the ends of
+    /// grants are judged by it, however the machines' clocks stand (SPEC 3.2, 6.1). To be repeated every few
+    /// seconds by whoever runs for long.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn keep_time(&self) -> Result<()> {
+        let asked = self.clock.monotonic();
+        if let Some(time) = self.store.time().await? {
+            self.clock.tell(time, asked);
+        }
+        Ok(())
+    }
+
+    /// Now: by the database's time where several machines share one.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -27,7 +27,8 @@ use crate::Service;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After how long a session that could not be taken up is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
-/// How often uses of tokens are written, and sessions whose worker died are closed.
+/// How often the time is taken from the database, uses of tokens are written, and sessions whose worker died are
+/// closed.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// How often reflections and absorptions that are due are looked for.
@@ -264,6 +265,9 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
             _ = stop.wait_for(|stopped| *stopped) => true,
             () = tokio::time::sleep(TIDY_EVERY) => false,
         };
+        if let Err(error) = service.memoir.keep_time().await {
+            tracing::error!(%error, "the database does not tell the time");
+        }
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
         }

@@ -75,6 +75,13 @@ fn counted(row: &dyn Row) -> Result<u64> {
 
 #[async_trait]
 impl Fleet for PostgresStore {
+    async fn time(&self) -> Result<Option<Timestamp>> {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
+        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        let mut times = all(&rows, |row| Columns::new(row, "time").time())?;
+        Ok(times.pop())
+    }
+
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
         let values = values![
             account.id.as_bytes(),

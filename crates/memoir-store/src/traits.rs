@@ -341,6 +341,12 @@ pub enum LogsOf {
 /// Content-blind look-ups across agents: nothing here returns a memory or a prompt.
 #[async_trait]
 pub trait Fleet: Send + Sync {
+    /// The time of the database, which all that share it go by; `None` where it has no other than that of the
+    /// process.
+    async fn time(&self) -> Result<Option<Timestamp>> {
+        Ok(None)
+    }
+
     /// Makes an account.
     ///
     /// # Errors

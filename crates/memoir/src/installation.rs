@@ -308,10 +308,9 @@ pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     let keys = keys::open(global, &config).await?;
     let closed = config.closed;
     let store = database::open(global.database.as_deref()).await?;
-    Ok((
-        on(store, keys, config, database::is_shared(global))?,
-        closed,
-    ))
+    let memoir = on(store, keys, config, database::is_shared(global))?;
+    memoir.keep_time().await?;
+    Ok((memoir, closed))
 }
 
 /// An installation on that store, with those keys. `is_shared` says whether several machines may share the store.

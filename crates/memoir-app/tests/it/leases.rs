@@ -2,12 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Error, sessions::RefineOptions};
-use memoir_domain::{agent::Field, lifecycle::StartRefusal, session::State};
-use memoir_testkit::Turn;
+use memoir_app::{Clock, Error, sessions::RefineOptions};
+use memoir_domain::{
+    agent::Field,
+    lifecycle::StartRefusal,
+    session::{Mode, State},
+};
+use memoir_store_postgres::PostgresStore;
+use memoir_testkit::{Postgres, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings, state};
+use crate::world::{StandingClock, World, complete, delete, person, settings, state};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -250,4 +255,33 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         "session_over"
     );
     assert!(world.kept().await.contains(&3));
+}
+
+#[tokio::test]
+async fn spec_3_2_a_lease_is_judged_by_the_databases_time_whatever_a_node_takes_the_time_for() {
+    let Some(server) = Postgres::start("leases").unwrap() else {
+        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+        return;
+    };
+    let url = server.database().unwrap();
+    PostgresStore::at(&url).unwrap().migrate().await.unwrap();
+    let store = Arc::new(PostgresStore::open(&url).await.unwrap());
+    let world = World::on(store.clone(), &MEMORIES, settings()).await;
+    world.memoir.keep_time().await.unwrap();
+    world.agent.open_own(Mode::Full).await.unwrap();
+
+    // A node of the same fleet, whose machine is a day ahead.
+    let clock = StandingClock::at("2026-01-05T09:00:00Z");
+    let ahead = world.memoir.now().seconds_since(clock.now()) + 86_400;
+    clock.put_forward(Duration::from_secs(ahead.try_into().unwrap()));
+    let node = memoir_app::Memoir::new(
+        store,
+        world.keys.clone(),
+        Arc::new(world.model.clone()),
+        settings(),
+    )
+    .with_clock(Arc::new(clock));
+    node.keep_time().await.unwrap();
+    assert!(node.now().seconds_since(world.memoir.now()).abs() < 3_600);
+    assert_eq!(node.close_lapsed_sessions().await.unwrap(), 0);
 }

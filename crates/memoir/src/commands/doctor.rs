@@ -100,6 +100,7 @@ async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failu
     }
     let closed = config.closed;
     let memoir = installation::on(store, keys, config, database::is_shared(global))?;
+    memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
