@@ -72,6 +72,7 @@ stories! {
     isolation::scopes_are_those_of_every_agent,
     sessions::one_session_runs_at_a_time,
     sessions::sessions_come_newest_first,
+    sessions::spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_missed,
     sessions::a_lease_is_renewed_by_its_holder_only,
     sessions::lapsed_sessions_are_found,
     sessions::waiting_sessions_come_oldest_first,

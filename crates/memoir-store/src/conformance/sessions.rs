@@ -117,6 +117,95 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     assert_eq!(store.sessions(author.scope(), 1).await.unwrap(), [over]);
 }
 
+/// Four claimants, each by itself as a process is, take up what waits: of each session one is the holder, since a
+/// claim is written under the version of the agent that it was made on.
+pub(super) async fn spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_missed(
+    store: Arc<dyn Store>,
+) {
+    const SESSIONS: u128 = 1_000;
+    const CLAIMANTS: u64 = 4;
+    Author::new(&store, 1, 0).await;
+    let mut queueing = Vec::new();
+    for part in 0..8 {
+        let store = Arc::clone(&store);
+        queueing.push(tokio::spawn(async move {
+            for number in (1..=SESSIONS).filter(|number| number % 8 == part) {
+                let mut author = Author::new(&store, 1, number).await;
+                let queued = session_with(session(number, author.id()), |columns| {
+                    columns.state = State::Queued;
+                    columns.driver = Driver::Model;
+                });
+                let waiting = SessionRow {
+                    lease: None,
+                    ..queued
+                };
+                author.refine(vec![waiting]).await;
+            }
+        }));
+    }
+    for queued in queueing {
+        queued.await.unwrap();
+    }
+    let claimants = (1..=CLAIMANTS).map(|holder| tokio::spawn(claims(Arc::clone(&store), holder)));
+    let claimants: Vec<_> = claimants.collect();
+    let mut claimed = Vec::new();
+    for (claimant, holder) in claimants.into_iter().zip(1..) {
+        let taken = claimant.await.unwrap();
+        claimed.extend(taken.into_iter().map(|id| (id, holder)));
+    }
+    claimed.sort_unstable();
+    let ids: Vec<_> = claimed.iter().map(|(id, _)| *id).collect();
+    let all: Vec<_> = (1..=SESSIONS).map(session_id).collect();
+    assert_eq!(ids, all, "each is taken once");
+    for ((id, holder), number) in claimed.into_iter().zip(1..) {
+        let rows = store.sessions(scope(1, number), 9).await.unwrap();
+        let holders: Vec<_> = rows.iter().map(|row| (row.id, row.lease)).collect();
+        assert_eq!(holders, [(id, Some(lease(holder)))]);
+    }
+}
+
+fn lease(holder: u64) -> Lease {
+    Lease {
+        until: at(1_000),
+        holder,
+    }
+}
+
+/// Takes up sessions until none waits; those that it took.
+async fn claims(store: Arc<dyn Store>, holder: u64) -> Vec<SessionId> {
+    let mut taken = Vec::new();
+    loop {
+        let waiting = store.waiting_sessions(16).await.unwrap();
+        if waiting.is_empty() {
+            return taken;
+        }
+        for next in waiting {
+            let wanted = AgentQuery {
+                session: Some(next.id),
+                ..AgentQuery::default()
+            };
+            let seen = store.snapshot(next.scope, &wanted).await.unwrap().unwrap();
+            let row = seen.session.unwrap();
+            if row.lease.is_some() {
+                continue;
+            }
+            let author = Author {
+                store: Arc::clone(&store),
+                agent: seen.agent,
+            };
+            let held = SessionRow {
+                lease: Some(lease(holder)),
+                ..row
+            };
+            match store.commit(author.refining(vec![held])).await {
+                Ok(()) => taken.push(next.id),
+                Err(Error::Conflict) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
 pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
     let mut waiting = Vec::new();
     let held = session(0, agent_id(0)).lease;
