@@ -2,17 +2,18 @@
 //! Memoir's speaks for answer by themselves.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use memoir_domain::{
-    AccessRequestId, AgentId, PrivateText,
-    access::{AccessKind, AccessRefusal, AccessState, REASON_LIMIT},
+    AccessRequestId, PrivateText, Timestamp,
+    access::{AccessKind, AccessRefusal, AccessRequest, AccessState, Question, REASON_LIMIT},
     agent::Agent,
     audit::Actor,
     context,
+    draft::Decision,
     manage::ChangeRefusal,
     memory::Memory,
     prompt::{self, Prompt},
@@ -23,16 +24,14 @@ use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
-    AgentHandle, Error, Memoir, Result, Viewer, again, life::RULES_ONLY, memories::wanted,
-    sessions::room,
+    AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec, life::RULES_ONLY,
+    memories::wanted, sessions::room,
 };
 
 /// How long a model may take to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(120);
-/// How long a request waits after its model could not be asked; it doubles each time.
-const FIRST_WAIT: Duration = Duration::from_secs(60);
-/// The longest such wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// How long a request for an agent that no model speaks for is not looked at again.
+const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
 /// Models that are asked at the same time.
 const AT_ONCE: usize = 4;
 
@@ -48,47 +47,38 @@ pub enum AskOutcome {
     Failed(String),
 }
 
-/// When the models of which requests are asked again, by the monotonic clock, and after which wait.
+/// When which requests are looked at again, by the monotonic clock: nothing comes of it earlier.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patience(
-    Arc<Mutex<HashMap<AccessRequestId, (Duration, Duration)>>>,
-    /// Agents that are being asked: one question at a time, so that a no counts for the next one.
-    Arc<Mutex<HashSet<AgentId>>>,
-);
-
-/// That an agent is being asked, until this is dropped.
-struct Turn(Patience, AgentId);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let mut asked = self.0.1.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.remove(&self.1);
-    }
-}
+pub(crate) struct Patience(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
 
 impl Patience {
-    /// The agent's turn to be asked; `None` while it is being asked something else.
-    fn of_agent(&self, agent: AgentId) -> Option<Turn> {
-        let mut asked = self.1.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(agent).then(|| Turn(self.clone(), agent))
+    fn is_over(&self, id: AccessRequestId, now: Duration) -> bool {
+        let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.get(&id).is_none_or(|next| *next <= now)
     }
 
-    /// Whether it is to be asked now; then it is not to be asked again before the next wait is over.
-    fn take_turn(&self, id: AccessRequestId, now: Duration) -> bool {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, wait) = turns.get(&id).copied().unwrap_or((now, FIRST_WAIT));
-        if next > now {
-            return false;
-        }
-        turns.insert(id, (now + ANSWER_TIME + wait, (wait * 2).min(LONGEST_WAIT)));
-        true
+    fn wait(&self, id: AccessRequestId, until: Duration) {
+        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.insert(id, until);
     }
 
     /// Keeps those that still wait for an answer.
     fn keep(&self, waiting: &[AccessRequestId]) {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.retain(|id, _| waiting.contains(id));
+        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.retain(|id, _| waiting.contains(id));
     }
+}
+
+/// Whether a model is to be asked about a request.
+enum Turn {
+    /// By this process, and no other one meanwhile.
+    Claimed(Question),
+    /// Not before then.
+    NotBefore(Timestamp),
+    /// No model speaks for the agent.
+    NotByModel,
+    /// It does not wait any more.
+    Over,
 }
 
 impl AgentHandle {
@@ -247,7 +237,8 @@ impl Memoir {
         Ok((name.provider() != RULES_ONLY).then_some(name))
     }
 
-    /// Asks the models of the agents whose requests wait, a few at a time; how many answered. One that
+    /// Asks the models of the agents whose requests wait, a few at a time; how many answered. Of several processes
+    /// one asks, and an agent is asked one thing at a time, so that a no counts for the next one. A model that
     /// cannot be asked is asked again after a while, by a later call.
     ///
     /// # Errors
@@ -260,10 +251,7 @@ impl Memoir {
         let mut answered = 0;
         let mut asking = JoinSet::new();
         for open in waiting {
-            let Some(turn) = self.patience.of_agent(open.scope.agent) else {
-                continue;
-            };
-            if !self.patience.take_turn(open.id, self.clock.monotonic()) {
+            if !self.patience.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
             if asking.len() >= AT_ONCE {
@@ -271,10 +259,9 @@ impl Memoir {
             }
             let agent = self.handle(open.scope);
             asking.spawn(async move {
-                let asked = agent.ask_for_access(open.id).await;
-                drop(turn);
+                let asked = agent.ask_in_turn(open.id).await;
                 match &asked {
-                    Ok(AskOutcome::Failed(problem)) => {
+                    Ok(Some(AskOutcome::Failed(problem))) => {
                         tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");
                     }
                     Err(error) => {
@@ -282,13 +269,99 @@ impl Memoir {
                     }
                     Ok(_) => {}
                 }
-                matches!(asked, Ok(AskOutcome::Answered))
+                matches!(asked, Ok(Some(AskOutcome::Answered)))
             });
         }
         while let Some(asked) = asking.join_next().await {
             answered += usize::from(is_answered(asked));
         }
         Ok(answered)
+    }
+}
+
+impl AgentHandle {
+    /// Asks the agent's model about a request where it is this process's turn; `None` where it is not.
+    async fn ask_in_turn(&self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
+        let claim = match self.claim_question(id).await? {
+            Turn::Claimed(claim) => claim,
+            Turn::NotBefore(time) => {
+                self.wait_until(id, time);
+                return Ok(None);
+            }
+            Turn::NotByModel => {
+                let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
+                self.memoir.patience.wait(id, until);
+                return Ok(None);
+            }
+            Turn::Over => return Ok(None),
+        };
+        let asked = self.ask_for_access(id).await;
+        if !matches!(asked, Ok(AskOutcome::Answered)) {
+            self.end_question(id, claim).await?;
+        }
+        asked.map(Some)
+    }
+
+    fn wait_until(&self, id: AccessRequestId, time: Timestamp) {
+        let left = time.microseconds() - self.memoir.now().microseconds();
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+        let until = self.memoir.clock.monotonic() + left;
+        self.memoir.patience.wait(id, until);
+    }
+
+    /// Claims asking the agent's model, under the agent's version: of several processes one does.
+    async fn claim_question(&self, id: AccessRequestId) -> Result<Turn> {
+        again(|| async {
+            let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
+            if request.state != AccessState::Asked {
+                return Ok(Turn::Over);
+            }
+            if self.memoir.speaking_model(&loaded.agent)?.is_none() {
+                return Ok(Turn::NotByModel);
+            }
+            let open = self.memoir.store.open_requests(self.scope).await?;
+            let open: Vec<AccessRequest> = open
+                .iter()
+                .map(codec::listed_access_request)
+                .collect::<Result<_>>()?;
+            let claim = match request.claim_question(&open, now) {
+                Ok(claim) => claim,
+                Err(time) => return Ok(Turn::NotBefore(time)),
+            };
+            request.question = Some(claim);
+            self.write_question(loaded, request).await?;
+            Ok(Turn::Claimed(claim))
+        })
+        .await
+    }
+
+    /// Ends a claim that nothing came of, where it is still this one: others need not wait for it.
+    async fn end_question(&self, id: AccessRequestId, claim: Question) -> Result<()> {
+        again(|| async {
+            let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
+            if request.state != AccessState::Asked || request.question != Some(claim) {
+                return Ok(());
+            }
+            let ended = Question {
+                until: now,
+                ..claim
+            };
+            request.question = Some(ended);
+            self.write_question(loaded, request).await?;
+            self.wait_until(id, ended.again_at());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn write_question(&self, loaded: Loaded, request: AccessRequest) -> Result<()> {
+        let decision = Decision {
+            access: vec![request],
+            ..Decision::of_sessions(loaded.agent, Vec::new())
+        };
+        self.commit(&loaded.base, decision, codec::Beside::default())
+            .await?;
+        Ok(())
     }
 }
 

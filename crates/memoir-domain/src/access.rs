@@ -272,6 +272,46 @@ pub struct AccessRequest {
     pub memories_read: u64,
     /// The sum of the tokens shown in each.
     pub tokens_read: u64,
+    /// That the agent's model is asked about it, or was; `None` where it was not. It is on no record: it claims the
+    /// question for one of several processes, and says nothing of what becomes of the request.
+    #[serde(default)]
+    pub question: Option<Question>,
+}
+
+/// The claim on asking an agent's model about a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Until when whoever asks has for it. Nobody asks the agent anything else before.
+    pub until: Timestamp,
+    /// How often the model was asked, this time included.
+    pub times: u32,
+}
+
+impl Question {
+    /// How long a claim lasts, in seconds: longer than a model may take to answer twice.
+    const CLAIMED: i64 = 300;
+    /// The wait after a question that came to nothing, in seconds; it doubles with each one.
+    const FIRST_WAIT: i64 = 60;
+    /// The longest such wait.
+    const LONGEST_WAIT: i64 = 3_600;
+
+    /// Until when the agent is asked nothing else.
+    fn held_until(self, now: Timestamp) -> Option<Timestamp> {
+        Self::ahead(self.until, now)
+    }
+
+    /// From when on the same may be asked again.
+    pub fn again_at(self) -> Timestamp {
+        let wait = Self::FIRST_WAIT << self.times.saturating_sub(1).min(16);
+        self.until.plus_seconds(wait.min(Self::LONGEST_WAIT))
+    }
+
+    /// The time, where it lies ahead, and no further than any of these does: else the clock was put back since.
+    fn ahead(time: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let seconds = time.seconds_since(now);
+        let is_ahead = time > now && seconds <= Self::CLAIMED + Self::LONGEST_WAIT;
+        is_ahead.then_some(time)
+    }
 }
 
 /// What is to be asked of an agent.
@@ -398,6 +438,30 @@ impl Shown {
 }
 
 impl AccessRequest {
+    /// The claim on asking the agent's model about it at `now`, where `open` are the agent's open requests.
+    ///
+    /// # Errors
+    /// The time before which the model is not asked: it is being asked about one of them, or was asked about this
+    /// one not long ago.
+    pub fn claim_question(&self, open: &[Self], now: Timestamp) -> Result<Question, Timestamp> {
+        let held = open
+            .iter()
+            .filter(|other| other.state == AccessState::Asked)
+            .filter_map(|other| other.question?.held_until(now));
+        let again_at = self.question.map(Question::again_at);
+        let again_at = again_at.and_then(|time| Question::ahead(time, now));
+        match held.chain(again_at).max() {
+            Some(not_before) => Err(not_before),
+            None => Ok(Question {
+                until: now.plus_seconds(Question::CLAIMED),
+                times: self
+                    .question
+                    .map_or(0, |asked| asked.times)
+                    .saturating_add(1),
+            }),
+        }
+    }
+
     /// Why it is over at that moment; `None` while it is not, or where its end is written already. The
     /// time of day and a clock that is never set must both leave it time, and neither may the time of day
     /// stand before what the log tells of.
@@ -439,6 +503,7 @@ impl AccessRequest {
             reads: 0,
             memories_read: 0,
             tokens_read: 0,
+            question: None,
         })
     }
 

@@ -1,9 +1,10 @@
 //! Mechanic's access: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    AccessRequestView, AgentLens, AskOutcome, Error, MemoryPage, Provision, RecordQuery, Viewer,
+    AccessRequestView, AgentLens, AskOutcome, Error, Memoir, MemoryPage, Provision, RecordQuery,
+    Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -19,7 +20,7 @@ use memoir_vault::archive::Passphrase;
 
 use crate::{
     lab::{Lab, agent_of, input, journal},
-    world::{World, complete, delete, person},
+    world::{World, complete, delete, person, settings},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -902,6 +903,52 @@ async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
     world.clock.advance(4 * MINUTE);
     assert_eq!(world.memoir.ask_for_access().await.unwrap(), 1);
     assert_eq!(now(&world, request.id).await.state, AccessState::Granted);
+}
+
+#[tokio::test]
+async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
+    let world = World::new(&MEMORIES).await;
+    let models = Arc::new(world.model.clone());
+    let node = Memoir::new(world.store.clone(), world.keys.clone(), models, settings())
+        .with_clock(world.clock.clone());
+    let first = asked(&world, &reading(AccessScope::Core, 20)).await;
+    let busy = Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
+    let script = world.script([busy, Turn::text("YES")]);
+    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    assert_eq!(node.ask_for_access().await.unwrap(), 0);
+    assert_eq!(script.requests().len(), 1, "not by the other one either");
+    world.clock.advance(2 * MINUTE);
+    let (one, other) = tokio::join!(world.memoir.ask_for_access(), node.ask_for_access());
+    assert_eq!(one.unwrap() + other.unwrap(), 1);
+    assert_eq!(script.requests().len(), 2);
+    assert_eq!(now(&world, first.id).await.state, AccessState::Granted);
+
+    // One that died while it asked keeps the question for some minutes, and an agent is asked one thing at a time.
+    let token = AccessKind::Token { expires_at: None };
+    for kind in [AccessKind::Shred { number: Number(1) }, token] {
+        asked(&world, &draft(kind)).await;
+    }
+    let never = || Turn::text("YES").after(Duration::from_secs(3_600));
+    let script = world.script([never(), Turn::text("YES"), Turn::text("YES")]);
+    let dying = world.memoir.clone();
+    let dying = tokio::spawn(async move { dying.ask_for_access().await });
+    for _ in 0..10_000 {
+        if !script.requests().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    dying.abort();
+    assert_eq!(node.ask_for_access().await.unwrap(), 0);
+    assert_eq!(script.requests().len(), 1);
+    world.clock.advance(7 * MINUTE);
+    let mut answered = 0;
+    for _ in 0..3 {
+        answered += node.ask_for_access().await.unwrap();
+        world.clock.advance(MINUTE);
+    }
+    assert_eq!((answered, script.requests().len()), (2, 3));
+    is_valid(&world).await;
 }
 
 #[tokio::test]
