@@ -32,10 +32,17 @@ use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// What a client is told about the whole.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
-/// The tool that gives the context.
-const CONTEXT: &str = "get_context";
-/// What stands beside the context's text and is for its reader.
-const WAITING: [&str; 2] = ["access_requests", "refinement_due"];
+/// What stands beside a text and is for its reader.
+const BESIDE: [&str; 8] = [
+    "access_requests",
+    "refinement_due",
+    "messages_waiting",
+    "part",
+    "waiting",
+    "read",
+    "saved",
+    "too_large",
+];
 /// The prompt that holds the context.
 const PROMPT: &str = "memory";
 /// The resource that holds the context.
@@ -102,21 +109,22 @@ impl Door {
 
 /// The result as it goes to the client. A refusal is an ordinary answer, which tells the model what to do
 /// instead. What a model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
-/// The context is text that has its memories quoted line by line already, and is given as it stands.
+/// The context is text that has its memories quoted line by line already, as messages that wait are, and is given as it
+/// stands.
 fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     let result = result.unwrap_or_else(|error| error_result(&error));
     let is_error = result["type"] == "error";
     let mut content = Vec::new();
     match result["text"].as_str() {
-        Some(text) if tool == CONTEXT => {
+        Some(text) if [tools::CONTEXT, tools::READ].contains(&tool) => {
             content.push(ContentBlock::text(text));
-            let waiting: Map<String, Value> = WAITING
+            let beside: Map<String, Value> = BESIDE
                 .into_iter()
                 .filter(|name| !result[*name].is_null())
                 .map(|name| (name.to_owned(), result[name].clone()))
                 .collect();
-            if !waiting.is_empty() {
-                content.push(ContentBlock::text(quote_json(&waiting)));
+            if !beside.is_empty() {
+                content.push(ContentBlock::text(quote_json(&beside)));
             }
         }
         _ => content.push(ContentBlock::text(quote_json(&result))),

@@ -10,6 +10,9 @@ use crate::{arguments::Arguments, tools::shown};
 /// Most messages of one call.
 const MESSAGES_LIMIT: usize = 10_000;
 
+/// What is said below the messages that are shown.
+const CLOSING: &str = include_str!("closing.md");
+
 /// One message as it is given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,16 +23,11 @@ struct Message {
     text: PrivateText,
 }
 
-/// The JSON schema of `messages`.
+/// The JSON schema of `messages`, in few words.
 pub(crate) fn messages_schema() -> Value {
-    let plain = json!({"type": "string"});
     json!({
         "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"id": plain, "at": plain, "speaker": plain, "text": plain},
-            "required": ["id", "speaker", "text"],
-        },
+        "items": {"type": "object", "description": "id, speaker, text, at?"},
     })
 }
 
@@ -66,6 +64,35 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
     let messages = messages.collect::<Result<Vec<_>, Invalid>>()?;
     let handed = agent.hand_over(messages, now).await?;
     Ok(json!({"type": "transcript_received", "received": handed.received, "known": handed.known}))
+}
+
+/// Shows the messages that wait, to an agent that reads them itself; those that it has read are marked, and what it
+/// noted is saved.
+pub(crate) async fn read(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+    let given = Arguments::of(arguments, &["part", "journal", "core"])?;
+    let (journal, core) = (given.texts("journal")?, given.texts("core")?);
+    let noted = match given.text("part")? {
+        Some(part) => Some(agent.note_part(part, &journal, &core).await?),
+        None if journal.is_empty() && core.is_empty() => None,
+        None => {
+            let problem =
+                "is missing; give the one that came with the messages that you noted this of";
+            return Err(Invalid::new("part", problem).into());
+        }
+    };
+    let next = agent.read_part().await?;
+    let mut answer = json!({"type": "messages", "waiting": next.waiting});
+    if let Some(noted) = noted {
+        (answer["read"], answer["saved"]) = (noted.messages.into(), noted.saved.into());
+    }
+    if next.too_large > 0 {
+        answer["too_large"] = next.too_large.into();
+    }
+    if let Some(part) = next.part {
+        answer["text"] = format!("{}\n{}", next.text.expose(), CLOSING.trim()).into();
+        answer["part"] = part.into();
+    }
+    Ok(answer)
 }
 
 /// Lets the agent's model look at its journal.

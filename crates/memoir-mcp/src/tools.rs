@@ -20,6 +20,11 @@ use crate::{access, arguments::Arguments, life};
 const MOST_RECALLED: u64 = 200;
 const RECALLED: u64 = 20;
 
+/// The tool that gives the context.
+pub(crate) const CONTEXT: &str = "get_context";
+/// The tool by which the agent reads what waits.
+pub(crate) const READ: &str = "read_messages";
+
 /// What a tool does to the memory, for clients that ask before they let a tool run.
 #[derive(Clone, Copy)]
 enum Effect {
@@ -60,6 +65,7 @@ pub(crate) fn all() -> &'static [Tool] {
 
 fn made() -> Vec<Tool> {
     let (plain, yes) = (json!({"type": "string"}), json!({"type": "boolean"}));
+    let texts = json!({"type": "array", "items": plain});
     let kinds = json!({"type": "string", "enum": ["core", "journal"]});
     let time = json!({"type": "string", "description": "such as 2026-05-03"});
     let mut tools = vec![
@@ -70,7 +76,7 @@ fn made() -> Vec<Tool> {
             json!({
                 "content": plain,
                 "kind": kinds,
-                "tags": {"type": "array", "items": {"type": "string"}},
+                "tags": texts,
                 "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
                 "source": plain,
                 "created_at": time,
@@ -82,7 +88,7 @@ fn made() -> Vec<Tool> {
             include_str!("tools/recall_memories.md"),
             Effect::Reads,
             json!({
-                "query": text("words or a question; \"phrases\" must occur"),
+                "query": plain,
                 "kind": kinds,
                 "tag": plain,
                 "origin": {"type": "string", "enum": origins()},
@@ -94,7 +100,7 @@ fn made() -> Vec<Tool> {
             &[],
         ),
         tool(
-            "get_context",
+            CONTEXT,
             include_str!("tools/get_context.md"),
             Effect::Reads,
             json!({"max_tokens": {"type": "integer"}}),
@@ -146,9 +152,17 @@ fn made() -> Vec<Tool> {
             Effect::Settles,
             json!({
                 "messages": life::messages_schema(),
-                "now": {"type": "boolean", "description": "not only after six quiet hours"},
+                "now": {"type": "boolean", "description": "not after six quiet hours"},
             }),
             &["messages"],
+        ),
+        tool(
+            READ,
+            include_str!("tools/read_messages.md"),
+            // The words of what was read are gone.
+            Effect::Replaces,
+            json!({"part": plain, "journal": texts, "core": texts}),
+            &[],
         ),
     ];
     tools.push(tool(
@@ -168,7 +182,8 @@ fn made() -> Vec<Tool> {
         };
         let mut parameters = definition.parameters;
         leave_descriptions_out(&mut parameters);
-        let schema = parameters.as_object().cloned().unwrap_or_default();
+        let mut schema = parameters.as_object().cloned().unwrap_or_default();
+        schema.retain(|name, value| name != "required" || *value != json!([]));
         // The rules of a session, which it begins with, say the rest.
         let description = first_sentence(&definition.description).to_owned();
         Tool::new(definition.name, description, Arc::new(schema))
@@ -216,12 +231,14 @@ fn tool(
     properties: Value,
     required: &[&str],
 ) -> Tool {
-    let schema = json!({
+    let mut schema = json!({
         "type": "object",
         "properties": properties,
-        "required": required,
         "additionalProperties": false,
     });
+    if !required.is_empty() {
+        schema["required"] = required.into();
+    }
     let schema = schema.as_object().cloned().unwrap_or_default();
     Tool::new(name, description.trim(), Arc::new(schema)).with_annotations(effect.annotations())
 }
@@ -236,12 +253,13 @@ pub(crate) async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> 
     match name {
         "save_memory" => save(agent, arguments).await,
         "recall_memories" => recall(agent, arguments).await,
-        "get_context" => context(agent, arguments).await,
+        CONTEXT => context(agent, arguments).await,
         "view_config" => view_config(agent, arguments).await,
         "update_config" => update_config(agent, arguments).await,
         "open_refinement" => open(agent, arguments).await,
         "reflect" => life::reflect(agent, arguments).await,
         "absorb_transcript" => life::absorb(agent, arguments).await,
+        READ => life::read(agent, arguments).await,
         // The knife knows its own tools, and what to answer where the name is of none.
         knife => use_knife(agent, knife, arguments).await,
     }
@@ -314,7 +332,12 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
 
 async fn context(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["max_tokens"])?;
-    shown(&agent.context(arguments.count("max_tokens")?).await?)
+    let mut context = shown(&agent.context(arguments.count("max_tokens")?).await?)?;
+    let unread = agent.unread().await?;
+    if unread > 0 {
+        context["messages_waiting"] = unread.into();
+    }
+    Ok(context)
 }
 
 fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {

@@ -65,10 +65,6 @@ impl Remote {
         })
     }
 
-    pub(crate) fn agent(&self) -> &str {
-        &self.agent
-    }
-
     /// Asks for what is under the agent; nothing for the agent itself.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ KNOWN = {
     "save_memory", "recall_memories", "get_context", "view_config", "update_config",
     "open_refinement", "search_memories", "consolidate_memories", "update_memory",
     "delete_memory", "protect_memory", "complete_refinement", "answer_access_request",
-    "reflect", "absorb_transcript",
+    "reflect", "absorb_transcript", "read_messages",
 }  # fmt: skip
 
 
@@ -159,7 +159,10 @@ def test_tools_say_truthfully_what_they_do(service: Service, door: str, version:
     assert reads == {"recall_memories", "get_context", "view_config", "search_memories"}
     # Only what adds destroys nothing.
     assert destroys == KNOWN - reads - {"save_memory", "protect_memory", "absorb_transcript"}
-    settles = {"protect_memory", "delete_memory", "answer_access_request", "absorb_transcript"}
+    settles = {
+        "protect_memory", "delete_memory", "answer_access_request", "absorb_transcript",
+        "read_messages",
+    }  # fmt: skip
     assert repeatable == reads | settles
     assert all(of.open_world_hint is False for of in annotations.values())
 

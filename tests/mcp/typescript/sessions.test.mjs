@@ -152,13 +152,21 @@ async function annotationsAreTrue(client) {
     "consolidate_memories",
     "delete_memory",
     "open_refinement",
+    "read_messages",
     "reflect",
     "update_config",
     "update_memory",
   ]);
   assert.deepEqual(
     having("idempotentHint"),
-    [...reads, "absorb_transcript", "answer_access_request", "delete_memory", "protect_memory"].sort(),
+    [
+      ...reads,
+      "absorb_transcript",
+      "answer_access_request",
+      "delete_memory",
+      "protect_memory",
+      "read_messages",
+    ].sort(),
   );
 }
 

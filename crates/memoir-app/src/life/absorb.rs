@@ -20,7 +20,7 @@ use super::{
     question::{NotAnswered, Question, Stop},
 };
 use crate::{
-    AgentHandle, Error, Result, again, codec,
+    AgentHandle, Error, Loaded, Result, again, codec,
     memories::wanted,
     sessions::{RefineOptions, room},
 };
@@ -298,11 +298,18 @@ impl AgentHandle {
             return Ok(None);
         }
         let store = &self.memoir.store;
-        let row = store.transcript(self.scope).await?;
         let (now, until) = (self.memoir.now(), self.claimed_until());
         let Some(claim) = store.claim_transcript(self.scope, Some(now), until).await? else {
             return Ok(None);
         };
+        let row = store.transcript(self.scope).await?;
+        if row.pending == 0 {
+            // The agent has read them itself.
+            store
+                .settle_transcript(self.scope, claim, now, row.failures)
+                .await?;
+            return Ok(None);
+        }
         let model = match self.reader().await {
             Ok(model) => model,
             Err(error) => {
@@ -464,21 +471,20 @@ impl AgentHandle {
             .pending_messages(self.scope, budget)
             .await?;
         let places = rows.iter().map(|row| row.seq).collect();
-        let messages: Vec<Message> = rows
-            .iter()
-            .map(|row| codec::open_message(loaded.base.key(), row))
-            .collect::<Result<_>>()?;
+        let messages = opened(&loaded, &rows)?;
         Ok((!messages.is_empty()).then(|| Chunk {
             places,
             known,
-            // A conversation that claims to be of the future is of today.
-            at: messages
-                .iter()
-                .filter_map(|message| message.at)
-                .next_back()
-                .map(|at| at.min(self.memoir.now())),
+            at: self.last_said(&messages),
             messages,
         }))
+    }
+
+    /// When the last of them was said, as far as that is known. A conversation that claims to be of the future is
+    /// of today.
+    pub(super) fn last_said(&self, messages: &[Message]) -> Option<Timestamp> {
+        let last = messages.iter().filter_map(|message| message.at).next_back();
+        last.map(|at| at.min(self.memoir.now()))
     }
 
     async fn read_chunk(
@@ -519,7 +525,7 @@ impl AgentHandle {
         let decide =
             |agent, now| absorption::absorb(agent, notes.clone(), chunk.messages.len(), now);
         match self
-            .settle_chunk(chunk, MessageState::Absorbed, decide)
+            .settle(&chunk.places, MessageState::Absorbed, decide)
             .await?
         {
             true => Ok(Read::Absorbed { notes }),
@@ -541,9 +547,14 @@ impl AgentHandle {
 
     /// Puts on the record that a chunk is given up; it waits no longer.
     async fn give_up(&self, chunk: &Chunk, why: &'static str) -> Result<()> {
-        let count = chunk.messages.len();
+        self.give_up_at(&chunk.places, why).await
+    }
+
+    /// As [`AgentHandle::give_up`], of the messages at these places.
+    pub(super) async fn give_up_at(&self, places: &[u64], why: &'static str) -> Result<()> {
+        let count = places.len();
         let decide = |agent, now| absorption::fail(agent, count, why, now);
-        self.settle_chunk(chunk, MessageState::Failed, decide)
+        self.settle(places, MessageState::Failed, decide)
             .await
             .map(drop)
     }
@@ -557,11 +568,11 @@ impl AgentHandle {
         .await
     }
 
-    /// Writes a decision together with what became of a chunk's messages; `false` where somebody else read
+    /// Writes a decision together with what became of the messages at these places; `false` where somebody else read
     /// them meanwhile, and nothing was written.
-    async fn settle_chunk(
+    async fn settle(
         &self,
-        chunk: &Chunk,
+        places: &[u64],
         state: MessageState,
         decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
     ) -> Result<bool> {
@@ -569,12 +580,12 @@ impl AgentHandle {
             let loaded = self.load(&AgentQuery::default()).await?;
             let decision = decide(loaded.agent, self.memoir.now());
             let beside = codec::Beside {
-                messages: chunk.places.iter().map(|place| (*place, state)).collect(),
+                messages: places.iter().map(|place| (*place, state)).collect(),
                 ..codec::Beside::default()
             };
             match self.commit(&loaded.base, decision, beside).await {
                 Err(Error::Store(memoir_store::Error::Conflict))
-                    if !self.is_still_pending(chunk).await? =>
+                    if !self.is_still_pending(places).await? =>
                 {
                     Ok(false)
                 }
@@ -584,10 +595,18 @@ impl AgentHandle {
         .await
     }
 
-    async fn is_still_pending(&self, chunk: &Chunk) -> Result<bool> {
+    async fn is_still_pending(&self, places: &[u64]) -> Result<bool> {
         let first = self.memoir.store.pending_messages(self.scope, 0).await?;
-        Ok(first.first().map(|row| row.seq) == chunk.places.first().copied())
+        Ok(first.first().map(|row| row.seq) == places.first().copied())
     }
+}
+
+/// Messages as they were handed over.
+pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<Message>> {
+    let key = loaded.base.key();
+    rows.iter()
+        .map(|row| codec::open_message(key, row))
+        .collect()
 }
 
 impl crate::Memoir {

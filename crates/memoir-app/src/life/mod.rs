@@ -10,16 +10,22 @@
 //! saves money: whoever has lost it stops before the next chunk. It is let go of on a stop, and lapses where
 //! a process died.
 //!
+//! Where no model is configured, the agent reads what waits itself, in whatever program it lives (`own.rs`): a part
+//! is shown, and what it notes of it comes back with the part's code, so that nothing counts as read that was not
+//! shown.
+//!
 //! What agents are due is found as for sessions: `reflect_after` stands on the agent's row, `due_at` beside
 //! its messages. A message whose words, size, time or identifier were changed does not open, and then none of
 //! the agent's is read; one that was marked as read by somebody else is never missed.
 
 mod absorb;
+mod own;
 mod question;
 mod reflect;
 mod schedule;
 
 pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
+pub use own::{Noted, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, LifeSchedule, Lived};
 

@@ -354,6 +354,83 @@ async fn spec_2_6_of_two_readers_one_saves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
+    let world = World::new(&["I like rain."]).await;
+    world
+        .agent
+        .hand_over(vec![message("a", "Hello.")], true)
+        .await
+        .unwrap();
+    assert_eq!(
+        world.agent.unread().await.unwrap(),
+        0,
+        "its model reads them"
+    );
+    let part = world.agent.read_part().await.unwrap().part.unwrap();
+    let journal = ["Ann came by.".into()];
+    let noted = world.agent.note_part(&part, &journal, &[]).await.unwrap();
+    assert_eq!((noted.messages, noted.saved), (1, 1));
+    let actions = world.actions().await;
+    assert!(actions.ends_with(&["memory_saved".to_owned(), "transcript_absorbed".to_owned()]));
+    let script = world.script([]);
+    world.clock.advance(DAY);
+    let mut schedule = LifeSchedule::default();
+    for job in schedule.due(&world.memoir, 4).await.unwrap() {
+        if matches!(job, memoir_app::Job::Absorb(_)) {
+            assert!(!world.memoir.do_job(job, pending()).await.unwrap());
+        }
+    }
+    assert!(script.requests().is_empty());
+    let due = world.agent.transcript().await.unwrap();
+    assert_eq!((due.pending, due.absorbed, due.due_at), (0, 1, None));
+    let due = world.memoir.account("default").await.unwrap();
+    let due = due.due_jobs().await.unwrap();
+    assert!(
+        due.iter()
+            .all(|(_, job)| !matches!(job, memoir_app::Job::Absorb(_)))
+    );
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
+    let world = World::new(&["I like rain."]).await;
+    let messages = vec![message("a", "Hello."), message("b", "Bye.")];
+    world.agent.hand_over(messages, true).await.unwrap();
+    let part = world.agent.read_part().await.unwrap().part.unwrap();
+    absorb(&world, [notes(&["One."], &[])]).await;
+    let refused = world.agent.note_part(&part, &["Two.".into()], &[]).await;
+    assert!(matches!(refused, Err(Error::Invalid(_))));
+    assert_eq!(world.journal().await.len(), 1);
+    world.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_3_4_what_an_administrator_handed_over_stays_theirs_where_the_agent_reads_it_itself() {
+    let told = "Ann's sister is called Mira.";
+    for (kind, doubles) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
+        let world = World::new(&[]).await;
+        let wren = Actor::agent("wren");
+        world.agent.save(&[input(told)], &wren).await.unwrap();
+        let actor = Actor {
+            kind,
+            name: "somebody".to_owned(),
+        };
+        let messages = vec![message("a", told)];
+        world
+            .agent
+            .hand_over_by(messages, true, &actor)
+            .await
+            .unwrap();
+        let part = world.agent.read_part().await.unwrap().part.unwrap();
+        let core = [told.into()];
+        world.agent.note_part(&part, &[], &core).await.unwrap();
+        world.refine([complete()]).await;
+        assert_eq!(world.kept().await.len(), doubles, "{kind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
     let world = World::new(&[]).await;
     let bad = |message: HandedMessage| async {

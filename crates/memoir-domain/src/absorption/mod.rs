@@ -142,15 +142,13 @@ fn notes(noted: &[NewMemory], budget: u64) -> String {
 
 /// What the agent is asked about one chunk.
 pub fn ask(agent: &Agent, known: &Known, messages: &[Message]) -> Prompt {
-    let style = agent.settings.reflection_prompt.as_ref();
-    let style = style.map_or(DEFAULT_STYLE, PrivateText::expose);
     let lines: String = messages.iter().map(Message::line).collect();
     Prompt {
         system: format!(
             "{}\n\n{}\n\n## What you look for\n\n{}",
             identity(agent),
             RULES.trim(),
-            style.trim()
+            style(agent)
         )
         .into(),
         user: format!(
@@ -160,6 +158,22 @@ pub fn ask(agent: &Agent, known: &Known, messages: &[Message]) -> Prompt {
         )
         .into(),
     }
+}
+
+/// One part as it is put before an agent that reads it itself, on whatever model it lives.
+pub fn show(agent: &Agent, messages: &[Message]) -> PrivateText {
+    let lines: String = messages.iter().map(Message::line).collect();
+    format!(
+        "{}\n\n## What you look for\n\n{}\n\n## The conversation\n\ntime | speaker | text\n\n{lines}",
+        RULES.trim(),
+        style(agent)
+    )
+    .into()
+}
+
+fn style(agent: &Agent) -> &str {
+    let own = agent.settings.reflection_prompt.as_ref();
+    own.map_or(DEFAULT_STYLE, PrivateText::expose).trim()
 }
 
 /// JSON schema of the answer.
@@ -205,6 +219,19 @@ pub fn read(
         core: Vec<PrivateText>,
     }
     let Noted { journal, core } = answer::read(answer, "journal")?;
+    noted(&journal, &core, at, added_by)
+}
+
+/// What was noted, as memories dated `at` and added by `added_by`.
+///
+/// # Errors
+/// As for [`read`].
+pub fn noted(
+    journal: &[PrivateText],
+    core: &[PrivateText],
+    at: Timestamp,
+    added_by: ActorKind,
+) -> Result<Vec<NewMemory>, Unreadable> {
     let count = journal.len() + core.len();
     if count > NOTES_LIMIT {
         return Err(Unreadable::new(

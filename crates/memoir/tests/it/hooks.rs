@@ -149,7 +149,7 @@ fn spec_3_1_a_session_is_told_what_waits() {
     for part in [
         "\n- 1 request for access to your memory: ",
         "\n- A refinement session is due: ",
-        "\n- 1 message of earlier sessions wait",
+        "\n- 1 message waits of earlier sessions",
         " was a rehearsal, and nothing of it is done: ",
     ] {
         assert!(waiting.contains(part), "{part}: {text}");
@@ -208,6 +208,58 @@ fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
     assert_eq!(
         taken["file"]["known"], 9,
         "by hand they are the same messages"
+    );
+}
+
+/// What a tool answers over standard input and output.
+fn call_tool(bench: &Bench, name: &str, arguments: &Value) -> Value {
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let asked = format!("{hello}\n{ready}\n{call}\n");
+    let ran = bench.run_with_input(&["mcp", "--agent", "wren"], &asked);
+    ran.lines()[1]["result"].clone()
+}
+
+/// A subscription: the model is the host's own, and none is configured here.
+#[test]
+fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is() {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren"]);
+    let file = bench.write("s-1.jsonl", transcript(3));
+    let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
+    tell(&bench, "claude-code", "stop", &stop);
+    wait_until(|| log(&bench).contains("handed over 3 messages"));
+    let begun = begin(&bench, "s-2", "startup");
+    let text = injected(&begun, "SessionStart");
+    assert!(
+        text.contains("- 3 messages wait of earlier sessions"),
+        "{text}"
+    );
+    let shown = call_tool(&bench, "read_messages", &json!({}));
+    let told = shown["content"][0]["text"].as_str().unwrap();
+    assert!(
+        told.contains("| \"user\" | \"This is number 2.\"\n"),
+        "{told}"
+    );
+    let beside = shown["content"][1]["text"].as_str().unwrap();
+    assert_eq!(beside, r#"{"part":"1-3/3","waiting":3}"#);
+    let notes = json!({"part": "1-3/3", "core": ["The user counts from 0."]});
+    let read = call_tool(&bench, "read_messages", &notes);
+    assert_eq!(
+        read["structuredContent"],
+        json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0})
+    );
+    assert_eq!(bench.core(), ["The user counts from 0."]);
+    // What was read is not handed over again, and nothing waits for the next session.
+    tell(&bench, "claude-code", "session-end", &stop);
+    wait_until(|| log(&bench).contains("handed over 0 messages"));
+    let begun = begin(&bench, "s-3", "startup");
+    let text = injected(&begun, "SessionStart");
+    assert!(
+        text.contains("counts from 0") && !text.contains("Waiting"),
+        "{text}"
     );
 }
 

@@ -118,14 +118,6 @@ impl Door {
         })
     }
 
-    /// Its agent's name.
-    pub(super) fn agent(&self) -> &str {
-        match self {
-            Self::Here { agent, .. } => agent.name(),
-            Self::Away(remote) => remote.agent(),
-        }
-    }
-
     pub(super) async fn context(&self, max_tokens: u64) -> Result<Context, Failure> {
         match self {
             Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),
@@ -137,21 +129,25 @@ impl Door {
     }
 
     pub(super) async fn waiting(&self) -> Result<Waiting, Failure> {
-        let (requests, sessions, transcripts): (Vec<Request>, Vec<Session>, Transcripts);
+        let (requests, sessions, messages): (Vec<Request>, Vec<Session>, u64);
         match self {
             Self::Here { agent, .. } => {
                 requests = reshaped(&agent.open_access().await?)?;
                 sessions = reshaped(&agent.session_page(None, 1).await?)?;
-                transcripts = reshaped(&agent.transcript().await?)?;
+                messages = agent.unread().await?;
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
                 let (asked, sat, waits) = tokio::try_join!(
                     remote.get::<Items<Request>>("access-requests", &[("limit", "20")]),
                     remote.get::<Items<Session>>("sessions", &one),
-                    remote.get("transcripts", &[]),
+                    remote.get::<Transcripts>("transcripts", &[]),
                 )?;
-                (requests, sessions, transcripts) = (asked.items, sat.items, waits);
+                (requests, sessions) = (asked.items, sat.items);
+                messages = match waits.pending > 0 && has_reader(remote).await? {
+                    true => 0,
+                    false => waits.pending,
+                };
             }
         }
         let asked = requests.iter().filter(|request| request.state == "asked");
@@ -161,21 +157,8 @@ impl Door {
         Ok(Waiting {
             requests: asked.count() as u64,
             rehearsal: rehearsed.map(|session| session.id),
-            messages: match transcripts.pending > 0 && self.has_reader().await? {
-                true => 0,
-                false => transcripts.pending,
-            },
+            messages,
         })
-    }
-
-    /// Whether a model is configured that reads conversations; the one that only follows rules does not.
-    async fn has_reader(&self) -> Result<bool, Failure> {
-        let agent: Agent = match self {
-            Self::Here { agent, .. } => reshaped(&agent.seen_by(Viewer::Agent).show().await?)?,
-            Self::Away(remote) => remote.get("", &[]).await?,
-        };
-        let model = agent.effective_model.unwrap_or_default();
-        Ok(!model.is_empty() && !model.starts_with("builtin:"))
     }
 
     /// The best matches.
@@ -203,6 +186,13 @@ impl Door {
             }
         }
     }
+}
+
+/// Whether the service has a model that reads conversations; the one that only follows rules does not.
+async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
+    let agent: Agent = remote.get("", &[]).await?;
+    let model = agent.effective_model.unwrap_or_default();
+    Ok(!model.is_empty() && !model.starts_with("builtin:"))
 }
 
 impl Handing for Door {

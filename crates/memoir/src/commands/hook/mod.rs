@@ -189,7 +189,7 @@ async fn session_start(
         .max_tokens
         .unwrap_or_else(|| arguments.client.context_tokens());
     let context = door.context(room).await?;
-    let text = text::start(&context, &door.waiting().await?, door.agent());
+    let text = text::start(&context, &door.waiting().await?);
     let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
     let told = state::digest(&text);
     let (is_again, since) = (session.start == told, now.seconds_since(session.started_at));

@@ -17,9 +17,9 @@ const SHOWN_CHARACTERS: u64 = 3_000;
 const WORD: usize = 4;
 
 /// The context, and a line for each thing that waits for the agent.
-pub(super) fn start(context: &Context, waiting: &Waiting, agent: &str) -> String {
+pub(super) fn start(context: &Context, waiting: &Waiting) -> String {
     let mut text = context.text.expose().trim_end().to_owned();
-    let lines = waiting_lines(context, waiting, agent);
+    let lines = waiting_lines(context, waiting);
     if !lines.is_empty() {
         if !text.is_empty() {
             text.push_str("\n\n");
@@ -35,7 +35,7 @@ pub(super) fn start(context: &Context, waiting: &Waiting, agent: &str) -> String
     text
 }
 
-fn waiting_lines(context: &Context, waiting: &Waiting, agent: &str) -> Vec<String> {
+fn waiting_lines(context: &Context, waiting: &Waiting) -> Vec<String> {
     let mut lines = Vec::new();
     if waiting.requests > 0 {
         let requests = counted(waiting.requests, "request", "requests");
@@ -58,11 +58,10 @@ fn waiting_lines(context: &Context, waiting: &Waiting, agent: &str) -> Vec<Strin
         );
     }
     if waiting.messages > 0 {
-        let messages = counted(waiting.messages, "message", "messages");
+        let messages = counted(waiting.messages, "message waits", "messages wait");
         lines.push(format!(
-            "{messages} of earlier sessions wait to be read, and no model is configured that could: \
-             `memoir agent set {} model PROVIDER:NAME` gives one; or save what should last yourself.",
-            quote(agent)
+            "{messages} of earlier sessions, and no model is configured that would read: `read_messages` shows them \
+             to you, and takes what is worth keeping. Read them when there is time for it."
         ));
     }
     lines

@@ -1,0 +1,172 @@
+//! Reading by the agent itself, on the model that it lives on (SPEC 2.6): part by part, and what it notes of a part
+//! is saved together with the fact that it was read.
+
+use memoir_domain::{
+    PrivateText,
+    absorption::{self, MessageState},
+    answer::Unreadable,
+    lifecycle::StartRefusal,
+    memory::Invalid,
+};
+use memoir_model::ModelName;
+use memoir_store::{AgentQuery, MessageRow};
+use serde::Serialize;
+
+use super::{RULES_ONLY, absorb::opened};
+use crate::{AgentHandle, Error, Loaded, Result, again, codec};
+
+/// About so many tokens are shown at once: programs take little of what one tool answers.
+const PART_TOKENS: u64 = 8_000;
+/// A larger message is shown by no program in one piece.
+const MESSAGE_TOKENS: u64 = 20_000;
+
+/// Messages that wait, as they are shown to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadPart {
+    /// What to look for in them, and the messages.
+    pub text: PrivateText,
+    /// By what they are named when they were read; `None` where none waits.
+    pub part: Option<String>,
+    /// How many wait, with these.
+    pub waiting: u64,
+    /// How many were given up just now, since they are too large to be shown.
+    pub too_large: u64,
+}
+
+/// What became of a part that the agent has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Noted {
+    /// Messages that were read.
+    pub messages: u64,
+    /// Memories that were saved.
+    pub saved: u64,
+}
+
+impl AgentHandle {
+    /// How many messages wait that no configured model will read: the agent reads them itself, or nobody does.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn unread(&self) -> Result<u64> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        let model = self.memoir.effective_model(&loaded.agent.settings);
+        let reads = model
+            .and_then(|name| name.parse::<ModelName>().ok())
+            .is_some_and(|name| name.provider() != RULES_ONLY);
+        match reads {
+            true => Ok(0),
+            false => Ok(self.memoir.store.transcript(self.scope).await?.pending),
+        }
+    }
+
+    /// The messages that wait longest, for the agent to read itself. A message that is too large to be shown is given
+    /// up, on the record; `memoir absorb` lets a model try it.
+    ///
+    /// # Errors
+    /// The agent is gone or not in service; the store fails.
+    pub async fn read_part(&self) -> Result<UnreadPart> {
+        let mut too_large = 0;
+        loop {
+            let loaded = self.in_service().await?;
+            let rows = self.waiting(None).await?;
+            if let [row] = rows.as_slice()
+                && row.tokens > MESSAGE_TOKENS
+            {
+                self.give_up_at(&[row.seq], "too_large").await?;
+                too_large += 1;
+                continue;
+            }
+            let part = code(&rows);
+            let text = match part {
+                Some(_) => absorption::show(&loaded.agent, &opened(&loaded, &rows)?),
+                None => PrivateText::default(),
+            };
+            let waiting = self.memoir.store.transcript(self.scope).await?.pending;
+            return Ok(UnreadPart {
+                text,
+                part,
+                waiting,
+                too_large,
+            });
+        }
+    }
+
+    /// Saves what the agent noted of a part, and notes that it was read, in one commit.
+    ///
+    /// # Errors
+    /// The messages are not those that wait, since somebody else has read them; a note is not allowed, or there are
+    /// too many. Then nothing is saved, and they wait as before. The agent is gone or not in service; the store
+    /// fails.
+    pub async fn note_part(
+        &self,
+        part: &str,
+        journal: &[PrivateText],
+        core: &[PrivateText],
+    ) -> Result<Noted> {
+        again(|| async {
+            let loaded = self.in_service().await?;
+            let rows = self.waiting(Some(last_place(part)?)).await?;
+            if code(&rows).as_deref() != Some(part) {
+                let problem = "names messages that do not wait any more, and nothing was saved; call this without it \
+                    for those that do";
+                return Err(Invalid::new("part", problem).into());
+            }
+            let messages = opened(&loaded, &rows)?;
+            let now = self.memoir.now();
+            let at = self.last_said(&messages).unwrap_or(now);
+            let added_by = absorption::added_by(&messages);
+            let notes = absorption::noted(journal, core, at, added_by)
+                .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
+            let noted = Noted {
+                messages: messages.len() as u64,
+                saved: notes.len() as u64,
+            };
+            let beside = codec::Beside {
+                messages: rows
+                    .iter()
+                    .map(|row| (row.seq, MessageState::Absorbed))
+                    .collect(),
+                ..codec::Beside::default()
+            };
+            let Loaded { agent, base, .. } = loaded;
+            let decision = absorption::absorb(agent, notes, messages.len(), now);
+            self.commit(&base, decision, beside).await?;
+            Ok(noted)
+        })
+        .await
+    }
+
+    async fn in_service(&self) -> Result<Loaded> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        match loaded.agent.settings.inactive {
+            true => Err(Error::Start(StartRefusal::Inactive)),
+            false => Ok(loaded),
+        }
+    }
+
+    /// The messages of the next part, up to the place `last` where it is given: what came since is of the part after
+    /// it.
+    async fn waiting(&self, last: Option<u64>) -> Result<Vec<MessageRow>> {
+        let store = &self.memoir.store;
+        let mut rows = store.pending_messages(self.scope, PART_TOKENS).await?;
+        rows.retain(|row| last.is_none_or(|last| row.seq <= last));
+        Ok(rows)
+    }
+}
+
+/// A part's code: the first and the last of its messages' places, and how many they are. Messages are read from the
+/// first on, so that one that was read, or waits again, is missed in it. `None` for no messages.
+fn code(rows: &[MessageRow]) -> Option<String> {
+    let (first, last) = (rows.first()?.seq, rows.last()?.seq);
+    Some(format!("{first}-{last}/{}", rows.len()))
+}
+
+/// The place of a part's last message.
+fn last_place(part: &str) -> Result<u64, Invalid> {
+    let places = part
+        .split_once('/')
+        .and_then(|(places, _)| places.split_once('-'));
+    places
+        .and_then(|(_, last)| last.parse().ok())
+        .ok_or_else(|| Invalid::new("part", "must be the one that came with the messages"))
+}
