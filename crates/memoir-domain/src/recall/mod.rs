@@ -81,10 +81,9 @@ pub struct RecallMatch {
 }
 
 impl RecallMatch {
-    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found: worth a third
-    /// of that, or a correction of something that is told.
+    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found.
     pub fn is_worth_telling(&self, best: &Self) -> bool {
-        self.corrects.is_some() || self.score * 3.0 >= best.score
+        is_worth_telling(self.corrects.is_some(), self.score, best.score)
     }
 
     /// The place behind it.
@@ -95,6 +94,12 @@ impl RecallMatch {
             before: self.before,
         }
     }
+}
+
+/// Whether a match with that score is worth telling to somebody who did not ask for it: worth a third of the best, or a
+/// correction of something that is told.
+pub fn is_worth_telling(corrects: bool, score: f32, best: f32) -> bool {
+    corrects || score * 3.0 >= best
 }
 
 /// What of a question one memory was found by.

@@ -116,6 +116,13 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
         "another session has nothing before it"
     );
     assert_eq!(asked("s-1", "Is it on?"), "", "nothing bears on that");
+    // As recall finds: by stems, and of a prompt of any length.
+    assert_ne!(asked("s-3", "Did a bee swarm?"), "");
+    let long = format!(
+        "{} Where are the \"bees\" now?",
+        "lorem ipsum ".repeat(5_000)
+    );
+    assert_ne!(asked("s-4", &long), "");
     // After its conversation was summed up, the session begins with the context again.
     let ran = begin(&bench, "s-1", "compact");
     assert!(injected(&ran, "SessionStart").contains("swarmed"));
@@ -299,10 +306,6 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
             "no JSON",
         ),
         (&["hook", "stop", "--client", "claude-code"], "[1, 2]"),
-        (
-            &["hook", "stop", "--client", "claude-code"],
-            r#"{"session_id":"s","transcript_path":"/no/such"}"#,
-        ),
     ] {
         let ran = bench.run_with_input(arguments, told);
         assert_eq!(
@@ -311,6 +314,8 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
             "{arguments:?}: {ran:?}"
         );
     }
+    let stop = json!({"session_id": "s", "transcript_path": "/no/such"});
+    assert_eq!(tell(&bench, "claude-code", "stop", &stop).stdout, "");
     wait_until(|| log(&bench).contains("cannot read `/no/such`"));
     // Somebody holds on to what it waits for.
     tell(&bench, "claude-code", "session-start", &begun);
@@ -325,6 +330,20 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert!(
         log(&bench).contains("no answer within 300 ms"),
+        "{}",
+        log(&bench)
+    );
+    // A host that tells only half, and listens for nothing.
+    let mut half = bench
+        .command(&["hook", "stop", "--client", "claude-code"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = half.stdin.take();
+    assert!(half.wait().unwrap().success());
+    drop(said);
+    assert!(
+        log(&bench).contains("no answer within 50 ms"),
         "{}",
         log(&bench)
     );
@@ -417,6 +436,9 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
         text.contains("swarmed") && !text.contains("keeps"),
         "{text}"
     );
+    let long = format!("{} Did a bee swarm?", "überall ".repeat(5_000));
+    let ran = ask("user-prompt", &prompt("s-2", &long));
+    assert!(injected(&ran, "UserPromptSubmit").contains("swarmed"));
     let file = away.write("s-1.jsonl", transcript(3));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
     ask("stop", &stop);

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use memoir_app::{AgentHandle, HandedMessage, HandedOver, Viewer};
-use memoir_domain::{PrivateText, Timestamp, recall::Query};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    recall::{Query, is_worth_telling},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -16,6 +19,9 @@ use crate::{
     installation::{Installation, administrator},
     remote::Remote,
 };
+
+/// Most characters that a service takes of a question.
+const REMOTE_QUESTION: usize = 5_000;
 
 /// An agent's memory.
 pub(super) enum Door {
@@ -44,6 +50,15 @@ pub(super) struct Memory {
     pub(super) content: PrivateText,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
+    /// By what a service found it.
+    #[serde(rename = "match")]
+    found: Option<Match>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Match {
+    score: f32,
+    corrects: Option<u64>,
 }
 
 impl Memory {
@@ -161,31 +176,47 @@ impl Door {
         })
     }
 
-    /// The best matches.
+    /// The best few for a prompt, which may be of any length.
     pub(super) async fn recall(
         &self,
-        query: &PrivateText,
-        limit: u64,
+        prompt: &PrivateText,
+        limit: usize,
     ) -> Result<Vec<Memory>, Failure> {
         match self {
             Self::Here { agent, .. } => {
-                let query = Query {
-                    text: query.clone(),
-                    limit: usize::try_from(limit).unwrap_or(usize::MAX),
-                    ..Query::default()
-                };
-                reshaped(&agent.seen_by(Viewer::Agent).recall(&query).await?)
+                let lens = agent.seen_by(Viewer::Agent);
+                reshaped(&lens.recall_for_prompt(prompt, limit).await?)
             }
             Self::Away(remote) => {
+                let query = Query::of_prompt(prompt.expose(), limit).text;
+                let query = end_of(query.expose(), REMOTE_QUESTION);
+                if query.trim().is_empty() {
+                    return Ok(Vec::new());
+                }
                 let limit = limit.to_string();
-                let wanted = [("q", query.expose()), ("limit", &limit)];
-                Ok(remote
+                let wanted = [("q", query), ("limit", &limit), ("explain", "true")];
+                let mut found = remote
                     .get::<Items<Memory>>("memories", &wanted)
                     .await?
-                    .items)
+                    .items;
+                let scores = found.iter().filter_map(|memory| memory.found.as_ref());
+                let best = scores.map(|found| found.score).fold(0.0, f32::max);
+                found.retain(|memory| {
+                    let found = memory.found.as_ref();
+                    found.is_some_and(|found| {
+                        is_worth_telling(found.corrects.is_some(), found.score, best)
+                    })
+                });
+                Ok(found)
             }
         }
     }
+}
+
+/// The last characters of a text, where what is wanted mostly stands.
+fn end_of(text: &str, characters: usize) -> &str {
+    let first = text.char_indices().rev().take(characters).last();
+    first.map_or("", |(at, _)| &text[at..])
 }
 
 /// Whether the service has a model that reads conversations; the one that only follows rules does not.

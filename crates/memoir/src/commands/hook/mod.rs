@@ -3,7 +3,7 @@
 //!
 //! **It never breaks its host.** Whatever goes wrong, it ends with status 0 and prints nothing, and its own log
 //! says why (`log.rs`). What is to be printed must be there within [`WAITING_MS`]; what is to be handed over is
-//! left to a process of its own, which outlives the host's wait (`hand_over.rs`). An event that comes twice, or
+//! left to a process of its own, which is started within [`HANDING_MS`] and outlives the host's wait (`hand_over.rs`). An event that comes twice, or
 //! at the same time from two registrations, is answered once (`state.rs`).
 
 mod dialect;
@@ -35,9 +35,10 @@ pub(crate) use text::without_hints;
 
 use crate::{cli::Global, failure::Failure};
 
-/// Until when a host is let go. One that only tells of an event is let go as soon as the process that hands over is
-/// started, which takes a few milliseconds.
+/// Until when a host is let go that waits for words.
 const WAITING_MS: u64 = 300;
+/// Until when one is let go that only tells of an event: to start the process that hands over takes a few milliseconds.
+const HANDING_MS: u64 = 50;
 /// Most bytes that are read of what a host tells.
 const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Within which time the same event with the same outcome is one that two registrations told of.
@@ -64,9 +65,9 @@ pub(crate) struct Arguments {
     /// The most tokens of context at a session's start [default: what the program takes]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// How long the program is kept waiting for words, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = WAITING_MS)]
-    within: u64,
+    /// How long the program is kept waiting, in milliseconds [default: 300 for words, 50 to hand over]
+    #[arg(long, value_name = "MS")]
+    within: Option<u64>,
     /// Hand over now, and wait for it
     #[arg(long, hide = true)]
     hand_over: bool,
@@ -104,7 +105,11 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let limit = Duration::from_millis(arguments.within);
+    let limit = match arguments.event.is_answered() {
+        true => WAITING_MS,
+        false => HANDING_MS,
+    };
+    let limit = Duration::from_millis(arguments.within.unwrap_or(limit));
     let (sender, answer) = mpsc::channel();
     let working = log.clone();
     // The thread is left behind where it is slow: what it does to the database is whole or not at all.
@@ -215,11 +220,8 @@ async fn user_prompt(
     let Some(prompt) = &payload.prompt else {
         return Ok(None);
     };
-    let Some(query) = text::query(prompt.expose()) else {
-        return Ok(None);
-    };
     let now = SystemClock.now();
-    let found = door.recall(&query, text::CONSIDERED).await?;
+    let found = door.recall(prompt, text::CONSIDERED).await?;
     let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
     let told = state::digest(prompt.expose());
     if session.prompt == told && now.seconds_since(session.prompted_at) < ONE_EVENT {
@@ -230,7 +232,7 @@ async fn user_prompt(
     let new = found
         .into_iter()
         .filter(|memory| !session.was_shown(memory));
-    let chosen = text::choose(new, &query);
+    let chosen = text::choose(new);
     for memory in &chosen {
         session.shown.note(memory);
     }

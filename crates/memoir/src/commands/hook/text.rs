@@ -1,20 +1,18 @@
 //! What is put before a model: the context with what waits, and the memories for one prompt.
 
-use std::{collections::BTreeSet, fmt::Write};
+use std::fmt::Write;
 
-use memoir_domain::{PrivateText, context::NOTE, quote::quote, recall::QUERY_LIMIT};
+use memoir_domain::{context::NOTE, quote::quote};
 
 use super::door::{Context, Memory, Waiting};
 use crate::{failure::Failure, show::counted};
 
 /// How many memories are looked at for a prompt.
-pub(super) const CONSIDERED: u64 = 30;
+pub(super) const CONSIDERED: usize = 30;
 /// How many of them are shown at most.
 const SHOWN: usize = 5;
 /// Most characters of all that are shown for one prompt.
 const SHOWN_CHARACTERS: u64 = 3_000;
-/// Shorter words say little of what a prompt is about.
-const WORD: usize = 4;
 
 /// The context, and a line for each thing that waits for the agent.
 pub(super) fn start(context: &Context, waiting: &Waiting) -> String {
@@ -67,41 +65,10 @@ fn waiting_lines(context: &Context, waiting: &Waiting) -> Vec<String> {
     lines
 }
 
-/// What to look for: the words of a prompt that say something, as many as a search takes; `None` where there is
-/// none.
-pub(super) fn query(prompt: &str) -> Option<PrivateText> {
-    let mut seen = BTreeSet::new();
-    let mut query = String::new();
-    let mut room = QUERY_LIMIT;
-    for word in words(prompt) {
-        let length = word.chars().count() + 1;
-        if length > room || !seen.insert(word.to_lowercase()) {
-            continue;
-        }
-        room -= length;
-        let _ = write!(query, "{word} ");
-    }
-    (!query.is_empty()).then(|| query.trim_end().into())
-}
-
-/// The words that say something: long ones, numbers, and those of scripts that write no spaces.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| {
-            let says = |letter: char| letter.is_numeric() || !letter.is_ascii();
-            word.chars().count() >= WORD || word.chars().any(says)
-        })
-}
-
-/// The best that there is room for. One that shares no whole word with the prompt is none of them.
-pub(super) fn choose(found: impl Iterator<Item = Memory>, query: &PrivateText) -> Vec<Memory> {
-    let wanted: BTreeSet<String> = words(query.expose()).map(str::to_lowercase).collect();
+/// The best that there is room for.
+pub(super) fn choose(found: impl Iterator<Item = Memory>) -> Vec<Memory> {
     let mut room = SHOWN_CHARACTERS;
     found
-        .filter(|memory| {
-            let content = memory.content.expose();
-            words(content).any(|word| wanted.contains(&word.to_lowercase()))
-        })
         .filter(|memory| {
             let length = memory.content.chars() as u64;
             let fits = length <= room;
