@@ -80,7 +80,7 @@ export interface Match {
 export interface MatchedTerm {
   /** As the question has it, folded. */
   readonly term: string;
-  /** `word`, `phrase`, `part` of a longer word, `slip` or `literal`. */
+  /** `word`, `phrase`, `part` of a longer word, `slip`, `literal` or `meaning`. */
   readonly found: string;
   /** How much it adds to the score. */
   readonly weight: number;

@@ -87,7 +87,7 @@ class MatchedTerm(Shown):
 
     Attributes:
         term: as the question has it, folded.
-        found: `word`, `phrase`, `part` of a longer word, `slip` or `literal`.
+        found: `word`, `phrase`, `part` of a longer word, `slip`, `literal` or `meaning`.
         weight: how much it adds to the score.
     """
 

@@ -52,7 +52,7 @@ named! {
     Included: ["discarded"], "What a list has beside kept memories.";
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
-        "How something asked for is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, or as it stands (`literal`).";
+        "How something asked for is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
     Origin: memoir_domain::wording::Origin::ALL.map(|one| one.as_str()),
         "Through which door a text came, the strongest first; agent and administrator are equally strong.";
     LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),

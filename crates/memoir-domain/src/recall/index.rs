@@ -25,6 +25,7 @@ use super::{
     FoundAs, MatchedTerm, Query, RECALL_LIMIT, RecallMatch, RecallPlace,
     query::{Element, Question, Sought},
     rank::{self, Found},
+    vectors::{Vector, Vectors},
     wiped::{Table, Wiped},
 };
 use crate::{
@@ -128,6 +129,7 @@ pub struct RecallIndex {
     posted: usize,
     slots: Vec<Slot>,
     slot_of: HashMap<Number, u32>,
+    vectors: Vectors,
     /// How many memories are in each language, the last of them those of none.
     languages: [u32; LANGUAGES],
     length: u64,
@@ -188,6 +190,7 @@ impl RecallIndex {
             + self.slots.capacity() * size_of::<Slot>()
             + tags
             + self.slot_of.capacity() * 24
+            + self.vectors.bytes()
     }
 
     /// Follows changes that were written. `false`: words were taken out for good, or too little of what it has
@@ -286,6 +289,7 @@ impl RecallIndex {
         let Some(at) = self.slot_of.remove(&number) else {
             return;
         };
+        self.vectors.take(at);
         let slot = &mut self.slots[at as usize];
         slot.lives = false;
         slot.tags.zeroize();
@@ -308,6 +312,33 @@ impl RecallIndex {
             }
         }
         groups.zeroize();
+    }
+
+    /// Enters the vector of a memory, as long as nothing else is put in the place of what is known of its number.
+    /// `false` where it knows no such memory, or has vectors of another length.
+    pub fn put_vector(&mut self, number: Number, vector: &Vector) -> bool {
+        let slot = self.slot_of.get(&number);
+        slot.is_some_and(|slot| self.vectors.put(*slot, vector))
+    }
+
+    /// The memories that it has no vector of, in no order.
+    pub fn without_vector(&self) -> Vec<Number> {
+        if self.vectors.count() == self.slot_of.len() {
+            return Vec::new();
+        }
+        let slots = self.slot_of.iter();
+        let lacking = slots.filter(|(_, slot)| !self.vectors.has(**slot));
+        lacking.map(|(number, _)| *number).collect()
+    }
+
+    /// How long the vectors are that it has; `None` where it has none.
+    pub fn vector_dimensions(&self) -> Option<usize> {
+        self.vectors.dimensions()
+    }
+
+    /// Wipes all vectors.
+    pub fn forget_vectors(&mut self) {
+        self.vectors = Vectors::default();
     }
 
     fn group(&mut self, key: u64) -> u32 {
@@ -401,6 +432,17 @@ impl RecallIndex {
 
     /// A page of what is found among all that it knows, best match first, from behind a place on.
     pub fn search(&self, query: &Query, after: Option<RecallPlace>) -> Vec<RecallMatch> {
+        self.search_near(query, None, after)
+    }
+
+    /// As [`RecallIndex::search`], merged by rank with what is near `asked` in meaning, the vector of the question.
+    /// What must occur must occur all the same.
+    pub fn search_near(
+        &self,
+        query: &Query,
+        asked: Option<&Vector>,
+        after: Option<RecallPlace>,
+    ) -> Vec<RecallMatch> {
         let mut question = Question::of(query.text.expose());
         question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
@@ -417,10 +459,22 @@ impl RecallIndex {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
         }
-        let mut found = rank::first(scored, needed);
+        let asked = asked.filter(|_| is_asked);
+        let nearest = asked.map_or_else(Vec::new, |asked| self.nearest(asked, query));
+        let mut found = if nearest.is_empty() {
+            rank::first(scored, needed)
+        } else {
+            let by_words = rank::first(scored, usize::MAX);
+            let is_bound = looked.iter().any(|one| one.must);
+            rank::merged(by_words, nearest.iter().map(|(one, _)| *one), is_bound)
+        };
+        let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
             self.add_corrections(&mut found, &looked, query);
-            let alike = |new: &Found, old: &Found| self.corrects(new, old);
+            let best: Vec<Found> = found.iter().take(rank::CORRECTED).copied().collect();
+            let alike = |new: &Found, old: &Found| {
+                self.corrects(new, old) || self.corrects_by_meaning(new, old, &best, &nearest)
+            };
             rank::corrections_first(&mut found, alike);
         }
         let from = rank::begin(found.iter().map(|found| found.number), after);
@@ -431,7 +485,35 @@ impl RecallIndex {
             before: at.checked_sub(1).map(|before| found[before].number),
             score: one.score,
             corrects: one.corrects,
-            terms: self.matched(&looked, one.slot),
+            near: near(one.slot).map(|at| at + 1),
+            terms: {
+                let mut terms = self.matched(&looked, one.slot);
+                terms.extend(near(one.slot).map(|at| MatchedTerm {
+                    term: "".into(),
+                    found: FoundAs::Meaning,
+                    weight: nearest[at].1,
+                }));
+                terms
+            },
+        })
+        .collect()
+    }
+
+    /// What is near a question in meaning, the nearest first, each with how near it is.
+    fn nearest(&self, asked: &Vector, query: &Query) -> Vec<(Found, f32)> {
+        let narrowed = Narrowed::by(query);
+        let admits = |at: u32| narrowed.admits(&self.slots[at as usize]);
+        let near = self.vectors.nearest(asked, admits).into_iter();
+        near.map(|(at, nearness)| {
+            let slot = &self.slots[at as usize];
+            let found = Found {
+                score: 0.0,
+                created_at: slot.created_at,
+                number: slot.number,
+                slot: at,
+                corrects: None,
+            };
+            (found, nearness)
         })
         .collect()
     }
@@ -805,6 +887,32 @@ impl RecallIndex {
         };
         let shared = weight(&mut new.iter().filter(|group| old.binary_search(group).is_ok()));
         shared >= share * weight(&mut new.iter()).min(weight(&mut old.iter()))
+    }
+
+    /// Whether one memory says that something is no longer as another one has it, in other words: it has a word that
+    /// says so, the other is the nearest to it of the older ones among the best, and the two are nearer to each other
+    /// than the question is to either. Nothing is compared with a fixed angle, since each model has its own.
+    fn corrects_by_meaning(
+        &self,
+        new: &Found,
+        old: &Found,
+        best: &[Found],
+        nearest: &[(Found, f32)],
+    ) -> bool {
+        if nearest.is_empty() || !self.slots[new.slot as usize].corrects {
+            return false;
+        }
+        let Some(between) = self.vectors.between(new.slot, old.slot) else {
+            return false;
+        };
+        let is_further = |slot: u32| {
+            let near = nearest.iter().find(|(one, _)| one.slot == slot);
+            near.is_some_and(|(_, nearness)| *nearness <= between)
+        };
+        let older = |one: &&Found| (one.created_at, one.number) < (new.created_at, new.number);
+        let others = best.iter().filter(older);
+        let mut others = others.filter_map(|one| self.vectors.between(new.slot, one.slot));
+        is_further(new.slot) && is_further(old.slot) && others.all(|other| other <= between)
     }
 
     /// What can be looked for of a memory, each once, in order.

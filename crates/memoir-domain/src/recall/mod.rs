@@ -1,14 +1,16 @@
 //! Recall: an agent's memories by what is asked, best match first (SPEC 2.8).
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` takes a question apart, `index`
-//! holds the words of all memories and where they stand, `rank` puts what was found in its order, `wiped` is
-//! what the index is kept in. Nothing here is ever stored (SPEC 5.3).
+//! holds the words of all memories and where they stand, `vectors` those of their meanings where a model made some,
+//! `rank` puts what was found in its order, `wiped` is what the index is kept in. Nothing here is ever stored but
+//! vectors, sealed (SPEC 5.3).
 
 mod index;
 mod query;
 mod rank;
 #[cfg(test)]
 mod tests;
+mod vectors;
 mod wiped;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,7 @@ use crate::{
 };
 
 pub use index::RecallIndex;
+pub use vectors::{DIMENSIONS_LIMIT, Vector};
 
 /// Most characters of what a session's search looks for.
 pub const QUERY_LIMIT: usize = 1_000;
@@ -76,14 +79,16 @@ pub struct RecallMatch {
     /// The older memory that it seems to correct, and therefore comes before; `None` where its score says where
     /// it stands.
     pub corrects: Option<Number>,
+    /// Its rank among what is near the question in meaning, from 1; `None` where it is not, or no vector was asked with.
+    pub near: Option<usize>,
     /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
     pub terms: Vec<MatchedTerm>,
 }
 
 impl RecallMatch {
-    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found.
+    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found by words.
     pub fn is_worth_telling(&self, best: &Self) -> bool {
-        is_worth_telling(self.corrects.is_some(), self.score, best.score)
+        is_worth_telling(self.corrects.is_some(), self.score, best.score, self.near)
     }
 
     /// The place behind it.
@@ -96,10 +101,11 @@ impl RecallMatch {
     }
 }
 
-/// Whether a match with that score is worth telling to somebody who did not ask for it: worth a third of the best, or a
-/// correction of something that is told.
-pub fn is_worth_telling(corrects: bool, score: f32, best: f32) -> bool {
-    corrects || score * 3.0 >= best
+/// Whether a match with that score is worth telling to somebody who did not ask for it: worth a third of the best that
+/// was found by words, a correction of something that is told, or among the three nearest in meaning.
+pub fn is_worth_telling(corrects: bool, score: f32, best: f32, near: Option<usize>) -> bool {
+    let is_said = score > 0.0 && score * 3.0 >= best;
+    corrects || is_said || near.is_some_and(|rank| rank <= 3)
 }
 
 /// What of a question one memory was found by.
@@ -126,6 +132,9 @@ wire_names! {
         Slip = "slip",
         /// What has no word in it, as it stands.
         Literal = "literal",
+        /// The whole question is near it in meaning: the term is empty, and the weight the cosine of the angle
+        /// between the vectors of the two, at most 1.
+        Meaning = "meaning",
     }
 }
 
@@ -162,6 +171,7 @@ pub fn literal_matches<'a>(
         before: at.checked_sub(1).map(|before| found[before].number),
         score: 0.0,
         corrects: None,
+        near: None,
         terms: vec![MatchedTerm {
             term: wanted.into(),
             found: FoundAs::Literal,

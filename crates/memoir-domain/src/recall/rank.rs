@@ -1,6 +1,6 @@
 //! The order of what was found: by score, and the newest first among those within a tenth of the best of them.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashMap};
 
 use super::RecallPlace;
 use crate::{Timestamp, memory::Number};
@@ -48,6 +48,43 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
         found[from..from + length].sort_unstable_by_key(Found::age);
         from += length;
     }
+    found
+}
+
+/// How much the ranks behind the first ones count when two orders are merged: the more, the less the first ones
+/// stand out. So few that the first five of either are among the first ten.
+const RANKS: f32 = 5.0;
+
+/// Two orders merged by reciprocal rank: what both have far ahead comes first. Nothing is compared but ranks, so
+/// that scores of words and angles between vectors need no common measure. With `is_bound` only what words found.
+pub(super) fn merged(
+    by_words: Vec<Found>,
+    by_meaning: impl Iterator<Item = Found>,
+    is_bound: bool,
+) -> Vec<Found> {
+    let worth = |at: usize| 1.0 / (RANKS + at as f32 + 1.0);
+    let mut worths: HashMap<u32, f32> = HashMap::with_capacity(by_words.len());
+    worths.extend(
+        by_words
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (one.slot, worth(at))),
+    );
+    let mut found = by_words;
+    for (at, one) in by_meaning.enumerate() {
+        match worths.get_mut(&one.slot) {
+            Some(known) => *known += worth(at),
+            None if is_bound => {}
+            None => {
+                worths.insert(one.slot, worth(at));
+                found.push(one);
+            }
+        }
+    }
+    found.sort_by(|one, other| {
+        let order = worths[&other.slot].total_cmp(&worths[&one.slot]);
+        order.then(one.age().cmp(&other.age()))
+    });
     found
 }
 

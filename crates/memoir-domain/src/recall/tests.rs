@@ -398,3 +398,158 @@ proptest::proptest! {
         assert_eq!(index.search(&asked(""), None), []);
     }
 }
+
+fn vector(values: &[f32]) -> Vector {
+    Vector::of(values).unwrap()
+}
+
+/// An index with a vector of each text.
+fn near(texts: &[(&str, [f32; 2])]) -> RecallIndex {
+    let words: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
+    let mut index = RecallIndex::of(&memories(&words));
+    for (at, (_, values)) in texts.iter().enumerate() {
+        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
+    }
+    index
+}
+
+fn find_near(index: &RecallIndex, query: &Query, values: &[f32]) -> Vec<u64> {
+    numbers(&index.search_near(query, Some(&vector(values)), None))
+}
+
+#[test]
+fn spec_2_8_words_and_meaning_are_merged_by_rank() {
+    let index = near(&[
+        ("The kiln is hot", [0.0, 1.0]),
+        ("Rosa keeps bees", [1.0, 0.1]),
+        ("A kiln of brick", [0.9, 0.5]),
+    ]);
+    let asked = asked("kiln");
+    assert_eq!(numbers(&index.search(&asked, None)), [3, 1], "by words");
+    assert_eq!(
+        find_near(&index, &asked, &[1.0, 0.0]),
+        [3, 1, 2],
+        "what both have far ahead, then what either has"
+    );
+    let found = index.search_near(&asked, Some(&vector(&[1.0, 0.0])), None);
+    assert_eq!((found[2].near, found[2].score), (Some(1), 0.0));
+    let [meaning] = found[2].terms.as_slice() else {
+        panic!("found by its meaning alone")
+    };
+    assert_eq!(meaning.found, FoundAs::Meaning);
+    assert!((0.99..1.0).contains(&meaning.weight), "{}", meaning.weight);
+    // What must occur must, and nothing is near where nothing is asked.
+    let bound = Query {
+        text: "\"kiln\"".into(),
+        ..asked.clone()
+    };
+    assert_eq!(find_near(&index, &bound, &[1.0, 0.0]), [3, 1]);
+    let everything = Query {
+        text: "".into(),
+        ..asked
+    };
+    assert_eq!(find_near(&index, &everything, &[1.0, 0.0]), [3, 2, 1]);
+    let found = index.search_near(&everything, Some(&vector(&[1.0, 0.0])), None);
+    assert!(found.iter().all(|found| found.near.is_none()));
+}
+
+#[test]
+fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
+    let texts: Vec<(String, [f32; 2])> = (0..30)
+        .map(|at| (format!("Note {at} of words"), [1.0, at as f32]))
+        .collect();
+    let texts: Vec<(&str, [f32; 2])> = texts
+        .iter()
+        .map(|(text, values)| (text.as_str(), *values))
+        .collect();
+    let index = near(&texts);
+    let mut query = asked("notes");
+    query.kind = Some(Kind::Journal);
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
+    query.kind = None;
+    query.limit = 40;
+    let asked = vector(&[1.0, 0.0]);
+    let whole = numbers(&index.search_near(&query, Some(&asked), None));
+    query.limit = 7;
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = index.search_near(&query, Some(&asked), after);
+        let Some(last) = page.last() else { break };
+        after = Some(last.place());
+        pages.extend(numbers(&page));
+    }
+    assert_eq!(pages, whole);
+    assert_eq!(whole.len(), 30);
+}
+
+#[test]
+fn spec_5_3_a_vector_goes_with_the_wording_that_it_is_of() {
+    let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
+    assert!(index.without_vector().is_empty());
+    let query = asked("honey");
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [2, 1]);
+    index.put(&test_memory(2, "Rosa keeps bees"));
+    assert_eq!(index.without_vector(), [Number(2)]);
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [1]);
+    index.take(Number(1));
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
+    assert!(!index.put_vector(Number(1), &vector(&[1.0, 0.0])), "gone");
+    // The place that became free is taken again.
+    assert!(index.put_vector(Number(2), &vector(&[1.0, 1.0])));
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [2]);
+    assert_eq!(index.vector_dimensions(), Some(2));
+    index.forget_vectors();
+    assert_eq!(index.vector_dimensions(), None);
+    assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
+}
+
+#[test]
+fn spec_2_8_vectors_of_another_length_are_never_compared() {
+    let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
+    assert!(!index.put_vector(Number(1), &vector(&[1.0, 0.0, 0.0])));
+    assert_eq!(
+        find_near(&index, &asked("kiln"), &[1.0, 0.0, 0.0]),
+        [1],
+        "by words alone"
+    );
+}
+
+#[test]
+fn spec_5_1_only_a_direction_is_a_vector_and_it_prints_its_length_alone() {
+    for values in [
+        vec![],
+        vec![0.0, 0.0],
+        vec![1.0, f32::NAN],
+        vec![f32::INFINITY, 1.0],
+        vec![1.0; DIMENSIONS_LIMIT + 1],
+    ] {
+        assert!(Vector::of(&values).is_none(), "{} numbers", values.len());
+    }
+    let one = vector(&[0.25, -0.5, 0.0]);
+    assert_eq!(format!("{one:?}"), "Vector(3 dimensions)");
+    assert_eq!(one.to_bytes(), [64, 129, 0]);
+    let again = Vector::from_bytes(&one.to_bytes()).unwrap();
+    assert_eq!(again.to_bytes(), one.to_bytes());
+    assert!(Vector::from_bytes(&[]).is_none() && Vector::from_bytes(&[0, 0]).is_none());
+}
+
+#[test]
+fn spec_2_8_a_correction_in_other_words_comes_before_what_it_corrects() {
+    let texts = [
+        ("Rui studies medicine in Coimbra", [1.0, 0.2, 0.0]),
+        ("The kiln is hot", [0.0, 0.0, 1.0]),
+        ("He has meanwhile taken up law instead", [1.0, 0.5, 0.0]),
+    ];
+    let words: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
+    let mut index = RecallIndex::of(&memories(&words));
+    for (at, (_, values)) in texts.iter().enumerate() {
+        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
+    }
+    let query = asked("subject");
+    let found = index.search_near(&query, Some(&vector(&[1.0, -0.3, 0.0])), None);
+    assert_eq!(numbers(&found)[..2], [3, 1]);
+    assert_eq!(found[0].corrects, Some(Number(1)));
+    // What is nearer to the question than to the other does not.
+    let found = index.search_near(&query, Some(&vector(&[1.0, 0.25, 0.0])), None);
+    assert_eq!(numbers(&found)[..2], [1, 3]);
+}

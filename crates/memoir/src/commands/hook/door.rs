@@ -204,7 +204,7 @@ impl Door {
                 found.retain(|memory| {
                     let found = memory.found.as_ref();
                     found.is_some_and(|found| {
-                        is_worth_telling(found.corrects.is_some(), found.score, best)
+                        is_worth_telling(found.corrects.is_some(), found.score, best, None)
                     })
                 });
                 Ok(found)
