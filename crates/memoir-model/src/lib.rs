@@ -1,4 +1,5 @@
-//! Language models behind one trait: OpenAI-compatible servers, Anthropic, and the built-in refiner.
+//! Language models behind one trait: OpenAI-compatible servers, Anthropic, and the built-in refiner; and models of
+//! embeddings behind another.
 //!
 //! Owns the wire formats, the keys, and the classification of failures. Does not own retrying,
 //! budgets or the tool loop: those are the session's (SPEC 3.16).
@@ -8,6 +9,7 @@ mod arguments;
 mod call_ids;
 mod careful;
 mod context_sizes;
+mod embeddings;
 mod error;
 mod http;
 mod key;
@@ -20,6 +22,7 @@ mod usage;
 
 use async_trait::async_trait;
 
+pub use embeddings::{Embedder, Embeddings};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{

@@ -12,13 +12,14 @@ use reqwest::{Client, NoProxy, Proxy, Url};
 use crate::anthropic::{self, Anthropic};
 use crate::careful::Careful;
 use crate::context_sizes;
+use crate::embeddings::OpenAiEmbedder;
 use crate::http::Endpoint;
 use crate::key::{ApiKey, BadKey};
 use crate::openai::{OpenAi, takes_cache_marks};
 use crate::provider::{
     KeySource, Provider, ProviderKind, ProviderSettings, SettingsError, is_loopback,
 };
-use crate::{KNOWN_PROVIDERS, Model, ModelName};
+use crate::{Embedder, KNOWN_PROVIDERS, Model, ModelName};
 
 /// Reads an environment variable; `None` when it is unset or no Unicode.
 type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -51,6 +52,15 @@ pub enum ConnectError {
     /// The built-in provider has one model.
     #[error("`{model}`: there is no such built-in model; there is only `{}:careful`", model.provider())]
     UnknownBuiltin {
+        /// The name given.
+        model: ModelName,
+    },
+    /// The provider's interface has no embeddings.
+    #[error(
+        "`{model}`: the provider `{}` makes no embeddings; name a server that speaks OpenAI's, as in \
+         `ollama:nomic-embed-text`", model.provider()
+    )]
+    NoEmbeddings {
         /// The name given.
         model: ModelName,
     },
@@ -166,18 +176,7 @@ impl Providers {
     ///
     /// A [`ConnectError`] that names the setting or variable to change.
     pub fn connect(&self, model: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        let Some(provider) = self.get(model.provider()) else {
-            let known: Vec<String> = self
-                .providers
-                .keys()
-                .map(|name| format!("`{name}`"))
-                .collect();
-            let known = known.join(", ");
-            return Err(ConnectError::UnknownProvider {
-                model: model.clone(),
-                known,
-            });
-        };
+        let provider = self.of_model(model)?;
         let context_tokens = provider.context_tokens.or_else(|| context_sizes::of(model));
         let name = model.clone();
         let base_url = match (&provider.base_url, model.model()) {
@@ -186,19 +185,9 @@ impl Providers {
             (None, "careful") => return Ok(Arc::new(Careful::new(name))),
             (None, _) => return Err(ConnectError::UnknownBuiltin { model: name }),
         };
-        let key = self.key(provider)?;
-        if key.is_some() && !provider.allow_insecure {
-            refuse_open_line(provider, base_url)?;
-        }
+        let key = self.usable_key(provider, base_url)?;
         let endpoint = |path: &str, headers: HeaderMap| {
-            Ok(Endpoint {
-                client: self.client(provider, base_url)?,
-                url: joined(base_url, path),
-                headers,
-                timeout: provider.request_timeout,
-                model: model.model().to_owned(),
-                key_place: place(provider),
-            })
+            self.endpoint(provider, base_url, model, path, headers)
         };
         let mut headers = HeaderMap::new();
         match provider.kind {
@@ -235,6 +224,70 @@ impl Providers {
                 }))
             }
         }
+    }
+
+    /// The model of embeddings of that name. As [`Providers::connect`], nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConnectError`] that names the setting or variable to change.
+    pub fn connect_embedder(&self, model: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        let provider = self.of_model(model)?;
+        let (ProviderKind::OpenAi, Some(base_url)) = (provider.kind, &provider.base_url) else {
+            let model = model.clone();
+            return Err(ConnectError::NoEmbeddings { model });
+        };
+        let key = self.usable_key(provider, base_url)?;
+        let mut headers = HeaderMap::new();
+        authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
+        Ok(Arc::new(OpenAiEmbedder {
+            name: model.clone(),
+            address: base_url.to_string(),
+            is_local: is_loopback(base_url),
+            endpoint: self.endpoint(provider, base_url, model, "embeddings", headers)?,
+        }))
+    }
+
+    /// The provider that a model's name names.
+    fn of_model(&self, model: &ModelName) -> Result<&Provider, ConnectError> {
+        self.get(model.provider()).ok_or_else(|| {
+            let known = self.providers.keys().map(|name| format!("`{name}`"));
+            ConnectError::UnknownProvider {
+                model: model.clone(),
+                known: known.collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+
+    /// The key, which goes over no line that others can read, unless the settings say so.
+    fn usable_key(
+        &self,
+        provider: &Provider,
+        base_url: &Url,
+    ) -> Result<Option<ApiKey>, ConnectError> {
+        let key = self.key(provider)?;
+        if key.is_some() && !provider.allow_insecure {
+            refuse_open_line(provider, base_url)?;
+        }
+        Ok(key)
+    }
+
+    fn endpoint(
+        &self,
+        provider: &Provider,
+        base_url: &Url,
+        model: &ModelName,
+        path: &str,
+        headers: HeaderMap,
+    ) -> Result<Endpoint, ConnectError> {
+        Ok(Endpoint {
+            client: self.client(provider, base_url)?,
+            url: joined(base_url, path),
+            headers,
+            timeout: provider.request_timeout,
+            model: model.model().to_owned(),
+            key_place: place(provider),
+        })
     }
 
     /// The key, where one is required or found.

@@ -74,6 +74,24 @@ impl Step {
         Self::calls([(name, arguments)])
     }
 
+    /// A vector of each text that the request asks for, in OpenAI's form: `of` makes it of the text.
+    pub fn embeddings(of: impl Fn(&str) -> Vec<f32> + Send + Sync + 'static) -> Self {
+        Self::respond(move |received| {
+            let input = received.body["input"].as_array();
+            let texts = input.into_iter().flatten().filter_map(Value::as_str);
+            let vectors: Vec<Value> = texts
+                .enumerate()
+                .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": of(text)}))
+                .collect();
+            let tokens = 10 * vectors.len();
+            Self::Reply(json!({
+                "object": "list",
+                "data": vectors,
+                "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+            }))
+        })
+    }
+
     /// An error of that status, in the shape that OpenAI and Anthropic share. The message quotes
     /// nothing; see [`Step::with_body`] for one that does.
     pub fn status(status: u16) -> Self {

@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod careful;
+mod embeddings;
 mod faults;
 mod openai;
 mod providers;
