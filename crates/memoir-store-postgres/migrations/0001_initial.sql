@@ -264,6 +264,22 @@ CREATE TABLE log_summaries (
     PRIMARY KEY (agent_id, last_seq)
 );
 
+-- Vectors of kept memories, by which what is near a question in meaning is found. They can be made again from the
+-- memories, and go where a memory's row is written anew or its agent erased.
+CREATE TABLE memory_vectors (
+    -- Whose memory.
+    agent_id bytea NOT NULL REFERENCES agents (id),
+    -- The memory.
+    number bigint NOT NULL,
+    -- The model that made it, as `provider:model`.
+    model text NOT NULL,
+    -- The version of the memory's row that it was made of.
+    version bigint NOT NULL,
+    -- The vector: text.
+    body bytea NOT NULL,
+    PRIMARY KEY (agent_id, number, model)
+);
+
 -- Messages of conversations that agents were handed, those that were read included: their digests keep
 -- them from being read twice.
 CREATE TABLE transcript_messages (
@@ -502,7 +518,7 @@ BEGIN
         ('tokens', 'account', 'account_id'), ('users', 'account', 'account_id'),
         ('replies', 'account', 'account_id'), ('transcripts', 'account', 'account_id'),
         ('agent_prompts', 'agent', 'agent_id'), ('memories', 'agent', 'agent_id'),
-        ('audit_records', 'agent', 'agent_id'), ('log_summaries', 'agent', 'agent_id'), ('transcript_messages', 'agent', 'agent_id'),
+        ('audit_records', 'agent', 'agent_id'), ('log_summaries', 'agent', 'agent_id'), ('memory_vectors', 'agent', 'agent_id'), ('transcript_messages', 'agent', 'agent_id'),
         ('access_requests', 'agent', 'agent_id'), ('log_leaves', 'any', NULL), ('receivers', 'any', NULL),
         ('deliveries', 'any', NULL)) AS walls (name, kind, key)
     LOOP

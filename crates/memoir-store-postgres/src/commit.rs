@@ -186,6 +186,13 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     for memories in apart(&commit.memories, |row| row.number.0) {
         statements.add(About::Memories, write_memories(agent, memories)?);
+        // Vectors are of one version of a row.
+        let mut values = values![agent];
+        values.push(counts(memories, "memory_vectors", "number", |row| {
+            row.number.0
+        })?);
+        let sql = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
+        statements.add(About::Memories, Statement::new(sql, values));
     }
     for sessions in apart(&commit.sessions, |row| *row.id.as_bytes()) {
         let written = write_sessions(agent, account.as_bytes(), sessions)?;
@@ -213,6 +220,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
         for sql in [
             "DELETE FROM transcript_messages WHERE agent_id = $1",
             "DELETE FROM transcripts WHERE agent_id = $1",
+            "DELETE FROM memory_vectors WHERE agent_id = $1",
         ] {
             statements.add(About::Messages, Statement::new(sql, values![agent]));
         }

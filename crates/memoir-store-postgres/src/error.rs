@@ -65,7 +65,7 @@ impl From<Fault> for Error {
 }
 
 /// The tables whose rows refer to others.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "agents",
     "agent_prompts",
     "memories",
@@ -73,6 +73,7 @@ const TABLES: [&str; 15] = [
     "audit_records",
     "log_leaves",
     "log_summaries",
+    "memory_vectors",
     "tokens",
     "transcript_messages",
     "transcripts",

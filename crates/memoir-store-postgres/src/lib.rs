@@ -26,6 +26,7 @@ mod migrate;
 mod pool;
 mod tls;
 mod transcripts;
+mod vectors;
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 

@@ -311,6 +311,22 @@ CREATE TABLE log_summaries (
     PRIMARY KEY (agent_id, last_seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Vectors of kept memories, by which what is near a question in meaning is found. They can be made again from the
+-- memories, and go where a memory's row is written anew or its agent erased.
+CREATE TABLE memory_vectors (
+    -- Whose memory.
+    agent_id BLOB NOT NULL REFERENCES agents (id),
+    -- The memory.
+    number INTEGER NOT NULL,
+    -- The model that made it, as `provider:model`.
+    model TEXT NOT NULL,
+    -- The version of the memory's row that it was made of.
+    version INTEGER NOT NULL,
+    -- The vector: text.
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent_id, number, model)
+) STRICT, WITHOUT ROWID;
+
 -- Messages of conversations that agents were handed, those that were read included: their digests keep
 -- them from being read twice.
 CREATE TABLE transcript_messages (

@@ -13,7 +13,7 @@ use crate::{
     decode::{Columns, Line},
     encode::{self, Text, count, number, one},
     error::{Result, constraint, inconsistent},
-    fault, requests, scrub, summaries, transcripts,
+    fault, requests, scrub, summaries, transcripts, vectors,
     writer::Written,
 };
 
@@ -44,6 +44,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written>
         &commit.memories,
         commit.progress.as_deref(),
     )?;
+    vectors::forget(connection, agent, &commit.memories)?;
     fault::point("commit.memories");
     write_sessions(connection, agent, &commit.sessions)?;
     fault::point("commit.sessions");
@@ -57,6 +58,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written>
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased {
         transcripts::forget(connection, agent)?;
+        vectors::forget_all(connection, agent)?;
     }
     if is_erased || !commit.bodies.is_empty() {
         summaries::forget(connection, agent)?;

@@ -37,6 +37,7 @@ mod schema;
 mod scrub;
 mod summaries;
 mod transcripts;
+mod vectors;
 mod writer;
 
 use std::{fmt, path::Path, sync::Arc};
@@ -50,7 +51,7 @@ use memoir_store::{
     DeliveryRow, Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
     FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
     RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
-    SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, WaitingSession,
+    SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow, Vectors, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -654,6 +655,53 @@ impl Transcripts for SqliteStore {
             transcripts::due_reflections(connection, account, slot, per_account)
         })
         .await
+    }
+}
+
+#[async_trait]
+impl Vectors for SqliteStore {
+    async fn vectors(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        of: Option<&[Number]>,
+    ) -> Result<Vec<VectorRow>> {
+        let (model, of) = (model.to_owned(), of.map(<[Number]>::to_vec));
+        self.scan(move |connection| vectors::of_model(connection, scope, &model, of.as_deref()))
+            .await
+    }
+
+    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
+        self.scan(move |connection| vectors::models(connection, scope))
+            .await
+    }
+
+    async fn without_vector(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<MemoryRow>> {
+        let model = model.to_owned();
+        self.scan(move |connection| vectors::lacking(connection, scope, &model, after, limit))
+            .await
+    }
+
+    async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {
+        let rows = vectors.len();
+        self.write(rows, move |connection| {
+            vectors::keep(connection, scope, &vectors)
+        })
+        .await
+    }
+
+    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
+        let except = except.map(str::to_owned);
+        let forget = move |connection: &Connection| {
+            vectors::forget_models(connection, scope, except.as_deref())
+        };
+        self.write(BULK_ROWS, forget).await
     }
 }
 

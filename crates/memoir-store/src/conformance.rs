@@ -25,6 +25,7 @@ mod requests;
 mod rows;
 mod sessions;
 mod transcripts;
+mod vectors;
 
 use std::{pin::Pin, sync::Arc};
 
@@ -127,6 +128,9 @@ stories! {
     transcripts::spec_2_6_what_is_due_is_claimed_by_one,
     transcripts::spec_2_5_reflections_are_due_after_a_slot,
     transcripts::spec_5_4_an_erased_agents_messages_are_gone,
+    vectors::spec_5_3_a_vector_is_of_one_version_of_a_memory,
+    vectors::spec_2_8_the_vectors_of_two_models_stand_beside_each_other,
+    vectors::spec_5_4_vectors_go_with_the_words_that_they_are_of,
     deliveries::an_end_is_told_to_the_receivers_of_its_time,
     deliveries::sessions_that_come_with_an_agent_are_not_told,
     deliveries::of_claims_at_once_each_gets_others,

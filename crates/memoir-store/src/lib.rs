@@ -7,8 +7,8 @@
 //! are in [`Fleet`] and return no memory.
 //!
 //! [`Store::commit`] is the one method that changes what an agent remembers and what its log holds. Leases,
-//! tokens, users, kept answers, notices to webhooks and messages that wait to be read have methods of their
-//! own.
+//! tokens, users, kept answers, notices to webhooks, messages that wait to be read and vectors of memories have
+//! methods of their own.
 //!
 //! What spans agents is the trait [`Fleet`]: names, counts, times, states, scopes, the log over all heads. It
 //! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's
@@ -26,6 +26,7 @@ mod load;
 mod row;
 mod traits;
 mod transcripts;
+mod vectors;
 
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
@@ -44,3 +45,4 @@ pub use traits::{
     RecordFilter, Selection, Snapshot, Store,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};
+pub use vectors::{VectorRow, Vectors};

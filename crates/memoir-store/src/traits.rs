@@ -122,7 +122,7 @@ pub struct Finding {
 
 /// A database of agents' memories. Every method is one transaction: it sees, or leaves, all or nothing.
 #[async_trait]
-pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
+pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors {
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>>;
 
@@ -197,7 +197,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts {
     ) -> Result<bool>;
 
     /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
-    /// agent is erased, the summaries of its log go.
+    /// agent is erased, the summaries of its log go. The vectors of the memories that it writes go, and all those of
+    /// an agent that is erased.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,

@@ -62,6 +62,8 @@ pub enum Row {
     Message([u8; 16]),
     /// A summary of a stretch of the log, by the place of its last record.
     Summary(u64),
+    /// The vector of a memory.
+    Vector(Number),
     /// No row: what a browser holds on to while a user goes through several pages.
     PasswordProof(UserId),
 }
@@ -205,6 +207,7 @@ impl Row {
             Self::Message(digest) => (10, digest),
             Self::PasswordProof(user) => (11, *user.as_bytes()),
             Self::Summary(seq) => (12, number(seq)),
+            Self::Vector(Number(memory)) => (13, number(memory)),
         }
     }
 }
@@ -225,6 +228,9 @@ impl fmt::Display for Row {
                 write!(formatter, "table `access_requests`, request {request}")
             }
             Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
+            Row::Vector(number) => {
+                write!(formatter, "table `memory_vectors`, memory {number}")
+            }
             Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
             Row::Summary(seq) => write!(formatter, "table `log_summaries`, up to record {seq}"),

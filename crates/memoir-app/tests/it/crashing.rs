@@ -544,6 +544,40 @@ impl memoir_store::Transcripts for Watched {
 }
 
 #[async_trait]
+impl memoir_store::Vectors for Watched {
+    async fn vectors(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        of: Option<&[Number]>,
+    ) -> Result<Vec<memoir_store::VectorRow>> {
+        self.inner.vectors(scope, model, of).await
+    }
+    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
+        self.inner.vector_models(scope).await
+    }
+    async fn without_vector(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<MemoryRow>> {
+        self.inner.without_vector(scope, model, after, limit).await
+    }
+    async fn keep_vectors(
+        &self,
+        scope: AgentScope,
+        vectors: Vec<memoir_store::VectorRow>,
+    ) -> Result<u64> {
+        self.inner.keep_vectors(scope, vectors).await
+    }
+    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
+        self.inner.forget_vectors(scope, except).await
+    }
+}
+
+#[async_trait]
 impl Store for Watched {
     async fn memory_page(
         &self,

@@ -36,9 +36,11 @@ const TABLES: [&str; 7] = [
 ];
 
 /// Tables that hold an agent's identifier and nothing of what it is: who may come in, and what waits to be
-/// read. Of the latter see below. Of what is kept of a long log, see `verifying.rs`.
-const LEFT_OUT: [&str; 4] = [
+/// read. Of the latter see below. Of what is kept of a long log, see `verifying.rs`; of vectors, which can be made
+/// again and of which no record tells, `embedding.rs`.
+const LEFT_OUT: [&str; 5] = [
     "log_summaries",
+    "memory_vectors",
     "tokens",
     "transcript_messages",
     "transcripts",

@@ -1,0 +1,194 @@
+//! Vectors of memories.
+
+use memoir_domain::{AgentScope, memory::Number};
+use memoir_store::{MemoryRow, VectorRow};
+use rusqlite::{Connection, params};
+
+use crate::{
+    agent::{all, first},
+    decode::{self, Columns, Row, memory_columns},
+    encode::{Text, count, number},
+    error::Result,
+    fault,
+    reader::View,
+    writer::Written,
+};
+
+/// Whether the agent is the account's and lives.
+macro_rules! lives {
+    () => {
+        "EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL)"
+    };
+}
+
+/// Vectors of memories as they are.
+macro_rules! as_they_are {
+    () => {
+        concat!(
+            "SELECT memory_vectors.number, memory_vectors.version, model, memory_vectors.body \
+             FROM memory_vectors JOIN memories USING (agent_id, number, version) \
+             WHERE agent_id = ?1 AND model = ?3 AND discarded_at IS NULL AND ",
+            lives!()
+        )
+    };
+}
+
+fn vector(row: &dyn Row) -> memoir_store::Result<VectorRow> {
+    let mut columns = Columns::new(row, "memory_vectors");
+    Ok(VectorRow {
+        number: Number(columns.count()?),
+        version: columns.count()?,
+        model: columns.text()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Those of one model.
+pub(crate) fn of_model(
+    connection: &Connection,
+    scope: AgentScope,
+    model: &str,
+    of: Option<&[Number]>,
+) -> Result<Vec<VectorRow>> {
+    let _view = View::new(connection)?;
+    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+    let Some(of) = of else {
+        let values = params![agent, account, model];
+        return all(connection, as_they_are!(), values, vector);
+    };
+    let mut found = Vec::with_capacity(of.len());
+    for one in of {
+        // No memory has a number that SQLite cannot hold.
+        let Ok(one) = number(*one, "memory_vectors") else {
+            continue;
+        };
+        let sql = concat!(as_they_are!(), " AND number = ?4");
+        found.extend(first(
+            connection,
+            sql,
+            params![agent, account, model, one],
+            vector,
+        )?);
+    }
+    Ok(found)
+}
+
+/// How many there are of each model.
+pub(crate) fn models(connection: &Connection, scope: AgentScope) -> Result<Vec<(String, u64)>> {
+    let sql = concat!(
+        "SELECT model, count(*) FROM memory_vectors WHERE agent_id = ?1 AND ",
+        lives!(),
+        " GROUP BY model ORDER BY model"
+    );
+    let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
+    all(connection, sql, values, |row| {
+        let mut columns = Columns::new(row, "memory_vectors");
+        Ok((columns.text()?, columns.count()?))
+    })
+}
+
+/// Kept memories that one model has made none of.
+pub(crate) fn lacking(
+    connection: &Connection,
+    scope: AgentScope,
+    model: &str,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<MemoryRow>> {
+    let Ok(after) = count(after, "memories", "number") else {
+        return Ok(Vec::new());
+    };
+    let sql = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memories WHERE agent_id = ?1 AND number > ?4 AND discarded_at IS NULL AND ",
+        lives!(),
+        " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
+             AND made.number = memories.number AND made.model = ?3 AND made.version = memories.version) \
+         ORDER BY number LIMIT ?5"
+    );
+    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+    let values = params![agent, account, model, after, limit];
+    all(connection, sql, values, decode::memory)
+}
+
+/// Keeps those of memories as they are.
+pub(crate) fn keep(
+    connection: &Connection,
+    scope: AgentScope,
+    vectors: &[VectorRow],
+) -> Result<Written<u64>> {
+    let sql = concat!(
+        "INSERT INTO memory_vectors (agent_id, number, model, version, body) \
+         SELECT ?1, ?3, ?4, ?5, ?6 FROM memories WHERE agent_id = ?1 AND number = ?3 \
+             AND version = ?5 AND discarded_at IS NULL AND ",
+        lives!(),
+        " ON CONFLICT (agent_id, number, model) DO UPDATE \
+         SET version = excluded.version, body = excluded.body"
+    );
+    let mut insert = connection.prepare_cached(sql)?;
+    let mut kept = 0;
+    for vector in vectors {
+        kept += insert.execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            number(vector.number, "memory_vectors")?,
+            vector.model,
+            count(vector.version, "memory_vectors", "version")?,
+            Text(&vector.body),
+        ])?;
+    }
+    fault::point("vectors.kept");
+    Ok(Written {
+        is_written: kept > 0,
+        value: kept as u64,
+    })
+}
+
+/// Takes away those of all models but one.
+pub(crate) fn forget_models(
+    connection: &Connection,
+    scope: AgentScope,
+    except: Option<&str>,
+) -> Result<Written<()>> {
+    let gone = connection
+        .prepare_cached(
+            "DELETE FROM memory_vectors WHERE agent_id = ?1 AND model IS NOT ?3 \
+             AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2)",
+        )?
+        .execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            except
+        ])?;
+    fault::point("vectors.forgotten");
+    Ok(Written {
+        is_written: gone > 0,
+        value: (),
+    })
+}
+
+/// Takes away those of memories that are written anew.
+pub(crate) fn forget(
+    connection: &Connection,
+    agent: &[u8; 16],
+    memories: &[MemoryRow],
+) -> Result<()> {
+    if memories.is_empty() {
+        return Ok(());
+    }
+    let mut delete = connection
+        .prepare_cached("DELETE FROM memory_vectors WHERE agent_id = ?1 AND number = ?2")?;
+    for memory in memories {
+        delete.execute(params![agent, number(memory.number, "memory_vectors")?])?;
+    }
+    Ok(())
+}
+
+/// Takes away all of an agent's.
+pub(crate) fn forget_all(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM memory_vectors WHERE agent_id = ?1")?
+        .execute([agent])?;
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Vectors of memories, and that they go with the rows that they are of.
+
+use std::sync::Arc;
+
+use memoir_domain::{audit::Action, memory::Number};
+
+use super::fixtures::*;
+use crate::{Commit, Store, VectorRow};
+
+const MODEL: &str = "lab:small";
+
+fn vector(number: u64, version: u64) -> VectorRow {
+    VectorRow {
+        number: Number(number),
+        version,
+        model: MODEL.to_owned(),
+        body: text(&format!("vector of {number} at {version}")),
+    }
+}
+
+async fn kept(store: &Arc<dyn Store>, author: &Author) -> Vec<VectorRow> {
+    let mut rows = store.vectors(author.scope(), MODEL, None).await.unwrap();
+    rows.sort_by_key(|row| row.number);
+    rows
+}
+
+async fn lacking(store: &Arc<dyn Store>, author: &Author, model: &str, after: u64) -> Vec<u64> {
+    let rows = store.without_vector(author.scope(), model, after, 2).await;
+    rows.unwrap().iter().map(|row| row.number.0).collect()
+}
+
+/// An author of three core memories and one that is discarded, each row of the version that it says.
+async fn author(store: &Arc<dyn Store>, number: u128) -> Author {
+    let mut author = Author::new(store, 1, number).await;
+    let gone = discarded(memory(4));
+    let commit = author.saving(vec![memory(1), memory(2), memory(3), gone]);
+    author.write(commit).await.unwrap();
+    author
+}
+
+pub(super) async fn spec_5_3_a_vector_is_of_one_version_of_a_memory(store: Arc<dyn Store>) {
+    let author = author(&store, 1).await;
+    let other = self::author(&store, 2).await;
+    assert_eq!(lacking(&store, &author, MODEL, 0).await, [1, 2]);
+    assert_eq!(lacking(&store, &author, MODEL, 1).await, [2, 3]);
+    let rows = vec![
+        vector(1, 1),
+        vector(2, 9),
+        vector(4, 1),
+        vector(77, 1),
+        vector(3, 1),
+    ];
+    let keep = store.keep_vectors(author.scope(), rows);
+    assert_eq!(keep.await.unwrap(), 2, "of kept memories as they are");
+    assert_eq!(kept(&store, &author).await, [vector(1, 1), vector(3, 1)]);
+    let some = [Number(3), Number(2), Number(77)];
+    let some = store.vectors(author.scope(), MODEL, Some(&some)).await;
+    assert_eq!(some.unwrap(), [vector(3, 1)]);
+    assert_eq!(lacking(&store, &author, MODEL, 0).await, [2]);
+    let again = VectorRow {
+        body: text("made anew"),
+        ..vector(1, 1)
+    };
+    let keep = store.keep_vectors(author.scope(), vec![again.clone()]);
+    assert_eq!(keep.await.unwrap(), 1);
+    assert_eq!(kept(&store, &author).await, [again, vector(3, 1)]);
+    // Another agent's, and another account's.
+    assert_eq!(kept(&store, &other).await, []);
+    let stranger = scope(2, 1);
+    assert_eq!(store.vectors(stranger, MODEL, None).await.unwrap(), []);
+    assert_eq!(store.vector_models(stranger).await.unwrap(), []);
+    let lacking = store.without_vector(stranger, MODEL, 0, 9).await.unwrap();
+    assert_eq!(lacking, []);
+    let keep = store.keep_vectors(stranger, vec![vector(2, 1)]);
+    assert_eq!(keep.await.unwrap(), 0);
+    store.forget_vectors(stranger, None).await.unwrap();
+    assert_eq!(kept(&store, &author).await.len(), 2);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_2_8_the_vectors_of_two_models_stand_beside_each_other(
+    store: Arc<dyn Store>,
+) {
+    let author = author(&store, 1).await;
+    let newer = |number: u64| VectorRow {
+        model: "lab:large".to_owned(),
+        ..vector(number, 1)
+    };
+    let rows = vec![vector(1, 1), vector(2, 1), newer(1)];
+    let keep = store.keep_vectors(author.scope(), rows);
+    assert_eq!(keep.await.unwrap(), 3);
+    let models = store.vector_models(author.scope()).await.unwrap();
+    let expected = [("lab:large".to_owned(), 1), (MODEL.to_owned(), 2)];
+    assert_eq!(models, expected);
+    assert_eq!(lacking(&store, &author, "lab:large", 0).await, [2, 3]);
+    assert_eq!(lacking(&store, &author, "lab:none", 1).await, [2, 3]);
+    let forget = store.forget_vectors(author.scope(), Some("lab:large"));
+    forget.await.unwrap();
+    assert_eq!(kept(&store, &author).await, []);
+    let models = store.vector_models(author.scope()).await.unwrap();
+    assert_eq!(models, expected[..1]);
+    store.forget_vectors(author.scope(), None).await.unwrap();
+    assert_eq!(store.vector_models(author.scope()).await.unwrap(), []);
+}
+
+pub(super) async fn spec_5_4_vectors_go_with_the_words_that_they_are_of(store: Arc<dyn Store>) {
+    let mut author = author(&store, 1).await;
+    let rows = vec![vector(1, 1), vector(2, 1), vector(3, 1)];
+    let keep = store.keep_vectors(author.scope(), rows.clone());
+    assert_eq!(keep.await.unwrap(), 3);
+    // Reworded, discarded, and brought back: each is another row.
+    let reworded = crate::MemoryRow {
+        version: 2,
+        body: text("other words"),
+        ..memory(1)
+    };
+    let commit = author.saving(vec![reworded, discarded(memory(2))]);
+    author.write(commit).await.unwrap();
+    assert_eq!(kept(&store, &author).await, rows[2..]);
+    assert_eq!(store.vector_models(author.scope()).await.unwrap()[0].1, 1);
+    let commit = author.saving(vec![memory(2)]);
+    author.write(commit).await.unwrap();
+    assert_eq!(lacking(&store, &author, MODEL, 0).await, [1, 2]);
+    // A decision that comes to nothing takes none away.
+    let version = author.version().await;
+    let commit = Commit {
+        expected_version: Some(version + 7),
+        ..author.saving(vec![memory(3)])
+    };
+    store.commit(commit).await.unwrap_err();
+    assert_eq!(kept(&store, &author).await, rows[2..]);
+    let mut commit = author.recording(vec![record(Action::AgentErased)]);
+    commit.agent.columns.erased_at = Some(at(9));
+    author.write(commit).await.unwrap();
+    assert_eq!(kept(&store, &author).await, []);
+    assert_eq!(lacking(&store, &author, MODEL, 0).await, [0; 0]);
+    let keep = store.keep_vectors(author.scope(), rows[2..].to_vec());
+    assert_eq!(keep.await.unwrap(), 0, "nothing is kept of who is erased");
+}

@@ -1,0 +1,53 @@
+//! Vectors of memories, by which what is near a question in meaning is found (SPEC 2.8).
+
+use async_trait::async_trait;
+use memoir_domain::{AgentScope, memory::Number};
+
+use crate::{MemoryRow, Result, StoredText};
+
+/// The vector that a model made of one memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VectorRow {
+    /// The memory.
+    pub number: Number,
+    /// The version of the memory's row that it was made of.
+    pub version: u64,
+    /// The model, as `provider:model`.
+    pub model: String,
+    /// The vector.
+    pub body: StoredText,
+}
+
+/// Vectors of kept memories. They are of one version of a memory's row each: [`Store::commit`](crate::Store::commit)
+/// takes away those of every memory that it writes, and all where the agent is erased. They can be made again, and
+/// leave the agent's version as it is.
+#[async_trait]
+pub trait Vectors: Send + Sync {
+    /// Those that a model made of the agent's kept memories as they are, in no order: of these memories, or of all.
+    async fn vectors(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        of: Option<&[Number]>,
+    ) -> Result<Vec<VectorRow>>;
+
+    /// Of how many memories each model has made one, by the model's name.
+    async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>>;
+
+    /// The agent's kept memories with higher numbers than that one of which the model has made none, by number, at
+    /// most `limit` of them. None of an agent that was erased.
+    async fn without_vector(
+        &self,
+        scope: AgentScope,
+        model: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<MemoryRow>>;
+
+    /// Keeps vectors, in place of what the same model made of the same memory. Passed over are those of memories
+    /// that were discarded since, or have another version. How many are kept.
+    async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64>;
+
+    /// Takes away what every model made of the agent's memories, but that one.
+    async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()>;
+}
