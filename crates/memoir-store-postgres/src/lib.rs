@@ -22,6 +22,7 @@ mod commit;
 mod deliveries;
 mod error;
 mod fleet;
+mod keys;
 mod migrate;
 mod pool;
 mod tls;
@@ -36,15 +37,21 @@ use tokio_postgres::{
     config::{Host, SslMode},
 };
 
-pub use crate::migrate::{MIGRATIONS, Migration};
 use crate::{
     error::Fault,
     pool::{Answers, Connections, Reach, Statement},
     value::Value,
 };
+pub use crate::{
+    keys::PostgresKeys,
+    migrate::{KEY_MIGRATIONS, MIGRATIONS, Migration},
+};
 
 /// The oldest version of PostgreSQL that will do, as it numbers them.
 const OLDEST: i64 = 140_000;
+
+/// The most connections of one process to the data; those to its keys come to that.
+const CONNECTIONS: usize = 8;
 
 /// How long it may take until a connection that leads nowhere is given up.
 const UNANSWERED: Duration = Duration::from_secs(10);
@@ -69,24 +76,12 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::Open`] for a URL that is none.
     pub fn at(url: &str) -> Result<Self> {
-        // Neither the URL nor what is wrong with it is told: it may hold a password.
-        let mut config: Config = url.parse().map_err(|_| Error::Open {
-            location: "postgres:".to_owned(),
-            problem: "the URL is not one of PostgreSQL".to_owned(),
-        })?;
-        let location = location(&config);
-        // What leaves the machine is secret unless the URL says otherwise.
-        if config.get_hosts().iter().all(is_local) {
-            config.ssl_mode(SslMode::Disable);
-        } else if !url.contains("sslmode=") {
-            config.ssl_mode(SslMode::Require);
-        }
-        config
-            .application_name("memoir")
-            .connect_timeout(Duration::from_secs(2))
-            .keepalives_idle(UNANSWERED)
-            .tcp_user_timeout(UNANSWERED);
-        Ok(Self(Arc::new(Connections::new(config, location)?)))
+        let (config, location) = configured(url)?;
+        Ok(Self(Arc::new(Connections::new(
+            config,
+            location,
+            CONNECTIONS,
+        )?)))
     }
 
     /// Opens the database that the URL names.
@@ -110,8 +105,8 @@ impl PostgresStore {
     /// # Errors
     /// As for [`PostgresStore::open`].
     pub async fn pending(&self) -> Result<&'static [Migration]> {
-        self.look_over().await?;
-        migrate::pending(&self.0).await
+        look_over(&self.0).await?;
+        migrate::pending(&self.0, MIGRATIONS).await
     }
 
     /// Runs the migrations that the database waits for, each in a transaction of its own. Their names.
@@ -119,8 +114,8 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::Busy`] where others keep the tables for too long; those of the database. What was run stays.
     pub async fn migrate(&self) -> Result<Vec<&'static str>> {
-        self.look_over().await?;
-        migrate::run(&self.0).await
+        look_over(&self.0).await?;
+        migrate::run(&self.0, MIGRATIONS).await
     }
 
     /// Where the database is, without what opens it.
@@ -135,42 +130,12 @@ impl PostgresStore {
         }
     }
 
-    /// Looks whether the database is one that keeps what it is given as it is given.
-    async fn look_over(&self) -> Result<()> {
-        let sql = "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), \
-                 current_setting('synchronous_commit'), rolsuper OR rolbypassrls \
-             FROM pg_roles WHERE rolname = current_user";
-        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
-        let Some(row) = rows.first() else {
-            return Err(self.unusable("it does not say who is connected".to_owned()));
-        };
-        let driver = |problem: tokio_postgres::Error| self.unusable(problem.to_string());
-        let version: i64 = row.try_get(0).map_err(driver)?;
-        let encoding: &str = row.try_get(1).map_err(driver)?;
-        let commits: &str = row.try_get(2).map_err(driver)?;
-        let passes_walls: bool = row.try_get(3).map_err(driver)?;
-        if version < OLDEST {
-            let problem = format!(
-                "it is PostgreSQL {}; version 14 is the oldest that will do",
-                version / 10_000
-            );
-            return Err(self.unusable(problem));
-        }
-        if encoding != "UTF8" {
-            let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
-            return Err(self.unusable(problem));
-        }
-        if commits == "off" {
-            let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
-            return Err(self.unusable(problem.to_owned()));
-        }
-        if passes_walls {
-            tracing::warn!(
-                "the role that is connected to the database passes by row-level security; give Memoir one that \
-                 is no superuser"
-            );
-        }
-        Ok(())
+    /// Where the data lie, and as whom they are asked for.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn place(&self) -> Result<Place> {
+        Place::of(&self.0).await
     }
 
     fn connections(&self) -> &Connections {
@@ -204,6 +169,99 @@ impl PostgresStore {
         let answers = self.write(reach, &[Statement::new(sql, values)]).await?;
         Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
     }
+}
+
+/// What a URL says, and where that is, as it may be shown. Connections to another machine are secret unless the URL
+/// says `sslmode=disable`; those to this one never are.
+fn configured(url: &str) -> Result<(Config, String)> {
+    // Neither the URL nor what is wrong with it is told: it may hold a password.
+    let mut config: Config = url.parse().map_err(|_| Error::Open {
+        location: "postgres:".to_owned(),
+        problem: "the URL is not one of PostgreSQL".to_owned(),
+    })?;
+    let location = location(&config);
+    // What leaves the machine is secret unless the URL says otherwise.
+    if config.get_hosts().iter().all(is_local) {
+        config.ssl_mode(SslMode::Disable);
+    } else if !url.contains("sslmode=") {
+        config.ssl_mode(SslMode::Require);
+    }
+    config
+        .application_name("memoir")
+        .connect_timeout(Duration::from_secs(2))
+        .keepalives_idle(UNANSWERED)
+        .tcp_user_timeout(UNANSWERED);
+    Ok((config, location))
+}
+
+/// Where something lies, and as whom it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// When the server was started, which tells it from others.
+    server: String,
+    database: String,
+    schema: String,
+    role: String,
+}
+
+impl Place {
+    async fn of(connections: &Connections) -> Result<Self> {
+        let sql = "SELECT pg_postmaster_start_time()::text, current_database()::text, \
+                 coalesce(current_schema(), '')::text, current_user::text";
+        let rows = connections.rows(Reach::Fleet, sql, values![]).await?;
+        let text = |at| {
+            let found = rows.first().and_then(|row| row.try_get(at).ok());
+            found.ok_or_else(|| Error::Driver("the database does not say where it is".to_owned()))
+        };
+        Ok(Self {
+            server: text(0)?,
+            database: text(1)?,
+            schema: text(2)?,
+            role: text(3)?,
+        })
+    }
+}
+
+/// Looks whether the database is one that keeps what it is given as it is given.
+async fn look_over(connections: &Connections) -> Result<()> {
+    let unusable = |problem: String| Error::Open {
+        location: connections.location().to_owned(),
+        problem,
+    };
+    let sql = "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), \
+             current_setting('synchronous_commit'), rolsuper OR rolbypassrls \
+         FROM pg_roles WHERE rolname = current_user";
+    let rows = connections.rows(Reach::Fleet, sql, values![]).await?;
+    let Some(row) = rows.first() else {
+        return Err(unusable("it does not say who is connected".to_owned()));
+    };
+    let driver = |problem: tokio_postgres::Error| unusable(problem.to_string());
+    let version: i64 = row.try_get(0).map_err(driver)?;
+    let encoding: &str = row.try_get(1).map_err(driver)?;
+    let commits: &str = row.try_get(2).map_err(driver)?;
+    let passes_walls: bool = row.try_get(3).map_err(driver)?;
+    if version < OLDEST {
+        let problem = format!(
+            "it is PostgreSQL {}; version 14 is the oldest that will do",
+            version / 10_000
+        );
+        return Err(unusable(problem));
+    }
+    if encoding != "UTF8" {
+        let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
+        return Err(unusable(problem));
+    }
+    if commits == "off" {
+        let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
+        return Err(unusable(problem.to_owned()));
+    }
+    if passes_walls {
+        tracing::warn!(
+            "the role that is connected to the database passes by row-level security; give Memoir one that \
+             is no superuser"
+        );
+    }
+    Ok(())
 }
 
 fn is_local(host: &Host) -> bool {

@@ -23,11 +23,18 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// All of them, in their order. Append only.
+/// Those of the data, in their order. Append only.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     number: 1,
     name: "0001_initial",
     sql: include_str!("../migrations/0001_initial.sql"),
+}];
+
+/// Those of a key store, in their order. Append only.
+pub const KEY_MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    name: "keys_0001_initial",
+    sql: include_str!("../key-migrations/0001_initial.sql"),
 }];
 
 /// Attempts to get at the tables while others use them.
@@ -42,11 +49,16 @@ const MADE: &str = "CREATE TABLE IF NOT EXISTS memoir_migrations ( \
 ///
 /// # Errors
 /// Those of the database.
-pub(crate) async fn pending(connections: &Connections) -> Result<&'static [Migration]> {
-    let is_there = "SELECT 1 WHERE to_regclass('memoir_migrations') IS NOT NULL";
+pub(crate) async fn pending(
+    connections: &Connections,
+    migrations: &'static [Migration],
+) -> Result<&'static [Migration]> {
+    // In another schema on the search path it is somebody else's.
+    let is_there = "SELECT 1 FROM pg_class WHERE relname = 'memoir_migrations' \
+         AND relnamespace = current_schema()::regnamespace";
     let found = connections.rows(Reach::Fleet, is_there, values![]).await?;
     if found.is_empty() {
-        return Ok(MIGRATIONS);
+        return Ok(migrations);
     }
     let last = "SELECT coalesce(max(number), 0) FROM memoir_migrations";
     let rows = connections.rows(Reach::Fleet, last, values![]).await?;
@@ -55,20 +67,23 @@ pub(crate) async fn pending(connections: &Connections) -> Result<&'static [Migra
         .and_then(|last: i64| usize::try_from(last).ok())
         .unwrap_or(0);
     // What a newer version added is in nobody's way.
-    Ok(MIGRATIONS.get(done..).unwrap_or_default())
+    Ok(migrations.get(done..).unwrap_or_default())
 }
 
 /// Runs those that are pending.
 ///
 /// # Errors
 /// Those of the database; the ones before the one that failed stay.
-pub(crate) async fn run(connections: &Connections) -> Result<Vec<&'static str>> {
+pub(crate) async fn run(
+    connections: &Connections,
+    migrations: &'static [Migration],
+) -> Result<Vec<&'static str>> {
     let mut done = Vec::new();
-    for migration in pending(connections).await? {
+    for migration in pending(connections, migrations).await? {
         let mut attempt = 1;
         while let Err(fault) = run_one(connections, migration).await {
             // Somebody else may have run it meanwhile.
-            if pending(connections)
+            if pending(connections, migrations)
                 .await?
                 .iter()
                 .all(|one| one != migration)

@@ -21,8 +21,6 @@ use crate::{
     value::Value,
 };
 
-/// The most connections of one process.
-const CONNECTIONS: usize = 10;
 /// How long a caller waits for one of them.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long making a connection may take.
@@ -120,7 +118,8 @@ impl fmt::Debug for Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(config: Config, location: String) -> Result<Self, Error> {
+    /// At most so many connections.
+    pub(crate) fn new(config: Config, location: String, most: usize) -> Result<Self, Error> {
         let recycling_method = RecyclingMethod::Fast;
         let settings = ManagerConfig { recycling_method };
         let manager = match config.get_ssl_mode() {
@@ -133,7 +132,7 @@ impl Connections {
             recycle: Some(CONNECT),
         };
         let pool = Pool::builder(manager)
-            .max_size(CONNECTIONS)
+            .max_size(most)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()

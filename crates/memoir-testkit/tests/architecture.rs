@@ -12,7 +12,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("memoir-details", &[]),
     ("memoir-domain", &["memoir-details"]),
     ("memoir-store", &["memoir-domain"]),
-    ("memoir-store-postgres", &["memoir-domain", "memoir-store"]),
+    (
+        "memoir-store-postgres",
+        &["memoir-domain", "memoir-store", "memoir-vault"],
+    ),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
     ("memoir-model", &["memoir-domain"]),
     ("memoir-transcripts", &["memoir-domain"]),

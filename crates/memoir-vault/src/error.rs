@@ -71,6 +71,14 @@ pub enum Error {
     /// There is no key store where one must be.
     #[error("the key store `{0}` does not exist")]
     Missing(String),
+    /// The place where the key store lies cannot be reached, or cannot be used.
+    #[error("cannot use the key store `{store}`: {problem}")]
+    Unusable {
+        /// Where it lies, without what opens it.
+        store: String,
+        /// Why.
+        problem: String,
+    },
     /// The file is something else.
     #[error("`{0}` is not a key store of Memoir")]
     NotAKeyStore(String),

@@ -9,6 +9,7 @@
 mod common;
 mod conformance;
 mod form;
+mod keys;
 mod lost;
 mod pooled;
 mod walls;

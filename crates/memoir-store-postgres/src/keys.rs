@@ -1,0 +1,492 @@
+//! The key store of several nodes: wrapped keys in a database, or a schema, of their own.
+//!
+//! Every change counts the generation up that stands beside the master key's fingerprint, in the same transaction;
+//! the row is locked by that, so that changes come one after the other. Each answer brings the generation. For half
+//! a second after it was asked, this process rests on it: looking for a key costs nothing then, and one round trip
+//! after that, whatever the number of agents. So a key that any process has destroyed is used by no other one for
+//! longer than half a second, and a process that cannot reach the key store uses none at all from then on.
+//!
+//! What was destroyed or replaced stays on the server's disk until its vacuum and its write-ahead log have moved on,
+//! wrapped under the master key of its time.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use memoir_vault::{
+    Closing, Error, KeyId, KeyRows, Result,
+    rows::{AgentRow, Agents, Changes, ClosingRow, Contents, LogRow, MasterRow, Written},
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::{
+    Place, configured,
+    error::Fault,
+    migrate::{self, KEY_MIGRATIONS, Migration},
+    pool::{Connections, Reach, Statement, met},
+    value::column,
+};
+
+/// The most connections of one process: one that is held up keeps no other thread from looking.
+const CONNECTIONS: usize = 2;
+/// How long it is rested on that nothing was changed: half of the second after which a destroyed key must be gone
+/// everywhere, so that what was begun with it has the other half to end.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// Fails where anything stands at the tables that could keep what is destroyed, or swallow what is made.
+const FORM: &str = "SELECT 1 / (NOT EXISTS (SELECT 1 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
+         WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal) \
+     AND NOT EXISTS (SELECT 1 FROM pg_rules WHERE schemaname = current_schema()))::int";
+/// Counts the generation up: under that master key, and from that generation, or from any where there is none.
+/// Answers with the new one; fails where there is nothing to count.
+const COUNT: &str = "WITH counted AS (UPDATE master SET generation = generation + 1 \
+         WHERE key_id = coalesce($1, key_id) AND generation = coalesce($2, generation) RETURNING generation) \
+     SELECT coalesce(max(generation), 0) / (count(*) = 1)::int FROM counted";
+
+const AGENTS: &str =
+    "SELECT account_id, agent_id, created_at, destroyed_at, wrapped FROM agent_keys";
+const ADD_AGENT: &str = "INSERT INTO agent_keys (account_id, agent_id, created_at, destroyed_at, wrapped) \
+     SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::bytea[]) ON CONFLICT DO NOTHING";
+const ADD_LOG: &str = "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, $1, $2, $3) \
+     ON CONFLICT DO NOTHING";
+const SET_CLOSING: &str = "INSERT INTO closing (id, is_closed, changed_at, wrapped) VALUES (1, $1, $2, $3) \
+     ON CONFLICT (id) DO UPDATE SET is_closed = excluded.is_closed, changed_at = excluded.changed_at, \
+         wrapped = excluded.wrapped";
+
+/// The key store in a database of PostgreSQL. It is asked from threads that may block, and has one of its own for
+/// its connections. `Debug` prints where it is only.
+pub struct PostgresKeys {
+    /// Taken when it is dropped.
+    runtime: Option<Runtime>,
+    connections: Connections,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// The latest generation that is known, and when the question was asked that was answered with it.
+#[derive(Clone, Copy)]
+struct Seen {
+    generation: i64,
+    asked: Instant,
+}
+
+impl PostgresKeys {
+    /// The key store that the URL names, which must not lie where the data lie. Nothing is looked for in it yet.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] for a URL that is none, for a database that cannot be reached or could lose what it is
+    /// given, and for the schema of the data, or their role.
+    pub fn at(url: &str, data: Option<&Place>) -> Result<Self> {
+        let store = |error: memoir_store::Error| error_of("the key store", error);
+        let (config, location) = configured(url).map_err(store)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("memoir-keys")
+            .enable_all()
+            .build()
+            .map_err(|problem| Error::Driver(problem.to_string()))?;
+        let connections = Connections::new(config, location, CONNECTIONS).map_err(store)?;
+        let keys = Self {
+            runtime: Some(runtime),
+            connections,
+            seen: Mutex::default(),
+        };
+        keys.wait(crate::look_over(&keys.connections))?;
+        if let Some(data) = data {
+            keys.check_apart(data)?;
+        }
+        Ok(keys)
+    }
+
+    /// Opens the key store that the URL names.
+    ///
+    /// # Errors
+    /// As for [`PostgresKeys::at`]; [`Error::Unusable`] where it waits for migrations: these are named.
+    pub fn open(url: &str, data: Option<&Place>) -> Result<Self> {
+        let keys = Self::at(url, data)?;
+        let pending = keys.pending()?;
+        if !pending.is_empty() {
+            let names: Vec<_> = pending.iter().map(|one| one.name).collect();
+            return Err(keys.unusable(format!("migrations are pending: {}", names.join(", "))));
+        }
+        Ok(keys)
+    }
+
+    /// The migrations that it waits for.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn pending(&self) -> Result<&'static [Migration]> {
+        self.wait(migrate::pending(&self.connections, KEY_MIGRATIONS))
+    }
+
+    /// Runs the migrations that it waits for. Their names.
+    ///
+    /// # Errors
+    /// Those of the database. What was run stays.
+    pub fn migrate(&self) -> Result<Vec<&'static str>> {
+        self.wait(migrate::run(&self.connections, KEY_MIGRATIONS))
+    }
+
+    /// Whoever reads the data, or makes copies of them, must not get the keys by that.
+    fn check_apart(&self, data: &Place) -> Result<()> {
+        let own = self.wait(Place::of(&self.connections))?;
+        if (&own.server, &own.database) != (&data.server, &data.database) {
+            return Ok(());
+        }
+        let shared = match () {
+            () if own.schema == data.schema => "in the same schema as the data",
+            () if own.role == data.role => "in the same database as the data, with the same role",
+            () => return Ok(()),
+        };
+        Err(self.unusable(format!(
+            "it lies {shared}: whoever has these would have the keys too; give it a database of its own, or a schema \
+             with a role of its own"
+        )))
+    }
+
+    fn unusable(&self, problem: String) -> Error {
+        Error::Unusable {
+            store: self.connections.location().to_owned(),
+            problem,
+        }
+    }
+
+    /// Blocks, on whatever thread this is.
+    fn wait<T: Send, E: Into<Fault> + Send>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T> {
+        let Some(runtime) = &self.runtime else {
+            return Err(Error::Driver("the key store is closed".to_owned()));
+        };
+        // A thread that drives tasks of another runtime must not wait for one itself.
+        let done = std::thread::scope(|threads| threads.spawn(|| runtime.block_on(work)).join());
+        match done {
+            Ok(done) => {
+                done.map_err(|fault| error_of(self.connections.location(), fault.into().into()))
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Takes down what a question that was asked then was answered with.
+    fn see(&self, generation: i64, asked: Instant) {
+        let mut seen = self.seen();
+        // Of two answers that cross, the older one says nothing.
+        if seen.is_none_or(|seen| (generation, asked) > (seen.generation, seen.asked)) {
+            *seen = Some(Seen { generation, asked });
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes all of it, or nothing where a statement does not meet what it must. The new generation.
+    fn change(
+        &self,
+        under: Option<KeyId>,
+        seen: Changes,
+        statements: Vec<Statement<'_>>,
+    ) -> Result<i64> {
+        let asked = Instant::now();
+        let under = under.as_ref().map(|id| &id.as_bytes()[..]);
+        let seen = seen.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let mut all = vec![
+            Statement::new(FORM, values![]),
+            Statement::new(COUNT, values![under, seen]),
+        ];
+        all.extend(statements);
+        let written = self.wait(async {
+            match self.connections.write(Reach::Fleet, &all).await {
+                Err(fault) if fault.is_unmet(0) => Ok(Err(inconsistent(
+                    "master",
+                    "a trigger or a rule stands in its schema: somebody changed it",
+                ))),
+                Err(fault) if (1..all.len()).any(|at| fault.is_unmet(at)) => {
+                    Ok(Err(Error::Overtaken))
+                }
+                answers => answers.map(Ok),
+            }
+        })?;
+        let counted = written?;
+        let counted = counted.get(1).and_then(|rows| rows.first());
+        let counted = counted.ok_or_else(|| inconsistent("master", "it answers nothing"))?;
+        let generation = get(counted, 0, "master")?;
+        self.see(generation, asked);
+        Ok(generation)
+    }
+}
+
+impl Drop for PostgresKeys {
+    fn drop(&mut self) {
+        // Without waiting: it may be dropped where nothing may be waited for.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for PostgresKeys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PostgresKeys({})", self.connections.location())
+    }
+}
+
+impl KeyRows for PostgresKeys {
+    fn name(&self) -> String {
+        self.connections.location().to_owned()
+    }
+
+    fn check_there(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn changes(&self) -> Result<Changes> {
+        let seen = self.seen().filter(|seen| seen.asked.elapsed() < FRESH);
+        Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
+    }
+
+    fn read(&self, agents: Agents<'_>) -> Result<Contents> {
+        let asked = Instant::now();
+        let mut statements = vec![
+            Statement::new("SELECT key_id, proof, generation FROM master", values![]),
+            Statement::new("SELECT name, created_at, wrapped FROM log_key", values![]),
+            Statement::new(
+                "SELECT is_closed, changed_at, wrapped FROM closing",
+                values![],
+            ),
+        ];
+        match agents {
+            Agents::All => statements.push(Statement::new(AGENTS, values![])),
+            Agents::These([]) => {}
+            Agents::These(scopes) => statements.push(Statement::new(
+                format!(
+                    "{AGENTS} JOIN unnest($1::bytea[], $2::bytea[]) AS wanted (account, agent) \
+                     ON account_id = account AND agent_id = agent"
+                ),
+                vec![
+                    column(scopes, |scope| scope.account.as_bytes()),
+                    column(scopes, |scope| scope.agent.as_bytes()),
+                ],
+            )),
+        }
+        let answers = self.wait(self.connections.read(Reach::Fleet, &statements))?;
+        let rows = |at: usize| answers.get(at).into_iter().flatten();
+        let Some(master) = rows(0).next() else {
+            return Ok(Contents::default());
+        };
+        let generation: i64 = get(master, 2, "master")?;
+        self.see(generation, asked);
+        Ok(Contents {
+            changes: u64::try_from(generation).ok(),
+            master: Some(MasterRow {
+                key_id: KeyId::from_bytes(bytes(master, 0, "master")?),
+                proof: get(master, 1, "master")?,
+            }),
+            log: rows(1).next().map(log_row).transpose()?,
+            closing: rows(2).next().map(closing_row).transpose()?,
+            agents: rows(3).map(agent_row).collect::<Result<_>>()?,
+        })
+    }
+
+    fn fill(&self, contents: &Contents) -> Result<()> {
+        let Some(master) = &contents.master else {
+            return Ok(());
+        };
+        let enter = "INSERT INTO master (id, key_id, proof, generation) VALUES (1, $1, $2, 1) ON CONFLICT DO NOTHING";
+        let mut statements = vec![met(
+            enter,
+            1,
+            values![&master.key_id.as_bytes()[..], &master.proof[..]],
+        )];
+        if !contents.agents.is_empty() {
+            statements.push(add_agents(&contents.agents));
+        }
+        statements.extend(contents.log.as_ref().map(add_log));
+        statements.extend(contents.closing.as_ref().map(set_closing));
+        self.wait(async {
+            match self.connections.write(Reach::Fleet, &statements).await {
+                Err(fault) if fault.is_unmet(0) => Ok(()),
+                filled => filled.map(drop),
+            }
+        })
+    }
+
+    fn add_agent(&self, under: KeyId, row: &AgentRow) -> Result<Written> {
+        let add = add_agents(std::slice::from_ref(row));
+        let generation = self.change(Some(under), None, vec![add])?;
+        let after = u64::try_from(generation).ok();
+        let before = after.map(|after| after.saturating_sub(1));
+        Ok(Written { before, after })
+    }
+
+    fn add_log(&self, under: KeyId, row: &LogRow) -> Result<()> {
+        self.change(Some(under), None, vec![add_log(row)]).map(drop)
+    }
+
+    fn set_closing(&self, under: KeyId, row: &ClosingRow) -> Result<()> {
+        self.change(Some(under), None, vec![set_closing(row)])
+            .map(drop)
+    }
+
+    fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
+        let destroy = met(
+            "UPDATE agent_keys SET wrapped = NULL, destroyed_at = $3 \
+             WHERE account_id = $1 AND agent_id = $2 AND wrapped IS NOT NULL",
+            1,
+            values![scope.account.as_bytes(), scope.agent.as_bytes(), now],
+        );
+        match self.change(None, None, vec![destroy]) {
+            // There is none that could be destroyed.
+            Err(Error::Overtaken) => Ok(false),
+            changed => changed.map(|_| true),
+        }
+    }
+
+    fn rewrap(&self, contents: &Contents) -> Result<()> {
+        let (Some(master), Some(_)) = (&contents.master, contents.changes) else {
+            return Err(Error::Overtaken);
+        };
+        let mut statements = vec![met(
+            "UPDATE master SET key_id = $1, proof = $2",
+            1,
+            values![&master.key_id.as_bytes()[..], &master.proof[..]],
+        )];
+        let there: Vec<_> = contents
+            .agents
+            .iter()
+            .filter(|row| row.key.is_ok())
+            .collect();
+        if !there.is_empty() {
+            statements.push(met(
+                "UPDATE agent_keys SET wrapped = anew.wrapped \
+                 FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS anew (account, agent, wrapped) \
+                 WHERE account_id = account AND agent_id = agent AND agent_keys.wrapped IS NOT NULL",
+                there.len(),
+                vec![
+                    column(&there, |row| row.scope.account.as_bytes()),
+                    column(&there, |row| row.scope.agent.as_bytes()),
+                    column(&there, |row| row.key.as_deref().ok()),
+                ],
+            ));
+        }
+        statements.extend(contents.log.as_ref().map(|row| {
+            met(
+                "UPDATE log_key SET wrapped = $1",
+                1,
+                values![&row.wrapped[..]],
+            )
+        }));
+        statements.extend(contents.closing.as_ref().map(set_closing));
+        self.change(None, contents.changes, statements).map(drop)
+    }
+}
+
+fn add_agents(rows: &[AgentRow]) -> Statement<'_> {
+    let values = vec![
+        column(rows, |row| row.scope.account.as_bytes()),
+        column(rows, |row| row.scope.agent.as_bytes()),
+        column(rows, |row| row.created_at),
+        column(rows, |row| row.key.as_ref().err().copied()),
+        column(rows, |row| row.key.as_deref().ok()),
+    ];
+    met(ADD_AGENT, rows.len(), values)
+}
+
+fn add_log(row: &LogRow) -> Statement<'_> {
+    met(
+        ADD_LOG,
+        1,
+        values![&*row.name, row.created_at, &row.wrapped[..]],
+    )
+}
+
+fn set_closing(row: &ClosingRow) -> Statement<'_> {
+    let Closing {
+        is_closed,
+        changed_at,
+    } = row.closing;
+    met(
+        SET_CLOSING,
+        1,
+        values![is_closed, changed_at, &row.wrapped[..]],
+    )
+}
+
+fn agent_row(row: &Row) -> Result<AgentRow> {
+    const TABLE: &str = "agent_keys";
+    Ok(AgentRow {
+        scope: AgentScope {
+            account: AccountId::from_bytes(bytes(row, 0, TABLE)?),
+            agent: AgentId::from_bytes(bytes(row, 1, TABLE)?),
+        },
+        created_at: time(row, 2, TABLE)?,
+        key: match get(row, 4, TABLE)? {
+            Some(wrapped) => Ok(wrapped),
+            None => Err(time(row, 3, TABLE)?),
+        },
+    })
+}
+
+fn log_row(row: &Row) -> Result<LogRow> {
+    Ok(LogRow {
+        name: get(row, 0, "log_key")?,
+        created_at: time(row, 1, "log_key")?,
+        wrapped: get(row, 2, "log_key")?,
+    })
+}
+
+fn closing_row(row: &Row) -> Result<ClosingRow> {
+    let closing = Closing {
+        is_closed: get(row, 0, "closing")?,
+        changed_at: time(row, 1, "closing")?,
+    };
+    let wrapped = get(row, 2, "closing")?;
+    Ok(ClosingRow { closing, wrapped })
+}
+
+fn get<'row, T: FromSql<'row>>(row: &'row Row, at: usize, table: &'static str) -> Result<T> {
+    row.try_get(at)
+        .map_err(|_| inconsistent(table, &format!("column {at} is none that Memoir writes")))
+}
+
+fn bytes<const N: usize>(row: &Row, at: usize, table: &'static str) -> Result<[u8; N]> {
+    let bytes: &[u8] = get(row, at, table)?;
+    bytes
+        .try_into()
+        .map_err(|_| inconsistent(table, &format!("column {at} has {} bytes", bytes.len())))
+}
+
+fn time(row: &Row, at: usize, table: &'static str) -> Result<Timestamp> {
+    Timestamp::from_microseconds(get(row, at, table)?)
+        .ok_or_else(|| inconsistent(table, &format!("column {at} is no time")))
+}
+
+fn inconsistent(table: &'static str, problem: &str) -> Error {
+    Error::Inconsistent {
+        table,
+        problem: problem.to_owned(),
+    }
+}
+
+/// As the key store tells it.
+fn error_of(store: &str, error: memoir_store::Error) -> Error {
+    use memoir_store::Error as Stored;
+    match error {
+        Stored::Busy => Error::Busy,
+        Stored::ReadOnly => Error::ReadOnly,
+        Stored::Full => Error::Full,
+        Stored::Open { problem, .. } => Error::Unusable {
+            store: store.to_owned(),
+            problem,
+        },
+        Stored::Driver(problem) => Error::Driver(problem),
+        other => Error::Driver(other.to_string()),
+    }
+}
