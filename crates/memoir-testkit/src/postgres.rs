@@ -16,10 +16,8 @@ const RUN: &str = r#"
 "$0/initdb" -D "$1/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$1/initdb.log" 2>&1 || exit 1
 "$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=200 \
     -c shared_buffers=64MB >"$1/server.log" 2>&1 &
-server=$!
 cat >/dev/null
-kill -INT "$server"
-wait "$server"
+"$0/pg_ctl" -D "$1/data" -m fast -w stop >/dev/null 2>&1
 rm -rf "$1"
 "#;
 
@@ -34,6 +32,7 @@ listen_addr =
 unix_socket_dir = $1/pooler
 auth_type = any
 pool_mode = transaction
+server_login_retry = 1
 default_pool_size = 3
 max_client_conn = 500
 END
@@ -127,6 +126,27 @@ impl Postgres {
             format!("@{folder}/"),
             format!("@{folder}%2Fpooler:6432/"),
         )))
+    }
+
+    /// Ends the server as a machine does that loses power, and starts it again.
+    ///
+    /// # Errors
+    /// It does not come up again.
+    pub fn restart(&self) -> io::Result<()> {
+        let mut command = Command::new(self.programs.join("pg_ctl"));
+        command.args(["-m", "immediate", "-w", "restart", "-D"]);
+        command.arg(self.folder.join("data"));
+        command.arg("-l").arg(self.folder.join("server.log"));
+        self.user.inspect(|(user, group)| {
+            command.uid(*user).gid(*group).current_dir("/");
+        });
+        let output = command.stdin(Stdio::null()).output()?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )),
+        }
     }
 
     /// The URL of an empty database of its own, which belongs to a role that is no superuser.

@@ -15,6 +15,7 @@ mod failures;
 mod faults;
 mod files;
 mod fixtures;
+mod fleet;
 mod following;
 mod gone;
 mod handling;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Says, for whoever counts, that a test did nothing.
 #[expect(clippy::print_stdout, reason = "it is read from what tests print")]
-fn skip() {
+pub(crate) fn skip() {
     println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
 }
 

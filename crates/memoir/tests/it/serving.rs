@@ -50,20 +50,33 @@ impl Running {
     }
 
     fn begin(command: &mut Command) -> Self {
+        Self::try_begin(command).unwrap()
+    }
+
+    /// With standard error to the file `log`; `None` where it ends before it listens.
+    pub(crate) fn try_start(bench: &Bench, arguments: &[&str]) -> Option<Self> {
+        let log = std::fs::File::create(bench.path("log")).unwrap();
+        Self::try_begin(Self::command(bench, arguments).stderr(log))
+    }
+
+    fn try_begin(command: &mut Command) -> Option<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap();
+        let Ok(told) = serde_json::from_str::<Value>(&line) else {
+            child.wait().unwrap();
+            return None;
+        };
         let address = told["listening"].as_str().unwrap().to_owned();
-        Self {
+        Some(Self {
             child,
             address,
             first_link: told["first_administrator"].clone(),
-        }
+        })
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
@@ -76,6 +89,10 @@ impl Running {
     }
 
     fn kill(mut self) {
+        self.kill_now();
+    }
+
+    pub(crate) fn kill_now(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -109,14 +126,7 @@ impl Running {
         token: &str,
         body: &str,
     ) -> Option<(u16, Value)> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .unwrap();
-        let head = head(method, path, token, body.len());
-        stream.write_all(head.as_bytes()).ok()?;
-        stream.write_all(body.as_bytes()).ok()?;
-        answer(&mut stream)
+        ask(&self.address, method, path, token, body)
     }
 
     pub(crate) fn get(&self, path: &str, token: &str) -> (u16, Value) {
@@ -143,6 +153,24 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// As [`Running::ask`], of whatever listens there.
+pub(crate) fn ask(
+    address: &str,
+    method: &str,
+    path: &str,
+    token: &str,
+    body: &str,
+) -> Option<(u16, Value)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let head = head(method, path, token, body.len());
+    stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(body.as_bytes()).ok()?;
+    answer(&mut stream)
 }
 
 fn head(method: &str, path: &str, token: &str, length: usize) -> String {

@@ -1,0 +1,342 @@
+//! Three nodes on one PostgreSQL, behind a pooler where there is one, that are killed, held up and cut off while
+//! agents save and sessions run (SPEC 3.2, 6.2).
+//!
+//! `MEMOIR_FLEET_KILLS` says how often, `MEMOIR_FLEET_SEED` which of the ways when; `scripts/fleet-kills` sets both.
+#![cfg(unix)]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Mutex, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use memoir_testkit::{Postgres, Received, ScriptedServer, Step};
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, Ran},
+    postgres::skip,
+    serving::{Running, ask},
+};
+
+const NODES: usize = 3;
+const AGENTS: usize = 9;
+/// The lease, in seconds.
+const LEASE: u64 = 5;
+/// How long what was begun may take to come to its end once nobody disturbs it any more: a lease, and the next look
+/// for those that lapsed, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The same numbers for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    /// Less than `below`.
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % below
+    }
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |given| given.parse().unwrap())
+}
+
+/// What the model of every agent says: yes, two edits, and the end; each after a moment in which something can
+/// happen.
+fn model() -> ScriptedServer {
+    let said = AtomicU64::new(0);
+    ScriptedServer::always(Step::Respond(Arc::new(move |received: &Received| {
+        let said = said.fetch_add(1, Ordering::SeqCst);
+        let messages = received.body["messages"].as_array().unwrap();
+        let calls = messages
+            .iter()
+            .filter(|message| message["role"] == "tool")
+            .count();
+        let rewrite = |id: u64| {
+            let content = format!("Lena comes on day {said} of her year, as always.");
+            Step::call("update_memory", json!({"id": id, "content": content}))
+        };
+        let step = match (received.body["tools"].is_array(), calls) {
+            (false, _) => Step::text("YES"),
+            (true, 0) => rewrite(2),
+            (true, 1) => rewrite(3),
+            (true, _) => Step::call("complete_refinement", json!({"summary": "Done."})),
+        };
+        step.after(Duration::from_millis(20 + said * 37 % 180))
+    })))
+}
+
+/// The nodes, and what they are on.
+struct Fleet {
+    bench: Bench,
+    server: Postgres,
+    /// As the nodes reach the database.
+    url: String,
+    nodes: Vec<RwLock<Running>>,
+}
+
+impl Fleet {
+    fn start(bench: &Bench, url: &str) -> Running {
+        // A database that is just being started keeps a node from starting, as it should.
+        let begun = Instant::now();
+        loop {
+            if let Some(node) = Running::try_start(bench, &["--database", url]) {
+                return node;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "the node does not start: {}",
+                std::fs::read_to_string(bench.path("log")).unwrap()
+            );
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn address(&self, node: usize) -> String {
+        self.nodes[node].read().unwrap().address.clone()
+    }
+
+    fn signal(&self, node: usize, signal: Signal) {
+        // It was started here, and is waited for by nobody else.
+        kill_process(self.nodes[node].read().unwrap().pid(), signal).unwrap();
+    }
+
+    fn kill(&self, node: usize) {
+        let mut place = self.nodes[node].write().unwrap();
+        place.kill_now();
+        *place = Self::start(&self.bench, &self.url);
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let mut command = self.bench.command(arguments);
+        let ran = Ran::of(command.env("MEMOIR_DATABASE", &self.url));
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(&[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    fn query(&self, sql: &str) -> String {
+        let name = self.url.rsplit('/').next().unwrap();
+        self.server.query(name, sql).unwrap()
+    }
+
+    /// Disturbs the fleet in one of its ways.
+    fn disturb(&self, chance: &mut Chance) -> &'static str {
+        let node = chance.below(NODES as u64) as usize;
+        match chance.below(10) {
+            0..=4 => {
+                self.kill(node);
+                "killed"
+            }
+            5 => {
+                // Held up for longer than its leases last.
+                self.signal(node, Signal::STOP);
+                thread::sleep(Duration::from_secs(LEASE + 1 + chance.below(3)));
+                self.signal(node, Signal::CONT);
+                "held up"
+            }
+            6..=8 => {
+                self.query(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND usename = 'memoir'",
+                );
+                "cut off"
+            }
+            _ => {
+                self.server.restart().unwrap();
+                "database restarted"
+            }
+        }
+    }
+}
+
+/// What was acknowledged to one agent.
+#[derive(Default)]
+struct Acknowledged {
+    memories: BTreeSet<String>,
+    sessions: BTreeSet<String>,
+}
+
+/// Saves and begins sessions for an agent, now by this node and now by that one, until told to stop.
+fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Acknowledged {
+    let mut chance = Chance(agent as u64);
+    let mut acknowledged = Acknowledged::default();
+    let of = |what: &str| format!("/v1/agents/agent-{agent}/{what}");
+    for at in 0.. {
+        if is_over.load(Ordering::SeqCst) {
+            break;
+        }
+        let address = fleet.address(chance.below(NODES as u64) as usize);
+        let content = format!("Note {at} of agent {agent}.");
+        let body = json!({"content": content, "kind": "core"}).to_string();
+        if let Some((201, _)) = ask(&address, "POST", &of("memories"), token, &body) {
+            acknowledged.memories.insert(content);
+        }
+        let body = json!({"driver": "model"}).to_string();
+        if let Some((202, session)) = ask(&address, "POST", &of("sessions"), token, &body) {
+            let id = session["id"].as_str().unwrap();
+            acknowledged.sessions.insert(id.to_owned());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    acknowledged
+}
+
+/// Waits until no session runs, and gives those of each agent.
+fn ended(fleet: &Fleet) {
+    let begun = Instant::now();
+    loop {
+        let running = fleet
+            .query("SELECT count(*) FROM sessions WHERE state IN ('queued', 'asking', 'open')");
+        if running == "0" {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{running} sessions do not end");
+        thread::sleep(Duration::from_millis(500));
+    }
+}
+
+#[test]
+fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_and_loses_nothing() {
+    let Some(mut server) = Postgres::start("fleet").unwrap() else {
+        return skip();
+    };
+    let (kills, seed) = (
+        number("MEMOIR_FLEET_KILLS", 20),
+        number("MEMOIR_FLEET_SEED", 16),
+    );
+    println!("{kills} kills, seed {seed}");
+    let pooled = server.pool().unwrap();
+    let direct = server.database().unwrap();
+    let url = match &pooled {
+        Some((own, pooler)) => direct.replace(own, pooler),
+        None => direct.clone(),
+    };
+    let (bench, model) = (Bench::new(), model());
+    bench.write(
+        ".config/memoir/config.toml",
+        format!(
+            "lease_seconds = {LEASE}\n[schedule]\nenabled = false\n\
+             [limits]\nattempts = 3\nfirst_wait_seconds = 0.1\n\
+             [providers.lab]\nbase_url = \"{}\"\n",
+            model.base_url()
+        ),
+    );
+    let migrated = Ran::of(
+        bench
+            .command(&["migrate", "--database", &direct])
+            .env("MEMOIR_LOG", "error"),
+    );
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    let nodes = (0..NODES).map(|_| RwLock::new(Fleet::start(&bench, &url)));
+    let nodes = nodes.collect();
+    let fleet = Fleet {
+        bench,
+        server,
+        url,
+        nodes,
+    };
+    fleet.ok(&["installation", "open"]);
+    let mut tokens = Vec::new();
+    for agent in 0..AGENTS {
+        let name = format!("agent-{agent}");
+        fleet.ok(&[
+            "agent",
+            "create",
+            &name,
+            "--model",
+            "lab:small",
+            "--loss-guard",
+            "off",
+        ]);
+        let made = fleet.ok(&["token", "create", "--role", "agent", "--agent", &name]);
+        let token = made.trim_end().to_owned();
+        for number in 1..=6 {
+            let body =
+                json!({"content": format!("Lena comes on day {number} of her year, as always.")});
+            let path = format!("/v1/agents/{name}/memories");
+            let saved = ask(&fleet.address(0), "POST", &path, &token, &body.to_string());
+            assert_eq!(saved.unwrap().0, 201);
+        }
+        tokens.push(token);
+    }
+
+    let is_over = AtomicBool::new(false);
+    let told = Mutex::new(BTreeMap::<&str, u64>::new());
+    let acknowledged: Vec<Acknowledged> = thread::scope(|scope| {
+        let agents = tokens.iter().enumerate();
+        let agents = agents.map(|(agent, token)| {
+            let (fleet, is_over) = (&fleet, &is_over);
+            scope.spawn(move || live(fleet, agent, token, is_over))
+        });
+        let agents: Vec<_> = agents.collect();
+        let mut chance = Chance(seed);
+        for _ in 0..kills {
+            thread::sleep(Duration::from_millis(200 + chance.below(1_200)));
+            let what = fleet.disturb(&mut chance);
+            *told.lock().unwrap().entry(what).or_default() += 1;
+        }
+        is_over.store(true, Ordering::SeqCst);
+        agents
+            .into_iter()
+            .map(|agent| agent.join().unwrap())
+            .collect()
+    });
+    ended(&fleet);
+
+    let verified = fleet.json(&["audit", "verify", "--all"]);
+    assert_eq!(verified["valid"], true, "{verified}");
+    let mut ends = BTreeMap::<String, u64>::new();
+    for (agent, acknowledged) in acknowledged.iter().enumerate() {
+        let name = format!("agent-{agent}");
+        let ledger = fleet.json(&["ledger", &name]);
+        let kept: BTreeSet<&str> = ledger["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|memory| memory["content"].as_str().unwrap())
+            .collect();
+        for content in &acknowledged.memories {
+            assert!(
+                kept.contains(&**content),
+                "{name} lost what was acknowledged"
+            );
+        }
+        let sessions = fleet.query(&format!(
+            "SELECT string_agg(encode(sessions.id, 'hex') || ' ' || state || ' ' || (ended_at IS NOT NULL), ',') \
+             FROM sessions JOIN agents ON agents.id = agent_id WHERE name = '{name}'"
+        ));
+        let mut known = BTreeSet::new();
+        for session in sessions.split(',').filter(|session| !session.is_empty()) {
+            let parts: Vec<&str> = session.split(' ').collect();
+            assert_eq!(parts[2], "true", "{session}");
+            *ends.entry(parts[1].to_owned()).or_default() += 1;
+            known.insert(parts[0].to_owned());
+        }
+        for session in &acknowledged.sessions {
+            assert!(
+                known.contains(&session.replace('-', "")),
+                "{name} lost a session"
+            );
+        }
+        assert!(!acknowledged.memories.is_empty() && !acknowledged.sessions.is_empty());
+    }
+    assert!(ends.contains_key("completed"), "{ends:?}");
+    let memories: usize = acknowledged.iter().map(|one| one.memories.len()).sum();
+    println!(
+        "{:?}; {memories} memories acknowledged, sessions {ends:?}",
+        told.into_inner().unwrap()
+    );
+}
