@@ -214,6 +214,52 @@ impl AgentHandle {
         .await
     }
 
+    /// Whether [`AgentHandle::edit`] would take another text of that memory now.
+    ///
+    /// # Errors
+    /// As for it.
+    pub async fn check_edit(&self, number: Number) -> Result<()> {
+        let wanted = wanted(Selection::Numbers(vec![number]));
+        let loaded = self.load(&wanted).await?;
+        let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+        manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
+        Ok(())
+    }
+
+    /// Gives one kept core memory another text, where it still has the one that was `seen`. `None` where it is the
+    /// same. For the owner of a personal installation, outside of sessions.
+    ///
+    /// # Errors
+    /// There is none of that number; it is no core memory, constitutional, or discarded; a session is running; the
+    /// text breaks a limit; [`Error::Changed`].
+    pub async fn edit(
+        &self,
+        number: Number,
+        seen: &PrivateText,
+        content: &PrivateText,
+        actor: &Actor,
+    ) -> Result<Option<ShownMemory>> {
+        let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
+        // Others gave it what it stands for.
+        self.decide(&wanted(Selection::All), |loaded, now| {
+            let mut memories: BTreeMap<Number, Memory> = loaded
+                .memories
+                .into_iter()
+                .map(|memory| (memory.number, memory))
+                .collect();
+            let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
+            if memory.content != *seen {
+                return Err(Error::Changed);
+            }
+            let (agent, running) = (loaded.agent, loaded.running_session);
+            let edited = manage::edit(agent, running, &memory, &content, &memories, actor, now)?;
+            let after = edited.as_ref().and_then(|edited| edited.changes.first());
+            let after = after.map(|change| ShownMemory::answered(change.after(), actor));
+            Ok((edited, after))
+        })
+        .await
+    }
+
     /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
     async fn give_back(
         &self,

@@ -45,6 +45,7 @@ wire_names! {
         MemoryProtected = "memory_protected",
         MemoryUnprotected = "memory_unprotected",
         MemoryDiscarded = "memory_discarded",
+        MemoryEdited = "memory_edited",
         MemoryRestored = "memory_restored",
         MemoryShredded = "memory_shredded",
         MemoryPromoted = "memory_promoted",

@@ -278,6 +278,12 @@ fn altered(record: &Record, before: &Memory, after: Memory) -> What {
         (Action::MemoryRefinementDelete, _) => What::Deleted,
         (Action::MemoryRefinementProtect | Action::MemoryProtected, _) => What::Protected,
         (Action::MemoryUnprotected, _) => What::Unprotected,
+        // Others that it stood for are kept again.
+        (Action::MemoryEdited, number) if number != Some(after.number) => What::Restored,
+        (Action::MemoryEdited, _) => What::Reworded {
+            from: before.content.clone(),
+            to: after.content,
+        },
         (Action::MemoryDiscarded, _) => What::Discarded,
         (Action::MemoryRestored, _) => What::Restored,
         (Action::MemoryShredded, _) => What::Shredded,

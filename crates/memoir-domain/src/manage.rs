@@ -287,13 +287,18 @@ pub enum ChangeRefusal {
     #[error("{0} was shredded: its words are gone for good, and nothing can be done with it")]
     Shredded(Number),
     /// The memory is constitutional.
-    #[error("{0} is constitutional and cannot be discarded. Take the protection away first")]
+    #[error(
+        "{0} is constitutional and cannot be discarded or edited. Take the protection away first"
+    )]
     Constitutional(Number),
     /// The memory is constitutional, and the agent alone wishes its words gone.
     #[error(
         "{0} is constitutional: its words go only where an administrator and the agent both wish it. An administrator asks for it, and the agent says yes"
     )]
     ConstitutionalWish(Number),
+    /// The memory is a journal entry.
+    #[error("{0} is a journal entry, which tells what was. Core memories alone are edited")]
+    NotCore(Number),
     /// The memory is discarded.
     #[error("{0} is discarded. Restore it first")]
     Discarded(Number),
@@ -309,6 +314,7 @@ impl ChangeRefusal {
             Self::SessionRunning(_) => "session_open",
             Self::Shredded(_) => "shredded",
             Self::Constitutional(_) | Self::ConstitutionalWish(_) => "constitutional",
+            Self::NotCore(_) => "not_core",
             Self::Discarded(_) => "discarded",
             Self::Erased => "erased",
         }
@@ -466,6 +472,15 @@ pub fn discard(
         ..memory.clone()
     };
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
+    changes.extend(give_back(&mut draft, memory, others));
+    let action = Action::MemoryDiscarded;
+    record_changes(&mut draft, memory.number, changes, action, actor);
+    Ok(Some(draft.finish()))
+}
+
+/// Gives what a memory took over from others in sessions back to them: they are kept again.
+fn give_back(draft: &mut Draft, memory: &Memory, others: &BTreeMap<Number, Memory>) -> Vec<Change> {
+    let mut changes = Vec::new();
     let givers: BTreeSet<Number> = memory
         .wordings
         .iter()
@@ -495,8 +510,77 @@ pub fn discard(
         }
         changes.extend(draft.alter(other.clone(), &returned));
     }
-    let action = Action::MemoryDiscarded;
-    record_changes(&mut draft, memory.number, changes, action, actor);
+    changes
+}
+
+/// Whether a memory can be given another text outside of sessions.
+///
+/// # Errors
+/// As for [`edit`].
+pub fn check_edit(
+    agent: &Agent,
+    running: Option<SessionId>,
+    memory: &Memory,
+) -> Result<(), ChangeRefusal> {
+    check_idle(agent, running)?;
+    check_kept(memory)?;
+    if memory.kind != Kind::Core {
+        return Err(ChangeRefusal::NotCore(memory.number));
+    }
+    if memory.is_constitutional() {
+        return Err(ChangeRefusal::Constitutional(memory.number));
+    }
+    Ok(())
+}
+
+/// Gives a kept core memory another text, by the owner of a personal installation: a new wording of theirs, in the
+/// place of the one that it had; `None` where it is the text that it has. What it took over from others in sessions
+/// goes back to them, as where it is discarded. The agent is told. The text's origin is no stronger than that of the
+/// one before (SPEC 2.4, 3.12).
+///
+/// # Errors
+/// A session is running; it is no core memory, constitutional, discarded or was shredded; the agent was erased.
+pub fn edit(
+    agent: Agent,
+    running: Option<SessionId>,
+    memory: &Memory,
+    content: &PrivateText,
+    others: &BTreeMap<Number, Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    check_edit(&agent, running, memory)?;
+    if memory.content == *content {
+        return Ok(None);
+    }
+    let mut draft = Draft::new(agent, None, now);
+    let door = Door::of(actor.kind);
+    let door = Door {
+        origin: memory.weak_origin().unwrap_or(door.origin),
+        ..door
+    };
+    let mut after = Memory {
+        content: content.clone(),
+        wordings: Vec::new(),
+        updated_at: now,
+        ..memory.clone()
+    };
+    after.give_wording(draft.agent.next_seq, door);
+    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
+    changes.extend(give_back(&mut draft, memory, others));
+    record_changes(
+        &mut draft,
+        memory.number,
+        changes,
+        Action::MemoryEdited,
+        actor,
+    );
+    let entry = format!(
+        "{} gave my memory {} another text.",
+        somebody(actor),
+        memory.number
+    );
+    save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     Ok(Some(draft.finish()))
 }
 

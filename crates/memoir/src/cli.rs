@@ -94,6 +94,7 @@ pub(crate) enum Command {
     Unprotect(commands::handle::Arguments),
     /// Take one memory out of the prompt; it is kept, and `memoir restore` brings it back
     Discard(commands::handle::Arguments),
+    Edit(commands::edit::Arguments),
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),

@@ -6,10 +6,12 @@ use memoir_domain::{
     SessionId,
     agent::Field,
     audit::{Action, Actor},
+    draft::Decision,
     lifecycle::{self, Start, StartRefusal},
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, Number},
     session::{Driver, Lease, Mode, Trigger},
+    wording::Origin,
 };
 
 use crate::world::{World, admin};
@@ -112,6 +114,97 @@ fn spec_5_5_the_journal_says_who_did_it_the_owner_or_an_administrator() {
         "{told:?}"
     );
     assert_eq!(told.len(), 2);
+}
+
+/// The owner gives a memory another text.
+fn edit(world: &World, number: u64, text: &str) -> Result<Option<Decision>, ChangeRefusal> {
+    let others: BTreeMap<Number, Memory> = world.memories.clone();
+    let (agent, memory) = (world.agent.clone(), world.memory(number));
+    let (text, owner) = (text.into(), Actor::owner());
+    manage::edit(agent, None, memory, &text, &others, &owner, world.now)
+}
+
+#[test]
+fn spec_3_12_the_owner_gives_a_memory_another_text_which_is_a_new_wording() {
+    let mut world = World::with(&["Mira lives in Bremen.", "!a vow", "~day", "wool"]);
+    assert_eq!(edit(&world, 1, "Mira lives in Bremen."), Ok(None));
+    world.tick();
+    let edited = edit(&world, 1, "Mira lives in Kiel.").unwrap();
+    world.apply(edited.unwrap());
+    let memory = world.memory(1).clone();
+    assert_eq!(memory.content.expose(), "Mira lives in Kiel.");
+    let [wording] = memory.wordings.as_slice() else {
+        panic!("it says its own words alone")
+    };
+    assert_eq!(wording.origin, Origin::Administrator);
+    let [.., edited, told] = &world.log[..] else {
+        panic!("two records")
+    };
+    assert_eq!(wording.seq, edited.seq);
+    assert_eq!(
+        (edited.action, told.action),
+        (Action::MemoryEdited, Action::MemorySaved)
+    );
+    let journal = world.kept(Kind::Journal);
+    assert_eq!(
+        journal.last().unwrap().1,
+        "The owner of this machine gave my memory #1 another text."
+    );
+    world.check_replay();
+    assert_eq!(
+        edit(&world, 2, "no vow"),
+        Err(ChangeRefusal::Constitutional(Number(2)))
+    );
+    assert_eq!(
+        edit(&world, 3, "night"),
+        Err(ChangeRefusal::NotCore(Number(3)))
+    );
+    world.discard(4);
+    assert_eq!(
+        edit(&world, 4, "silk"),
+        Err(ChangeRefusal::Discarded(Number(4)))
+    );
+    let running = SessionId::from_bytes([9; 16]);
+    let memory = world.memory(1);
+    assert_eq!(
+        manage::check_edit(&world.agent, Some(running), memory),
+        Err(ChangeRefusal::SessionRunning(running))
+    );
+}
+
+#[test]
+fn spec_3_12_what_an_edited_memory_took_over_goes_back_to_those_that_it_came_from() {
+    let mut world = World::with(&["Ann likes tea.", "Ann sings.", "wool"]);
+    world.open(Mode::Full);
+    let merged = world.consolidate(&[1, 2], "Ann likes tea. Ann sings.");
+    let merged = merged["number"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{merged}"));
+    world.complete();
+    let edited = edit(&world, merged, "Ann has moved.").unwrap();
+    world.apply(edited.unwrap());
+    let kept: Vec<&str> = world
+        .kept(Kind::Core)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(kept.len(), 4);
+    for text in ["Ann likes tea.", "Ann sings.", "wool", "Ann has moved."] {
+        assert!(kept.contains(&text), "{text}: {kept:?}");
+    }
+    world.check_replay();
+}
+
+#[test]
+fn spec_2_4_an_edit_makes_no_origin_stronger() {
+    let mut world = World::with(&["Ann likes tea."]);
+    world.alter(1, Action::MemoryRestored, |memory| {
+        memory.door.origin = Origin::External;
+        memory.wordings[0].origin = Origin::External;
+    });
+    let edited = edit(&world, 1, "Ann likes milk.").unwrap();
+    world.apply(edited.unwrap());
+    assert_eq!(world.memory(1).wordings[0].origin, Origin::External);
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod doubles;
+pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod handle;
 pub(crate) mod history;
@@ -72,6 +73,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Protect(arguments) => handle::run(&global, arguments, Handling::Protect).await,
         Command::Unprotect(arguments) => handle::run(&global, arguments, Handling::Unprotect).await,
         Command::Discard(arguments) => handle::run(&global, arguments, Handling::Discard).await,
+        Command::Edit(arguments) => edit::run(&global, arguments).await,
         Command::Rewind(arguments) => rewind::run(&global, arguments).await,
         Command::Shred(arguments) => shred::run(&global, arguments).await,
         Command::History(arguments) => history::run(&global, arguments).await,

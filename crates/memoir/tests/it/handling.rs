@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, script};
+use crate::bench::{Bench, Ran, script};
 
 #[test]
 fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
@@ -179,4 +179,77 @@ fn spec_2_3_a_faded_entry_is_marked() {
             .len(),
         0
     );
+}
+
+/// An editor that notes how it finds the file, and does the rest of its line to it.
+#[cfg(unix)]
+fn editor(bench: &Bench, rest: &str) -> String {
+    let script = format!(
+        "#!/bin/sh\nstat -c '%a %n' \"$1\" \"$(dirname \"$1\")\" > \"$HOME/found\"\ncat \"$1\" >> \"$HOME/found\"\n{rest}\n"
+    );
+    let path = bench.write("an editor.sh", script);
+    format!("sh '{path}'")
+}
+
+#[cfg(unix)]
+#[test]
+fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Mira lives in Bremen.", "A vow."]);
+    let edit = |rest: &str, number: &str| {
+        let mut command = bench.command(&["edit", "wren", number]);
+        command.env("EDITOR", editor(&bench, rest));
+        Ran::of(&mut command)
+    };
+    let same = edit("", "1");
+    assert_eq!(
+        (same.code, same.stdout.as_str()),
+        (Some(0), "nothing was changed\n")
+    );
+    let found = std::fs::read_to_string(bench.path("found")).unwrap();
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(
+        lines[0].starts_with("600 ") && lines[1].starts_with("700 "),
+        "{found}"
+    );
+    assert_eq!(lines[2], "Mira lives in Bremen.");
+    let edited = edit(
+        "echo 'Mira lives in Kiel.' > \"$1\"; echo left > \"$1~\"",
+        "1",
+    );
+    assert_eq!(
+        (edited.code, edited.stdout.as_str()),
+        (Some(0), "edited #1\n")
+    );
+    assert_eq!(bench.core(), ["Mira lives in Kiel.", "A vow."]);
+    let told = "The owner of this machine gave my memory #1 another text.";
+    assert!(bench.texts().contains(&told.to_owned()));
+    let verified = bench.ok(&["audit", "verify", "wren"]);
+    assert!(verified.contains("carries 2 of 2 wordings"), "{verified}");
+    // What fails changes nothing, and leaves nothing behind.
+    assert!(
+        edit("echo other > \"$1\"; exit 3", "1")
+            .stderr
+            .contains("the editor failed")
+    );
+    assert!(
+        edit("echo > \"$1\"", "1")
+            .stderr
+            .contains("the text is empty")
+    );
+    bench.ok(&["protect", "wren", "2"]);
+    let refused = edit("echo no > \"$1\"", "2").stderr;
+    assert!(refused.contains("#2 is constitutional"), "{refused}");
+    let none = bench.run(&["edit", "wren", "1"]).error();
+    assert!(none.contains("no editor is named"), "{none}");
+    assert_eq!(bench.core(), ["Mira lives in Kiel.", "A vow."]);
+    let left = crate::bench::names_in(&bench.path(".local/state/memoir"));
+    assert!(
+        left.iter().all(|name| !name.starts_with("edit-")),
+        "{left:?}"
+    );
+    // On a shared installation nobody edits what is an agent's.
+    bench.write(".config/memoir/config.toml", "closed = true\n");
+    let shared = edit("echo no > \"$1\"", "1").error();
+    assert!(shared.contains("this installation is shared"), "{shared}");
 }

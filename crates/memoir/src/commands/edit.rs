@@ -1,0 +1,145 @@
+//! `memoir edit`: the owner of a personal installation gives a memory another text, in an editor.
+//!
+//! The text is in the open for as long as the editor has it: in a file for its owner only, in a folder of its own for
+//! its owner only, so that what editors leave beside a file goes with it.
+
+use std::{fs, io::Write, path::Path, process::Command};
+
+use memoir_app::Viewer;
+use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    commands::{hook, parse},
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    interrupt, terminal,
+};
+
+/// Give one core memory another text, in your editor
+///
+/// For the owner of a personal installation, outside of sessions: the text is a new wording, in the place of the
+/// one before, which stays in the record. The agent is told. The editor is `$VISUAL`, or `$EDITOR`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The memory's number
+    #[arg(value_parser = parse::number)]
+    number: Number,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let owner = installation.author();
+    if owner.kind != ActorKind::Owner {
+        let told =
+            "this installation is shared: an agent's texts are its own, and nobody edits them";
+        return Err(
+            Failure::new(told).hint("the agent changes them in a session, or saves another memory")
+        );
+    }
+    let agent = installation.agent(&arguments.agent).await?;
+    let number = arguments.number;
+    let memory = agent.seen_by(Viewer::Agent).memory(number).await?;
+    // Before anything is typed in vain.
+    agent.check_edit(number).await?;
+    let seen = PrivateText::from(memory.content());
+    let edited = edited(&seen).await?;
+    let memory = match edited {
+        Some(text) => agent.edit(number, &seen, &text, &owner).await?,
+        None => None,
+    };
+    if global.json {
+        match memory {
+            Some(memory) => terminal::json(&memory)?,
+            None => terminal::json(&json!({"number": number, "unchanged": true}))?,
+        }
+        return Ok(Ending::Done);
+    }
+    match memory {
+        Some(_) => {
+            terminal::print(&format!("edited {number}"))?;
+            terminal::note(
+                "it is a new wording, and the agent is told; `memoir history` shows the one before",
+            );
+        }
+        None => terminal::print("nothing was changed")?,
+    }
+    Ok(Ending::Done)
+}
+
+/// The text as it comes out of the editor; `None` where it is as before.
+async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
+        let editor = std::env::var(name).ok()?;
+        (!editor.trim().is_empty()).then_some(editor)
+    });
+    let editor = editor.ok_or_else(|| {
+        Failure::new("no editor is named")
+            .hint("name one in VISUAL or EDITOR: `EDITOR=nano memoir edit AGENT NUMBER`")
+    })?;
+    let parent =
+        hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
+    let problem = |error| Failure::file("write", &parent, &error);
+    database::make_private_folder(&parent).map_err(problem)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("edit-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    // Removed when it is dropped, whatever came of it.
+    let folder = builder.tempdir_in(&parent).map_err(problem)?;
+    let path = folder.path().join("memory.txt");
+    write(&path, text.expose()).map_err(problem)?;
+    // Ctrl-C is the editor's: whoever presses it must not leave the text behind.
+    let interruption = interrupt::listening().await;
+    let mut command = command(&editor, &path);
+    let editing = tokio::task::spawn_blocking(move || command.status());
+    let status = editing
+        .await
+        .map_err(|_| Failure::new("the editor was not waited for"))?
+        .map_err(|error| Failure::new(format!("cannot start the editor `{editor}`: {error}")))?;
+    drop(interruption);
+    if !status.success() {
+        return Err(Failure::new("the editor failed, and nothing was changed"));
+    }
+    let after = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    folder.close().map_err(problem)?;
+    let after = after.trim();
+    if after.is_empty() {
+        return Err(Failure::new("the text is empty, and nothing was changed")
+            .hint("`memoir discard AGENT NUMBER` takes a memory out of the prompt"));
+    }
+    Ok((after != text.expose()).then(|| after.into()))
+}
+
+/// For its owner only from the beginning.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.write_all(b"\n")
+}
+
+/// What is named may have arguments of its own.
+#[cfg(unix)]
+fn command(editor: &str, path: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{editor} \"$1\""), "memoir"])
+        .arg(path);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(editor: &str, path: &Path) -> Command {
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg(path);
+    command
+}
