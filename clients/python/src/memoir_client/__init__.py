@@ -7,7 +7,7 @@
 from .administrator import Administrator
 from .agent import AgentMemory, NewMemory
 from .aio import AsyncAgentMemory
-from .errors import ConnectionFailed, MemoirError, Problem
+from .errors import ConnectionFailed, MemoirError, Problem, Refused
 from .live import LiveEvent, Watch
 from .models import (
     AccessRequest,
@@ -82,6 +82,7 @@ __all__ = [
     "Problem",
     "Record",
     "Reflection",
+    "Refused",
     "RehearsedChange",
     "Reply",
     "Rewound",

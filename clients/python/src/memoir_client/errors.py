@@ -40,3 +40,7 @@ class Problem(MemoirError):
         self.session_id: str | None = problem.get("session_id")
         self.obstacles: list[Obstacle] = read_all(Obstacle, problem.get("obstacles") or [])
         super().__init__(f"{status} {self.code}: {self.detail}")
+
+
+class Refused(MemoirError):
+    """What a framework asked for and Memoir does not do; the text says what to do instead."""

@@ -1,0 +1,227 @@
+"""Memoir for LangGraph: a store, on which LangMem runs too, and a prompt with the memory in it.
+
+store = MemoirStore(memory)
+graph = create_react_agent(model, tools, store=store, prompt=memoir_prompt(memory, "You are…"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from langchain_core.messages import AnyMessage, SystemMessage
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    validate_op_namespace,
+)
+
+from ._named import WHAT_GOES, Named, after
+from .agent import AgentMemory
+from .errors import Refused
+from .models import Memory
+
+# The most that one request finds.
+_MOST = 200
+
+
+def memoir_prompt(
+    memory: AgentMemory, instructions: str = "", *, max_tokens: int | None = None
+) -> Callable[[Mapping[str, Any]], list[AnyMessage]]:
+    """A `prompt` for `create_react_agent`: the memory is read anew for each call of the model."""
+
+    def prompt(state: Mapping[str, Any]) -> list[AnyMessage]:
+        text = after(instructions, memory.context(max_tokens=max_tokens).text)
+        before: list[AnyMessage] = [SystemMessage(text)] if text else []
+        return [*before, *state["messages"]]
+
+    return prompt
+
+
+class MemoirStore(BaseStore):
+    """The memory of one agent as a store: each value becomes a core memory.
+
+    A value `{"content": text}` is kept as the text, any other as JSON. Putting another value under
+    a key keeps what was there: the store gives the newest, and the older one stays in the agent's
+    memory until a session of its own merges them. A search with a query ranks by words, among the
+    200 that match best; one without reads all memories.
+
+    Raises:
+        Refused: for `delete`, and for names over 190 characters.
+    """
+
+    __slots__ = ("_named",)
+
+    def __init__(self, memory: AgentMemory) -> None:
+        self._named = Named(memory, "langgraph")
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carries operations out: what reads first, then what is put, all or nothing of it."""
+        wanted = list(ops)
+        puts: dict[str, PutOp] = {}
+        for op in wanted:
+            validate_op_namespace(op)
+            if isinstance(op, PutOp):
+                if op.value is None:
+                    raise Refused(f"the store deletes nothing: {WHAT_GOES}")
+                puts[_name(op.namespace, op.key)] = op
+        answers = [None if isinstance(op, PutOp) else self._read(op) for op in wanted]
+        new = [
+            self._named.new(name, _content(op.value))
+            for name, op in puts.items()
+            if op.value is not None and self._value(name) != dict(op.value)
+        ]
+        if new:
+            self._named.memory.remember_all(new)
+        return answers
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """`batch`, waited for on a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            kept = self._named.under(_name(op.namespace, op.key))
+            return _item(op.namespace, op.key, kept) if kept else None
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(op)
+        raise Refused(f"{type(op).__name__} is no operation that this store knows")
+
+    def _value(self, name: str) -> dict[str, Any] | None:
+        kept = self._named.under(name)
+        return _value(kept[-1]) if kept else None
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        held = self._by_name()
+        if op.query is None:
+            order: list[tuple[str, float | None]] = [
+                (name, None) for name in sorted(held, key=lambda name: -held[name][-1].number)
+            ]
+        else:
+            # Scores fall with the rank; what an older value of a name matched does not count.
+            found = self._named.memory.recall(op.query, limit=_MOST)
+            order = [
+                (name, 1.0 / rank)
+                for rank, each in enumerate(found, 1)
+                for name in self._named.names(each)
+                if name in held and held[name][-1].number == each.number
+            ]
+        items = []
+        for name, score in order:
+            namespace, key = _address(name)
+            if namespace[: len(op.namespace_prefix)] != op.namespace_prefix:
+                continue
+            item = _item(namespace, key, held[name])
+            if all(_fits(item.value.get(of), like) for of, like in (op.filter or {}).items()):
+                items.append(SearchItem(**_fields(item), score=score))
+        return items[op.offset : op.offset + op.limit]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        namespaces = {_address(name)[0] for name in self._by_name()}
+        matching = [
+            each
+            for each in namespaces
+            if all(_matches(each, condition) for condition in op.match_conditions or ())
+        ]
+        cut = sorted({each[: op.max_depth] for each in matching})
+        return cut[op.offset : op.offset + op.limit]
+
+    def _by_name(self) -> dict[str, list[Memory]]:
+        held: dict[str, list[Memory]] = {}
+        for name, memory in self._named.all():
+            held.setdefault(name, []).append(memory)
+        return held
+
+
+def _name(namespace: tuple[str, ...], key: str) -> str:
+    return json.dumps([*namespace, key], ensure_ascii=False, separators=(",", ":"))
+
+
+def _address(name: str) -> tuple[tuple[str, ...], str]:
+    *namespace, key = json.loads(name)
+    return tuple(namespace), key
+
+
+def _content(value: Mapping[str, Any]) -> str:
+    text = value.get("content")
+    if len(value) == 1 and isinstance(text, str) and text == text.strip() and _is_plain(text):
+        return text
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text would not be read back as another value."""
+    return bool(text) and not text.startswith("{")
+
+
+def _value(memory: Memory) -> dict[str, Any]:
+    content = memory.content or ""
+    if content.startswith("{"):
+        try:
+            read = json.loads(content)
+        except ValueError:
+            read = None
+        if isinstance(read, dict):
+            return read
+    # As it was put, or as a session of the agent's worded it since.
+    return {"content": content}
+
+
+def _item(namespace: tuple[str, ...], key: str, kept: list[Memory]) -> Item:
+    newest = kept[-1]
+    return Item(
+        value=_value(newest),
+        key=key,
+        namespace=namespace,
+        created_at=kept[0].created_at,
+        updated_at=newest.updated_at,
+    )
+
+
+def _fields(item: Item) -> dict[str, Any]:
+    return {of: getattr(item, of) for of in Item.__slots__}
+
+
+def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    at = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
+    part = namespace[at : at + len(path)]
+    return all(like in ("*", label) for label, like in zip(part, path, strict=True))
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, like: bool(value == like),
+    "$ne": lambda value, like: bool(value != like),
+    "$gt": lambda value, like: float(value) > float(like),
+    "$gte": lambda value, like: float(value) >= float(like),
+    "$lt": lambda value, like: float(value) < float(like),
+    "$lte": lambda value, like: float(value) <= float(like),
+}
+
+
+def _fits(value: Any, like: Any) -> bool:
+    if not isinstance(like, dict):
+        return bool(value == like)
+    if not any(of.startswith("$") for of in like):
+        return isinstance(value, dict) and all(
+            _fits(value.get(of), each) for of, each in like.items()
+        )
+    unknown = [of for of in like if of not in _OPERATORS]
+    if unknown:
+        known = ", ".join(_OPERATORS)
+        raise Refused(f"{unknown[0]} is no operator of a filter; there are {known}")
+    return value is not None and all(_OPERATORS[of](value, each) for of, each in like.items())
