@@ -136,19 +136,6 @@ impl AgentHandle {
         .await?
         .ok_or(Error::SessionLost(id))
     }
-
-    /// Notes what the model calls of a session used, also after its end.
-    pub(crate) async fn note_usage(&self, id: SessionId, usage: Usage) -> Result<SessionFacts> {
-        self.decide(&with_session(id), |mut loaded, _| {
-            let mut session = loaded.take_session(id)?;
-            let changed = session.usage != usage;
-            session.usage = usage;
-            let view = SessionFacts::new(&self.name, &session);
-            let decision = Decision::of_sessions(loaded.agent, vec![session]);
-            Ok((changed.then_some(decision), view))
-        })
-        .await
-    }
 }
 
 /// How a session ends, `decide` being asked on what it works on: a rehearsal's end is measured on its copy, and

@@ -13,7 +13,7 @@ use memoir_domain::{
     lifecycle,
     memory::{Memory, Number},
     rollback,
-    session::{Driver, Session, State},
+    session::{Driver, Session, State, Usage},
     survey::Survey,
     wording::{self, WordingId, WordingTexts},
 };
@@ -52,14 +52,22 @@ impl AgentHandle {
         arguments: Option<&Value>,
     ) -> Result<ToolResult> {
         Ok(self
-            .call(session, &Request::read(tool, arguments))
+            .call(session, &Request::read(tool, arguments), None)
             .await?
             .result)
     }
 
-    pub(crate) async fn call(&self, id: SessionId, request: &Request) -> Result<Called> {
+    /// As [`AgentHandle::call_tool`]. What the session's model used so far, `usage`, is written in the same commit: who
+    /// sees the session's end sees what it cost, and a crash cannot come between. `None` where nobody counts it.
+    pub(crate) async fn call(
+        &self,
+        id: SessionId,
+        request: &Request,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
         let span = spans::tool_call(self.scope, id, request.tool);
-        let called = self.carry_out(id, request).instrument(span.clone()).await;
+        let called = self.carry_out(id, request, usage);
+        let called = called.instrument(span.clone()).await;
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
         // What is done to a copy is not counted.
@@ -75,13 +83,23 @@ impl AgentHandle {
         called
     }
 
-    async fn carry_out(&self, id: SessionId, request: &Request) -> Result<Called> {
-        again(|| self.attempt_call(id, request)).await
+    async fn carry_out(
+        &self,
+        id: SessionId,
+        request: &Request,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
+        again(|| self.attempt_call(id, request, usage)).await
     }
 
-    async fn attempt_call(&self, id: SessionId, request: &Request) -> Result<Called> {
+    async fn attempt_call(
+        &self,
+        id: SessionId,
+        request: &Request,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
         let mut notes = self.memoir.recent.take_notes(id);
-        let called = self.attempt_noting(id, request, &mut notes).await;
+        let called = self.attempt_noting(id, request, usage, &mut notes).await;
         let is_over = matches!(&called, Ok(called) if called.result.ends_session());
         if is_over {
             self.memoir.recent.drop_notes(id);
@@ -95,11 +113,13 @@ impl AgentHandle {
         &self,
         id: SessionId,
         request: &Request,
+        usage: Option<Usage>,
         notes: &mut Notes,
     ) -> Result<Called> {
         let now = self.memoir.now();
         let known = self.known_desk(id, request).await?;
         if let Some(desk) = known.filter(|desk| !has_lapsed(desk, now)) {
+            let desk = desk.with_usage(usage);
             let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
@@ -118,6 +138,7 @@ impl AgentHandle {
             self.close_if_lapsed().await?;
             desk = self.fresh_desk(id, request).await?;
         }
+        let desk = desk.with_usage(usage);
         let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
         match outcome {
             Outcome::Answer(result) => {
@@ -528,6 +549,14 @@ struct CallState {
 
 impl CallState {
     /// The same on a rehearsal's copy.
+    /// With what the session's model used so far.
+    fn with_usage(mut self, usage: Option<Usage>) -> Self {
+        if let (Some(session), Some(usage)) = (&mut self.session, usage) {
+            session.usage = usage;
+        }
+        self
+    }
+
     fn on_copy(mut self, slate: Slate) -> Self {
         slate.lay_over(&mut self.memories);
         let agent = slate.agent(self.agent.clone());

@@ -757,6 +757,12 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
         .unwrap()
     {
         assert!(!session.state.is_running(), "a session stayed open");
+        // Its end and what it cost are one commit (SPEC 3.16).
+        let by_its_model = [State::Completed, State::RolledBack];
+        assert!(
+            session.usage.calls > 0 || !by_its_model.contains(&session.state),
+            "a session ended without what it cost"
+        );
     }
     if !world.kept().await.is_empty() {
         let (driven, _) = world.refine([complete()]).await;

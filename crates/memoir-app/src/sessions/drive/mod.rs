@@ -252,7 +252,7 @@ impl<'a> Drive<'a> {
                     .await?
             }
             Action::Fail(message) => agent.fail(id, &message, usage).await?,
-            Action::Finish => agent.note_usage(id, usage).await?,
+            Action::Finish => agent.session(id).await?,
         };
         Ok(Next::Ended(Box::new(ended)))
     }
@@ -263,7 +263,10 @@ impl<'a> Drive<'a> {
             Arguments::Malformed(_) => None,
         };
         let request = ToolRequest::read(&call.name, arguments);
-        let called = self.agent.call(self.hold.id, &request).await?;
+        let called = self
+            .agent
+            .call(self.hold.id, &request, Some(self.machine.usage()))
+            .await?;
         observer(&Progress::called(&request, &called));
         let Called { result, .. } = called;
         if matches!(
