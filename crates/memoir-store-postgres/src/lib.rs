@@ -25,6 +25,7 @@ mod fleet;
 mod keys;
 mod migrate;
 mod pool;
+mod tables;
 mod tls;
 mod transcripts;
 mod vectors;
@@ -96,6 +97,10 @@ impl PostgresStore {
             let names: Vec<_> = pending.iter().map(|one| one.name).collect();
             let problem = format!("migrations are pending: {}", names.join(", "));
             return Err(store.unusable(problem));
+        }
+        if store.is_being_filled().await? {
+            let problem = "a move into it has not come to its end; give `memoir move` once more";
+            return Err(store.unusable(problem.to_owned()));
         }
         Ok(store)
     }

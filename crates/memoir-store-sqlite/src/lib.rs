@@ -36,6 +36,7 @@ mod requests;
 mod schema;
 mod scrub;
 mod summaries;
+mod tables;
 mod transcripts;
 mod vectors;
 mod writer;

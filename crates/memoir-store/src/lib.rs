@@ -24,6 +24,7 @@ mod error;
 mod fleet;
 mod load;
 mod row;
+pub mod tables;
 mod traits;
 mod transcripts;
 mod vectors;

@@ -120,6 +120,7 @@ pub(crate) enum Command {
     Setup(commands::setup::Arguments),
     Serve(commands::serve::Arguments),
     Migrate(commands::migrate::Arguments),
+    Move(commands::move_to::Arguments),
     #[command(subcommand)]
     Key(commands::key::Command),
     Backup(commands::backup::Arguments),

@@ -48,7 +48,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Upkeep",
-        &["key", "backup", "migrate", "completions", "man"],
+        &["key", "backup", "migrate", "move", "completions", "man"],
     ),
 ];
 

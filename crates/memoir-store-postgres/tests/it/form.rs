@@ -93,3 +93,47 @@ async fn no_error_tells_the_password() {
         );
     }
 }
+
+#[tokio::test]
+async fn every_table_and_column_is_moved_with_an_installation() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    common::migrated(&place.url).await;
+    let there = place.query(
+        "SELECT table_name || '.' || column_name FROM information_schema.columns \
+         WHERE table_schema = 'public' AND table_name <> 'memoir_migrations'",
+    );
+    let mut there: Vec<String> = there.lines().map(str::to_owned).collect();
+    let mut moved: Vec<String> = memoir_store::tables::TABLES
+        .iter()
+        .flat_map(|table| {
+            let columns = table.columns.iter();
+            columns.map(|(column, _)| format!("{}.{column}", table.name))
+        })
+        .collect();
+    there.sort_unstable();
+    moved.sort_unstable();
+    assert_eq!(moved, there);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_has_at_most_ten_connections() {
+    let Some(place) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&place.url).await;
+    let callers = (0..100).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.accounts().await.map(drop) })
+    });
+    let callers: Vec<_> = callers.collect();
+    for caller in callers {
+        caller.await.unwrap().unwrap();
+    }
+    let count = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND usename = 'memoir'";
+    let count: u32 = place.query(count).parse().unwrap();
+    // That of the store which brought the database up may still be being closed.
+    assert!(count <= 11, "{count}");
+}

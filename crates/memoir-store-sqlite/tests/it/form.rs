@@ -181,3 +181,32 @@ async fn spec_4_1_a_change_is_not_acknowledged_where_a_row_of_it_was_not_written
     store.create_user(&user(), None).await.unwrap_err();
     store.begin_reply(&reply()).await.unwrap_err();
 }
+
+#[test]
+fn every_table_and_column_is_moved_with_an_installation() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    drop(SqliteStore::open(&path).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    let listed = |sql: &str| -> Vec<(String, String, i64)> {
+        let mut statement = connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    let mut there = listed(
+        "SELECT tables.name, columns.name, columns.pk FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
+         WHERE tables.type = 'table' AND tables.name NOT IN ('residues') AND tables.name NOT LIKE 'sqlite_%'",
+    );
+    let mut moved: Vec<_> = memoir_store::tables::TABLES
+        .iter()
+        .flat_map(|table| {
+            table.columns.iter().enumerate().map(|(at, (column, _))| {
+                let place = if at < table.key { at as i64 + 1 } else { 0 };
+                (table.name.to_owned(), (*column).to_owned(), place)
+            })
+        })
+        .collect();
+    there.sort_unstable();
+    moved.sort_unstable();
+    assert_eq!(moved, there);
+}

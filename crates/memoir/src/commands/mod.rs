@@ -26,6 +26,7 @@ pub(crate) mod ledger;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
+pub(crate) mod move_to;
 mod parse;
 mod passphrase;
 pub(crate) mod recall;
@@ -90,6 +91,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::User(command) => user::run(&global, command).await,
         Command::Installation(command) => installation::run(&global, command).await,
         Command::Migrate(arguments) => migrate::run(&global, arguments).await,
+        Command::Move(arguments) => move_to::run(&global, arguments).await,
         Command::Serve(arguments) => serve::run(&global, arguments).await,
         Command::Hook(arguments) => {
             // It has a thread and a limit of its own, and does not get here.

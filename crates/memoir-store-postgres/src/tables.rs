@@ -1,0 +1,155 @@
+//! Whole tables, for moving an installation.
+
+use async_trait::async_trait;
+use memoir_store::{
+    Error, Result,
+    tables::{Cell, Cells, Kind, Table, Tables, cells},
+};
+
+use crate::{
+    PostgresStore,
+    pool::{Reach, met},
+    value::{Value, all},
+};
+
+/// Where the migrations that were run are told, the number of a move into the database that has not come to its end.
+const MOVE: i64 = -1;
+
+#[async_trait]
+impl Tables for PostgresStore {
+    async fn rows_after(
+        &self,
+        table: &'static Table,
+        after: Option<Cells>,
+        limit: u32,
+    ) -> Result<Vec<Cells>> {
+        let (names, key) = (table.names(), table.key_names());
+        let after = after.unwrap_or_default();
+        let wanted = match after.len() {
+            0 => String::new(),
+            keys => {
+                let places: Vec<String> = (1..=keys).map(|at| format!("${at}")).collect();
+                format!("WHERE ({key}) > ({})", places.join(", "))
+            }
+        };
+        let sql = format!(
+            "SELECT {names} FROM {} {wanted} ORDER BY {key} LIMIT {limit}",
+            table.name
+        );
+        let values = after.iter().map(one).collect();
+        let rows = self.rows(Reach::Fleet, sql, values).await?;
+        all(&rows, |row| cells(table, row, table.columns.len()))
+    }
+
+    async fn last_key(&self, table: &'static Table) -> Result<Option<Cells>> {
+        let key = table.key_names();
+        let backwards = key.replace(',', " DESC,");
+        let sql = format!(
+            "SELECT {key} FROM {} ORDER BY {backwards} DESC LIMIT 1",
+            table.name
+        );
+        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        Ok(all(&rows, |row| cells(table, row, table.key))?.pop())
+    }
+
+    async fn put_rows(&self, table: &'static Table, rows: Vec<Cells>) -> Result<()> {
+        let columns = table.columns.iter().enumerate();
+        let values = columns.map(|(at, (name, kind))| {
+            let found = rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null));
+            list(found, *kind).ok_or_else(|| {
+                Error::inconsistent(table.name, format!("`{name}` is of another type"))
+            })
+        });
+        let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
+        let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+        let sql = format!(
+            "INSERT INTO {} ({}) SELECT * FROM unnest({})",
+            table.name,
+            table.names(),
+            places.join(", ")
+        );
+        let statement = met(&sql, rows.len(), values);
+        self.write(Reach::Fleet, &[statement]).await?;
+        Ok(())
+    }
+}
+
+impl PostgresStore {
+    /// Whether a move into the database was begun and has not come to its end.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn is_being_filled(&self) -> Result<bool> {
+        let sql = "SELECT 1 FROM memoir_migrations WHERE number = $1";
+        let rows = self.rows(Reach::Fleet, sql, values![MOVE]).await?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Notes that a move into the database begins, and with `false` that it came to its end: in between nobody opens
+    /// it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn note_move(&self, begins: bool) -> Result<()> {
+        let sql = match begins {
+            true => {
+                "INSERT INTO memoir_migrations (number, name) VALUES ($1, 'a move') \
+                 ON CONFLICT DO NOTHING RETURNING 1"
+            }
+            false => "DELETE FROM memoir_migrations WHERE number = $1 RETURNING 1",
+        };
+        self.writes(Reach::Fleet, sql, values![MOVE]).await?;
+        Ok(())
+    }
+}
+
+fn one(cell: &Cell) -> Value<'_> {
+    match cell {
+        Cell::Null => Value::Bytes(None),
+        Cell::Integer(value) => Value::Integer(Some(*value)),
+        Cell::Text(text) => Value::Text(Some(text)),
+        Cell::Bytes(bytes) => Value::Bytes(Some(bytes)),
+    }
+}
+
+/// A column of all rows; `None` where one of them holds something else.
+fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: Kind) -> Option<Value<'cell>> {
+    Some(match kind {
+        Kind::Integer => Value::Integers(
+            cells
+                .map(|cell| match cell {
+                    Cell::Null => Some(None),
+                    Cell::Integer(value) => Some(Some(*value)),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?,
+        ),
+        Kind::Flag => Value::Flags(
+            cells
+                .map(|cell| match cell {
+                    Cell::Integer(value) => Some(*value != 0),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?,
+        ),
+        Kind::Text => Value::Texts(
+            cells
+                .map(|cell| match cell {
+                    Cell::Null => Some(None),
+                    Cell::Text(text) => Some(Some(&**text)),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?,
+        ),
+        Kind::Json | Kind::Bytes => Value::ByteLists(
+            cells
+                .map(|cell| match cell {
+                    Cell::Null => Some(None),
+                    Cell::Bytes(bytes) => Some(Some(&**bytes)),
+                    Cell::Text(text) => Some(Some(text.as_bytes())),
+                    Cell::Integer(_) => None,
+                })
+                .collect::<Option<_>>()?,
+        ),
+    })
+}

@@ -1,0 +1,344 @@
+//! `memoir move`: a whole installation into another database.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memoir_domain::session::Driver;
+use memoir_store::{
+    Store,
+    tables::{Cells, TABLES, Table, Tables},
+};
+use memoir_store_postgres::PostgresStore;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::MasterSource;
+use serde_json::json;
+
+use crate::{
+    cli::Global,
+    config::Config,
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation, keys, private_file,
+    show::{counted, thousands},
+    terminal::{self, safe},
+};
+
+/// Rows that are moved at a time.
+const ROWS: u32 = 1_000;
+
+/// Move the whole installation into another database, with its keys
+///
+/// From the embedded database into one of PostgreSQL, or back. What is here is only read and stays as it is: stop the
+/// service before, and use the other one afterwards. Given once more, it goes on where it was interrupted. At the end
+/// every row of the one is compared with that of the other, and every log is verified in its new place.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The database to move into, which is empty or not there: `postgres://USER@HOST/DATABASE`, `sqlite:PATH` or a path
+    #[arg(long, value_name = "URL")]
+    to: String,
+}
+
+/// An open database of either kind.
+enum Place {
+    File(SqliteStore),
+    Postgres(PostgresStore),
+}
+
+impl Place {
+    fn tables(&self) -> &dyn Tables {
+        match self {
+            Self::File(store) => store,
+            Self::Postgres(store) => store,
+        }
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::File(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let to = Global {
+        database: Some(arguments.to),
+        ..global.clone()
+    };
+    let (from_path, to_path) = (
+        database::path(global.database.as_deref())?,
+        database::prepare(to.database.as_deref())?,
+    );
+    if is_same(&from_path, &to_path) {
+        return Err(
+            Failure::new("the installation is in this database already").hint("name another one")
+        );
+    }
+    if !database::is_in_use(global.database.as_deref()).await? {
+        return Err(
+            Failure::new("there is no installation yet that could be moved")
+                .hint("name its database with `--database`"),
+        );
+    }
+    let config = Config::read(global.config.as_deref())?;
+    let from = match database::postgres(global.database.as_deref()) {
+        Some(url) => Place::Postgres(PostgresStore::open(url).await?),
+        None => Place::File(SqliteStore::open(&from_path)?),
+    };
+    let here_closed = at_rest(global, &from).await?;
+    let (there, is_begun) = target(&to, &to_path).await?;
+    if is_begun {
+        same_installation(&from, &there).await?;
+    }
+    let key_store = keys::store_path(&to_path);
+    if !is_begun && key_store.exists() {
+        return Err(Failure::new(format!(
+            "there is a key store `{}` already",
+            key_store.display()
+        ))
+        .hint("it belongs to another installation; name another database, or put it away"));
+    }
+    move_keys(global, &to, &config).await?;
+    if let Place::Postgres(store) = &there {
+        store.note_move(true).await?;
+    }
+    let bar = bar();
+    let mut moved = Vec::new();
+    for table in TABLES {
+        fill(table, &from, &there, &bar).await?;
+    }
+    for table in TABLES {
+        moved.push((table.name, compare(table, &from, &there, &bar).await?));
+    }
+    bar.finish_and_clear();
+    match there {
+        Place::Postgres(store) => store.note_move(false).await?,
+        Place::File(store) => {
+            // The last one to go puts everything into the file.
+            drop(store);
+            let draft = draft(&to_path);
+            fs::rename(&draft, &to_path).map_err(|error| Failure::file("move", &draft, &error))?;
+        }
+    }
+    drop(from);
+    told(&to, &moved, here_closed).await
+}
+
+/// Says what was moved, once all of it is verified in its new place.
+async fn told(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
+    let (memoir, _) = installation::opened(to).await?;
+    let verified = memoir.verify_all().await?;
+    if let Some(bad) = verified.iter().find(|one| !one.valid) {
+        let told = format!("the log of `{}` does not fit", safe(&bad.agent));
+        return Err(Failure::new(told).hint(
+            "it is as it was before: `memoir audit verify --all` tells more, here and there",
+        ));
+    }
+    if here_closed && !memoir.is_closed().await? {
+        terminal::note(
+            "the installation was closed because several machines could share its database, and is not closed any \
+             more: `memoir installation close` closes it",
+        );
+    }
+    let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
+    let of = |name: &str| moved.iter().find(|(table, _)| *table == name);
+    let memories = of("memories").map_or(0, |(_, rows)| *rows);
+    if to.json {
+        let tables: serde_json::Map<_, _> = moved
+            .iter()
+            .map(|(table, rows)| ((*table).to_owned(), json!(rows)))
+            .collect();
+        terminal::json(&json!({
+            "rows": rows,
+            "tables": tables,
+            "verified": verified.len(),
+        }))?;
+    } else {
+        terminal::print(&format!(
+            "moved {}, {} rows in all; verified {}\n",
+            counted(memories, "memory", "memories"),
+            thousands(rows),
+            counted(verified.len() as u64, "log", "logs")
+        ))?;
+    }
+    terminal::note(
+        "use the other database from now on. The one here is as it was; once you need it no more, destroy it and its \
+         keys: an agent that is erased there can be read here",
+    );
+    Ok(Ending::Done)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    place(one) == place(other)
+}
+
+/// Makes sure that no model is being driven through a session here; whether the installation is closed.
+async fn at_rest(global: &Global, from: &Place) -> Result<bool, Failure> {
+    let (memoir, closed) = installation::opened(global).await?;
+    let load = from.store().load().await?;
+    let is_driven = load
+        .held
+        .iter()
+        .any(|held| held.driver == Driver::Model && held.first_until > memoir.now());
+    if is_driven {
+        return Err(Failure::new("a session is running")
+            .hint("stop the service, wait for the session's end, and move then"));
+    }
+    Ok(closed || memoir.is_closed().await?)
+}
+
+/// The database to move into, and whether that was begun before.
+async fn target(to: &Global, path: &Path) -> Result<(Place, bool), Failure> {
+    let taken = || {
+        Failure::new("the database to move into is not empty")
+            .hint("name one that is empty or not there")
+    };
+    let Some(url) = database::postgres(to.database.as_deref()) else {
+        if path.exists() {
+            return Err(taken());
+        }
+        let draft = draft(path);
+        let is_begun = draft.exists();
+        return Ok((Place::File(SqliteStore::open(&draft)?), is_begun));
+    };
+    let store = PostgresStore::at(url)?;
+    store.migrate().await?;
+    let is_begun = store.is_being_filled().await?;
+    if !is_begun && !is_empty(&store).await? {
+        return Err(taken());
+    }
+    Ok((Place::Postgres(store), is_begun))
+}
+
+async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
+    for table in TABLES {
+        if tables.last_key(table).await?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Where a file is until it is whole.
+fn draft(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".moving");
+    name.into()
+}
+
+/// That what is there already came from here.
+async fn same_installation(from: &Place, there: &Place) -> Result<(), Failure> {
+    let accounts = &TABLES[0];
+    let here = from.tables().rows_after(accounts, None, 1).await?;
+    let there = there.tables().rows_after(accounts, None, 1).await?;
+    if there.is_empty() || here == there {
+        return Ok(());
+    }
+    Err(
+        Failure::new("a move of another installation into this database has not come to its end")
+            .hint("name another database, or finish that move"),
+    )
+}
+
+/// Puts the key store, and the master key where that is a file, where the other database has them.
+async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Failure> {
+    let keys = keys::open(from, config).await?;
+    if let MasterSource::File(file) = keys::source(from, config)? {
+        let place = keys::master_key_file(to, config)?;
+        let read = |path: &Path| {
+            fs::read(path)
+                .map(zeroize::Zeroizing::new)
+                .map_err(|error| Failure::file("read", path, &error))
+        };
+        let master = read(&file)?;
+        if !place.exists() {
+            private_file::write(&place, &master)
+                .map_err(|error| Failure::file("write", &place, &error))?;
+        } else if *read(&place)? != *master {
+            let told = format!("there is another master key in `{}`", place.display());
+            return Err(Failure::new(told).hint("it belongs to another installation; put it away"));
+        }
+    }
+    let place = keys::store_path(&database::path(to.database.as_deref())?);
+    let folder = database::folder_of(&place);
+    let failed = |error| Failure::file("write", &place, &error);
+    let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    keys.back_up(copy.path()).map_err(memoir_app::Error::from)?;
+    copy.as_file().sync_all().map_err(failed)?;
+    copy.persist(&place).map_err(|error| failed(error.error))?;
+    super::export::sync_folder(folder).map_err(failed)?;
+    Ok(())
+}
+
+/// Moves the rows of a table that are not there yet.
+async fn fill(
+    table: &'static Table,
+    from: &Place,
+    there: &Place,
+    bar: &ProgressBar,
+) -> Result<(), Failure> {
+    let mut after = there.tables().last_key(table).await?;
+    bar.set_message(format!("moving {}", table.name));
+    bar.set_position(0);
+    loop {
+        let rows = from.tables().rows_after(table, after, ROWS).await?;
+        let Some(last) = rows.last() else {
+            return Ok(());
+        };
+        after = Some(key(table, last));
+        bar.inc(rows.len() as u64);
+        there.tables().put_rows(table, rows).await?;
+    }
+}
+
+/// Compares all rows of a table with those that are there; how many they are.
+async fn compare(
+    table: &'static Table,
+    from: &Place,
+    there: &Place,
+    bar: &ProgressBar,
+) -> Result<u64, Failure> {
+    let mut after = None;
+    let mut count = 0;
+    bar.set_message(format!("comparing {}", table.name));
+    bar.set_position(0);
+    loop {
+        let one = from.tables().rows_after(table, after.clone(), ROWS).await?;
+        let other = there.tables().rows_after(table, after, ROWS).await?;
+        if one != other {
+            let equal = one
+                .iter()
+                .zip(&other)
+                .take_while(|(one, other)| one == other);
+            let at = count + equal.count() as u64 + 1;
+            let told = format!("table `{}` differs from row {at} on", table.name);
+            return Err(Failure::new(told).hint(
+                "somebody wrote here or there meanwhile: stop that, empty the database to move into, and move again",
+            ));
+        }
+        let Some(last) = one.last() else {
+            return Ok(count);
+        };
+        count += one.len() as u64;
+        bar.inc(one.len() as u64);
+        after = Some(key(table, last));
+    }
+}
+
+fn key(table: &Table, row: &Cells) -> Cells {
+    row[..table.key].to_vec()
+}
+
+/// What is being done on stderr, which shows itself on a terminal only.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos} rows, {per_sec}") {
+        bar.set_style(style);
+    }
+    bar
+}
