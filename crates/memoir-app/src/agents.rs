@@ -8,9 +8,10 @@ use memoir_domain::{
     manage::{self, Assignment},
     memory::Invalid,
 };
+use memoir_model::ModelName;
 use memoir_store::AgentQuery;
 
-use crate::{Account, AgentFacts, AgentHandle, Error, Result, ShownAgent, codec};
+use crate::{Account, AgentFacts, AgentHandle, Error, Memoir, Result, ShownAgent, codec};
 
 impl Account {
     /// Makes an agent with its first settings.
@@ -24,7 +25,7 @@ impl Account {
         actor: &Actor,
     ) -> Result<ShownAgent> {
         let memoir = &self.memoir;
-        check_model(assignments)?;
+        check_providers(memoir, assignments)?;
         let id = memoir.ids().agent()?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
@@ -194,7 +195,7 @@ impl AgentHandle {
         is_expected: impl Fn(&AgentFacts) -> bool,
         actor: &Actor,
     ) -> Result<ShownAgent> {
-        check_model(assignments)?;
+        check_providers(&self.memoir, assignments)?;
         let configured = self
             .decide(&AgentQuery::default(), |loaded, now| {
                 if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
@@ -262,12 +263,33 @@ pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
 
 /// A model's name is checked for its form when it is set, not only when it is first needed.
 fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
-    for (field, value) in assignments {
-        if let (Field::Model, Some(name)) = (field, value) {
-            name.trim()
-                .parse::<memoir_model::ModelName>()
-                .map_err(|error| Invalid::new("model", error.to_string()))?;
+    models(assignments).try_for_each(|name| name.map(drop))
+}
+
+/// That there are the providers of the models that are set. Where none is known to whoever connects, any may be.
+fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
+    let known = memoir.providers();
+    for name in models(assignments) {
+        let name = name?;
+        if !known.is_empty() && !known.iter().any(|known| known == name.provider()) {
+            let problem = format!(
+                "names a provider that there is not; known are {}, and `[providers.NAME]` of the configuration makes \
+                 others known",
+                known.join(", ")
+            );
+            return Err(Invalid::new("model", problem));
         }
     }
     Ok(())
+}
+
+fn models(assignments: &[Assignment<'_>]) -> impl Iterator<Item = Result<ModelName, Invalid>> {
+    let set = assignments.iter().filter_map(|(field, value)| match field {
+        Field::Model => *value,
+        _ => None,
+    });
+    set.map(|name| {
+        let name = name.trim().parse::<ModelName>();
+        name.map_err(|error| Invalid::new("model", error.to_string()))
+    })
 }

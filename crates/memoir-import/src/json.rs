@@ -99,7 +99,7 @@ pub(crate) fn failure(error: ScanError) -> Halt {
     Halt::Failed(match error {
         ScanError::Utf16 => Error::Utf16,
         ScanError::Read { kind, .. } => Error::Read(kind),
-        _ => Error::Unrecognised,
+        _ => Error::Unrecognised("broken JSON"),
     })
 }
 

@@ -416,8 +416,11 @@ impl fmt::Display for Reason {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The form was not given and cannot be told.
-    #[error("not a form of memories that is known")]
-    Unrecognised,
+    #[error("not a form of memories that is known; it is {0}")]
+    Unrecognised(&'static str),
+    /// It is a conversation in that form.
+    #[error("no memories, but a conversation in the form `{0}`")]
+    Conversation(memoir_transcripts::Format),
     /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,

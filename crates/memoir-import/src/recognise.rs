@@ -1,6 +1,9 @@
 //! Tells forms apart by what is there.
 
-use memoir_transcripts::raw::{first_keys, first_keys_of_elements, is_space};
+use memoir_transcripts::{
+    form_of, kind_of,
+    raw::{first_keys, first_keys_of_elements, is_space},
+};
 
 use crate::{
     Error, Format, Limits, Recognised,
@@ -8,10 +11,15 @@ use crate::{
     inventory, sqlite,
 };
 
+/// A database whose tables say nothing.
+const DATABASE: &str = "an SQLite database without the tables of any form that is known";
+
 /// The form of what is to be read, and by what it was told.
 pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Result<Recognised, Error> {
     if !files.is_one() {
-        return inventory::recognise(files, limits).ok_or(Error::Unrecognised);
+        return inventory::recognise(files, limits).ok_or(Error::Unrecognised(
+            "several files, none of them in such a form",
+        ));
     }
     let head = files.head(0);
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
@@ -24,7 +32,16 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Result<Recognised
     if let Some(by) = json(&head) {
         return Ok(by);
     }
-    inventory::page(&name, &head).ok_or(Error::Unrecognised)
+    inventory::page(&name, &head).ok_or_else(|| match form_of(&head) {
+        Some(form) if !is_empty_list(&head) => Error::Conversation(form),
+        _ => Error::Unrecognised(kind_of(&head)),
+    })
+}
+
+/// An empty list is one of anything.
+fn is_empty_list(head: &[u8]) -> bool {
+    first_keys_of_elements(skip_space(head)).is_none_or(|keys| keys.is_empty())
+        && skip_space(head).first() == Some(&b'[')
 }
 
 fn known(format: Format, by: &str) -> Recognised {
@@ -36,7 +53,7 @@ fn known(format: Format, by: &str) -> Recognised {
 }
 
 fn database(files: &Files) -> Result<Recognised, Error> {
-    let path = files.path(0).ok_or(Error::Unrecognised)?;
+    let path = files.path(0).ok_or(Error::Unrecognised(DATABASE))?;
     let database = sqlite::open(&path)?;
     for table in sqlite::tables(&database)? {
         let columns = sqlite::columns(&database, &table)?;
@@ -58,7 +75,7 @@ fn database(files: &Files) -> Result<Recognised, Error> {
             ));
         }
     }
-    Err(Error::Unrecognised)
+    Err(Error::Unrecognised(DATABASE))
 }
 
 /// The form of a file that begins with JSON.

@@ -32,6 +32,7 @@ mod claude;
 mod claude_code;
 mod codex;
 mod gather;
+mod kind;
 mod messages;
 pub mod raw;
 mod recognise;
@@ -46,6 +47,8 @@ use std::{fmt, io, str::FromStr};
 use memoir_domain::{PrivateText, Timestamp, wire_names};
 
 pub use chunks::{Chunks, chunks};
+pub use kind::{kind_of, may_be_lines};
+pub use recognise::form_of;
 pub use report::Report;
 pub use transcript::Transcript;
 
@@ -272,8 +275,8 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The form was not given and cannot be told.
-    #[error("not a form of transcript that is known")]
-    Unrecognised,
+    #[error("not a form of transcript that is known; it is {0}")]
+    Unrecognised(&'static str),
     /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, FilePosition, Format,
+    kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, is_space},
 };
 
@@ -28,7 +29,10 @@ pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, 
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
-        None => begin.format().ok_or(Error::Unrecognised)?,
+        None if is_no_text(head) => return Err(Error::Unrecognised(kind_of(head))),
+        None => begin
+            .format()
+            .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
     let layout = match (format, begin) {
         (Format::Text, _) => Layout::Text,
@@ -44,6 +48,13 @@ pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, 
         _ => return Err(Error::OtherForm(format)),
     };
     Ok((format, layout))
+}
+
+/// The form of the conversation that begins like this, where its fields say so.
+pub fn form_of(head: &[u8]) -> Option<Format> {
+    Begin::read(head)
+        .format()
+        .filter(|format| *format != Format::Text)
 }
 
 /// What a file begins with.

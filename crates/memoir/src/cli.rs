@@ -52,6 +52,14 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
+    /// Say nothing on stderr but what went wrong
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Log to stderr what is done; twice: all of it. `MEMOIR_LOG` says it more exactly
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
     /// The configuration file [default: `memoir/config.toml` in your configuration directory]
     #[arg(
         long,

@@ -13,6 +13,7 @@ mod installation;
 mod interrupt;
 mod keys;
 mod private_file;
+mod progress;
 mod remote;
 mod show;
 mod telemetry;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
         return commands::hook::run(arguments.global, hook);
     }
     let is_json = arguments.global.json;
+    let verbose = arguments.global.verbose;
+    if arguments.global.quiet {
+        terminal::be_quiet();
+    }
     let mut runtime = match arguments.command {
         // Many at once.
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -59,7 +64,7 @@ fn main() -> ExitCode {
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
         .and_then(|runtime| {
             let traces = Traces::start(&arguments, runtime.handle());
-            start_log(traces.as_ref());
+            start_log(traces.as_ref(), verbose);
             let ending = runtime.block_on(commands::run(arguments));
             if let Some(traces) = traces {
                 runtime.block_on(traces.finish());
@@ -74,10 +79,10 @@ fn main() -> ExitCode {
         // The shell's own status for a command that Ctrl-C has ended.
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(Failure::ShownFailure(told)) => {
-            terminal::note(&told.to_string());
+            terminal::problem(&told.to_string());
             if is_json {
                 // Standard output holds what was asked for, and nothing else.
-                terminal::note(&told.to_json().to_string());
+                terminal::problem(&told.to_json().to_string());
             }
             ExitCode::FAILURE
         }
@@ -117,20 +122,25 @@ fn hush_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let place = place.unwrap_or_else(|| "an unknown place".to_owned());
-        terminal::note(&format!(
+        terminal::problem(&format!(
             "internal error at {place}: this is a fault of Memoir's"
         ));
     }));
 }
 
-/// Logs go to stderr: as much as `MEMOIR_LOG` or `RUST_LOG` asks for, errors alone where neither is set, and in
+/// Logs go to stderr: as much as `MEMOIR_LOG` or `RUST_LOG` asks for, or else `-v`; errors alone where none does, and in
 /// any case every failure that is Memoir's own. What other crates would write at work is left out, however much
 /// is asked for; and so are the spans, which are for traces.
-fn start_log(traces: Option<&Traces>) {
+fn start_log(traces: Option<&Traces>, verbose: u8) {
     let wanted = ["MEMOIR_LOG", "RUST_LOG"]
         .into_iter()
         .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let wanted = wanted.map_or_else(|| EnvFilter::new("error"), EnvFilter::from_env);
+    let level = match verbose {
+        0 => "error",
+        1 => "memoir=info",
+        _ => "memoir=debug",
+    };
+    let wanted = wanted.map_or_else(|| EnvFilter::new(level), EnvFilter::from_env);
     let wanted = wanted.or(filter_fn(|metadata| {
         metadata.target() == memoir_app::FAULTS
     }));

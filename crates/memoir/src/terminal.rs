@@ -4,9 +4,11 @@
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use anstyle::{AnsiColor, Style};
+use indicatif::ProgressDrawTarget;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -56,8 +58,31 @@ pub(crate) fn json_lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> R
     written(stdout.flush())
 }
 
-/// Prints to stderr, for people. Where nobody listens, nothing is lost.
+/// Whether notes are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves notes and bars out from now on.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints to stderr, for people who want to be told. Where nobody listens, nothing is lost.
 pub(crate) fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        problem(text);
+    }
+}
+
+/// Where a bar is drawn: on a terminal's stderr, unless notes are left out.
+pub(crate) fn bars() -> ProgressDrawTarget {
+    match QUIET.load(Ordering::Relaxed) {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr(),
+    }
+}
+
+/// Prints to stderr what went wrong.
+pub(crate) fn problem(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 

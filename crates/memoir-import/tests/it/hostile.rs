@@ -196,15 +196,22 @@ fn a_database_that_is_damaged_or_lies_is_refused() {
 
 #[test]
 fn what_is_no_form_is_said_to_be_none() {
-    for file in [
-        &b""[..],
-        b"hello",
-        b"{}",
-        b"{\"a\": 1}",
-        b"[1, 2]",
-        b"\x7FELF",
+    const JSON: &str = "JSON, without the fields of any form that is known";
+    for (file, kind) in [
+        (&b""[..], "empty"),
+        (b"hello", "plain text"),
+        (b"{}", JSON),
+        (b"{\"a\": 1}", JSON),
+        (b"[1, 2]", JSON),
+        (b"\x7FELF", "a program"),
+        (b"%PDF-1.7", "a PDF document"),
     ] {
         let refused = try_read(stream(file), None, &options());
-        assert!(matches!(refused, Err(Error::Unrecognised)), "{file:?}");
+        let told = refused.err().map(|error| error.to_string());
+        let wanted = format!("not a form of memories that is known; it is {kind}");
+        assert_eq!(told, Some(wanted), "{file:?}");
     }
+    let said = br#"{"messages": [{"speaker": "Ines", "text": "Hello."}]}"#;
+    let refused = try_read(stream(said), None, &options());
+    assert!(matches!(refused, Err(Error::Conversation(_))));
 }

@@ -187,10 +187,21 @@ fn depth_and_huge_numbers_do_no_harm() {
 }
 
 #[test]
+fn what_is_no_text_is_not_read_as_one() {
+    for (file, kind) in [
+        (&b"%PDF-1.7\nHello."[..], "a PDF document"),
+        (b"Hello.\0", "data of some program, and no text"),
+    ] {
+        let refused = Transcript::open(file, None).unwrap_err();
+        assert_eq!(refused, Error::Unrecognised(kind));
+    }
+}
+
+#[test]
 fn a_form_that_a_file_does_not_have_is_refused() {
     assert_eq!(
         Transcript::open(&b"{\"conversations\": []}"[..], None).unwrap_err(),
-        Error::Unrecognised
+        Error::Unrecognised("JSON, without the fields of any form that is known")
     );
     assert_eq!(
         Transcript::open(&b"hello"[..], Some(Format::ChatGpt)).unwrap_err(),

@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
 use memoir_domain::{PrivateText, audit::Actor};
 use memoir_transcripts::{Format, Item, Message, Report, Transcript};
@@ -18,6 +17,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     interrupt,
+    progress::Progress,
     show::counted,
     terminal,
 };
@@ -174,8 +174,15 @@ fn stream(
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
             .hint("what came before that place was taken; the same command goes on from there")
     };
-    let transcript = Transcript::open(reader, format)
-        .map_err(|error| Failure::new(format!("the transcript `{}`: {error}", path.display())))?;
+    let transcript = Transcript::open(reader, format).map_err(|error| {
+        let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
+        match error {
+            memoir_transcripts::Error::Unrecognised(_) => failure.hint(
+                "name its form with `--format`; `memoir import AGENT FILE` takes memories of other programs over",
+            ),
+            _ => failure,
+        }
+    })?;
     let mut report = Report::default();
     let (mut batch, mut characters) = (Vec::new(), 0);
     let mut broken = None;
@@ -253,26 +260,17 @@ fn tell_taken(taken: &Taken) {
 /// Reads all that waits, and moves a bar along.
 async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let waiting = agent.transcript().await?;
-    let bar = bar(waiting.pending + waiting.failed);
+    let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
+    let progress = Progress::start(Some(waiting.pending + waiting.failed), template);
+    let bar = &progress.bar;
+    bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: AbsorbProgress| {
         bar.set_length(progress.messages + progress.pending);
         bar.set_position(progress.messages);
         bar.set_message(counted(progress.saved, "memory", "memories"));
     };
     let stop = interrupt::listening().await;
-    let absorbed = agent.absorb(stop, &mut observer).await;
-    bar.finish_and_clear();
-    Ok(absorbed?)
-}
-
-fn bar(length: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.set_message(counted(0, "memory", "memories"));
-    bar
+    Ok(agent.absorb(stop, &mut observer).await?)
 }
 
 fn tell_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, import};
 use memoir_domain::{audit::Actor, memory::Kind};
 use memoir_vault::archive::is_archive;
@@ -166,7 +166,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     let opened = foreign::Opened::new(&path)?;
-    if opened.may_be_foreign() {
+    if opened.may_be_foreign() || opened.is_of_another_kind() {
         return foreign::run(global, arguments, None, opened.into_input()).await;
     }
     let bytes = opened.into_bytes(MOST_BYTES)?;
@@ -291,7 +291,7 @@ async fn watched(
 
 /// A bar on stderr, which shows itself on a terminal only.
 fn bar(length: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(Some(length), terminal::bars());
     if let Ok(style) =
         ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {per_sec}")
     {

@@ -4,6 +4,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    progress::Progress,
     show::counted,
     terminal,
 };
@@ -20,7 +21,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    let reflected = agent.reflect().await?;
+    let reflected = {
+        let _progress =
+            Progress::start(None, "{spinner} the model looks at the journal, {elapsed}");
+        agent.reflect().await?
+    };
     let ending = match reflected.failure {
         Some(_) => Ending::Refused,
         None => Ending::Done,

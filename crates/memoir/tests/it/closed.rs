@@ -14,7 +14,6 @@ fn house() -> (Bench, String) {
         let text = format!("Note {at} says {WORD} and some more words, so that it is long enough.");
         bench.ok(&["remember", "wren", &text, "--tag", WORD, "--source", WORD]);
     }
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     let mut steps = script(&[
         (
             "update_memory",
@@ -27,6 +26,7 @@ fn house() -> (Bench, String) {
     steps.push(memoir_testkit::Step::call("complete_refinement", summary));
     steps.push(memoir_testkit::Step::text(&format!("No. {WORD}!")));
     let server = bench.scripted(steps);
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     bench.ok(&["refine", "wren"]);
     bench.ok(&["refine", "wren"]);
     drop(server);

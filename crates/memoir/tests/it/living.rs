@@ -20,8 +20,8 @@ fn notes(journal: &[&str], core: &[&str]) -> Step {
 /// With an agent whose model is scripted.
 fn bench(script: impl IntoIterator<Item = Step>) -> (Bench, ScriptedServer) {
     let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren", "--model", "lab:small"]);
     let server = bench.scripted(script);
+    bench.ok(&["agent", "create", "wren", "--model", "lab:small"]);
     (bench, server)
 }
 

@@ -508,9 +508,9 @@ fn slow_script() -> Vec<Step> {
 fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
     let bench = Bench::with_agent();
     bench.remember(&SIX);
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     let token = agents_token(&bench);
     let model = bench.scripted(slow_script());
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     let mut service = Running::start(&bench, &[]);
     let id = waiting_session(&bench, &service, &token);
     service.stop();
@@ -547,11 +547,11 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
 fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     let bench = Bench::with_agent();
     bench.remember(&SIX);
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     bench.ok(&["agent", "create", "kite"]);
     let token = agents_token(&bench);
     let kite = self::token(&bench, &["--role", "agent", "--agent", "kite"]);
     let _model = bench.scripted(slow_script());
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
     let config = std::fs::read_to_string(bench.path(".config/memoir/config.toml")).unwrap();
     bench.write(
         ".config/memoir/config.toml",

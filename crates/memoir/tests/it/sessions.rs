@@ -264,6 +264,7 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
 #[test]
 fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let bench = Bench::new();
+    let _server = bench.scripted([Step::html(), Step::html()]);
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
         bench.ok(&[
             "agent",
@@ -289,7 +290,6 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     bench.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
     bench.ok(&["agent", "set", "kite", "model", "lab:small"]);
     bench.ok(&["remember", "kite", "more than one token"]);
-    let _server = bench.scripted([Step::html(), Step::html()]);
     let ran = bench.run(&["sweep"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();

@@ -54,6 +54,73 @@ fn a_name_with_a_slip_is_told_the_one_that_was_meant() {
 }
 
 #[test]
+fn a_setting_with_a_slip_and_a_provider_that_there_is_not_are_told() {
+    let bench = Bench::with_agent();
+    let set = |field: &str, value: &str| bench.refused(&["agent", "set", "wren", field, value]);
+    let told = set("refinment_threshold", "0.8");
+    assert!(
+        told.contains("hint: did you mean `refinement_threshold`?"),
+        "{told}"
+    );
+    let told = set("model", "opnai:gpt");
+    assert!(
+        told.contains("names a provider that there is not; known are "),
+        "{told}"
+    );
+    let create = ["agent", "create", "robin", "--model", "opnai:gpt"];
+    assert!(
+        bench
+            .refused(&create)
+            .contains("provider that there is not")
+    );
+    // One that is configured is known, and its key need not be there yet.
+    bench.ok(&["agent", "set", "wren", "model", "openai:gpt"]);
+    let config = "[providers.lab]\nbase_url = \"http://127.0.0.1:9\"\n";
+    bench.write(".config/memoir/config.toml", config);
+    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
+}
+
+#[test]
+fn it_is_quiet_and_says_more_where_that_is_asked_for() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Ines keeps bees."]);
+    let told = bench.run(&["protect", "wren", "1"]);
+    assert!(told.stderr.contains("no session can delete"), "{told:?}");
+    let quiet = bench.run(&["-q", "unprotect", "wren", "1"]);
+    assert_eq!(
+        (quiet.stdout.as_str(), quiet.stderr.as_str()),
+        ("unprotected #1\n", "")
+    );
+    let wrong = bench.run(&["discard", "wren", "9", "--quiet"]);
+    assert!(wrong.stderr.starts_with("error: "), "{wrong:?}");
+    let both = bench.run(&["-q", "-v", "context"]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+}
+
+#[test]
+fn a_file_of_the_wrong_kind_is_told_what_it_is() {
+    let bench = Bench::with_agent();
+    let import = |name: &str, text: &[u8]| {
+        let file = bench.write(name, text);
+        bench.refused(&["import", "wren", &file])
+    };
+    assert!(import("a.pdf", b"%PDF-1.7\n").contains("it is a PDF document"));
+    assert!(import("a.html", b"<!doctype html>").contains("it is a page of HTML"));
+    let said = import(
+        "said.json",
+        br#"{"messages": [{"speaker": "Ines", "text": "Hello."}]}"#,
+    );
+    assert!(
+        said.contains("a conversation in the form `messages`"),
+        "{said}"
+    );
+    assert!(said.contains("hint: `memoir absorb AGENT FILE`"), "{said}");
+    let file = bench.write("b.pdf", b"%PDF-1.7\n");
+    let absorb = bench.refused(&["absorb", "wren", &file, "--later"]);
+    assert!(absorb.contains("it is a PDF document"), "{absorb}");
+}
+
+#[test]
 fn a_failure_is_json_for_a_program_with_the_code_of_the_service() {
     let bench = Bench::with_agent();
     let ran = bench.run(&["discard", "wren", "7", "--json"]);

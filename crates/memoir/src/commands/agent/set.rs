@@ -10,8 +10,8 @@ use super::{PROMPT_BYTES, show};
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Outcome},
-    installation::Installation,
+    failure::{Ending, Failure, Outcome},
+    installation::{Installation, closest},
     terminal,
 };
 
@@ -35,7 +35,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let field: Field = arguments.field.parse().map_err(memoir_app::Error::from)?;
+    let field: Field = arguments.field.parse().map_err(|invalid| {
+        let failure = Failure::from(memoir_app::Error::from(invalid));
+        let names = Field::ALL.into_iter().map(Field::as_str);
+        match closest(&arguments.field, names) {
+            Some(close) => failure.hint(format!("did you mean `{close}`?")),
+            None => failure,
+        }
+    })?;
     let value = match &arguments.file {
         Some(path) => Some(parse::text_file(path, PROMPT_BYTES)?.into()),
         None => arguments.value.filter(|value| value.expose() != "null"),
@@ -85,7 +92,7 @@ async fn assign(
     agent: &str,
     field: Field,
     value: Option<&str>,
-) -> Result<ShownAgent, crate::failure::Failure> {
+) -> Result<ShownAgent, Failure> {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
     let author = installation.author();

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, MemoryInput, Part, TakeOver, TakenOver};
 use memoir_domain::{PrivateText, agent::Field, import::Gone, memory::Kind};
 use memoir_import::{
@@ -24,6 +24,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Arguments, returning};
+use memoir_transcripts::{form_of, may_be_lines};
+
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
@@ -74,6 +76,12 @@ impl Opened {
     pub(super) fn may_be_foreign(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default();
         self.is_folder || may_be_memories(&name.to_string_lossy(), &self.head)
+    }
+
+    /// Whether it is nothing that holds memories: a picture, a page of a browser, a conversation.
+    pub(super) fn is_of_another_kind(&self) -> bool {
+        !super::is_archive(&self.head)
+            && (!may_be_lines(&self.head) || form_of(&self.head).is_some())
     }
 
     fn rest(&self) -> bool {
@@ -193,7 +201,8 @@ fn unreadable(arguments: &Arguments, error: &Error) -> Failure {
     let path = arguments.file.as_deref().unwrap_or(Path::new("-"));
     let failure = Failure::new(format!("cannot read `{}`: {error}", path.display()));
     match error {
-        Error::Unrecognised => failure.hint(
+        Error::Conversation(_) => failure.hint("`memoir absorb AGENT FILE` lets the agent's model read it"),
+        Error::Unrecognised(_) => failure.hint(
             "name its form with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt or langgraph",
         ),
         Error::Utf16 => failure.hint("convert it to UTF-8"),
@@ -301,7 +310,7 @@ async fn watched(
     parts: mpsc::Receiver<Part>,
     how: &TakeOver,
 ) -> Result<TakenOver, Failure> {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, terminal::bars());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} memories, {per_sec}") {
         bar.set_style(style);
     }

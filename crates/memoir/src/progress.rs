@@ -1,0 +1,41 @@
+//! Bars for what takes longer than a second: on a terminal's stderr, and nowhere else.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::terminal;
+
+/// What takes less is over before anybody wonders.
+const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(120);
+
+/// A bar that comes after a second, and goes with this.
+pub(crate) struct Progress {
+    pub(crate) bar: ProgressBar,
+    coming: tokio::task::JoinHandle<()>,
+}
+
+impl Progress {
+    /// Of that length; `None` where nobody knows it. Within a runtime.
+    pub(crate) fn start(length: Option<u64>, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let shown = bar.clone();
+        let coming = tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            shown.set_draw_target(terminal::bars());
+            shown.enable_steady_tick(TICK);
+        });
+        Self { bar, coming }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.coming.abort();
+        self.bar.finish_and_clear();
+    }
+}
