@@ -37,7 +37,7 @@ pub struct AccessRequestView {
     /// The agent's name.
     pub agent: String,
     /// `read`: to look for a while; `token`: to make one more token of the agent; `shred`: to have a memory
-    /// shredded.
+    /// shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
     #[schema(value_type = schemas::AccessKind)]
     pub kind: &'static str,
     /// What may be seen; null where it is not to look.
@@ -100,6 +100,7 @@ impl AccessRequestView {
             AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
             AccessKind::Token { expires_at } => token_expires_at = expires_at,
             AccessKind::Shred { number } => memory = Some(number),
+            AccessKind::Embeddings { .. } => {}
         }
         Self {
             id: request.id,
@@ -235,6 +236,37 @@ impl AgentHandle {
             Ok(AccessRequestView::answered(&self.name, request, actor))
         })
         .await
+    }
+
+    /// Asks the agent whether its words may be sent to the server of embeddings that is configured; which one that
+    /// is, is said before the purpose.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::request_access`]; none is configured, or it is on this machine.
+    pub async fn request_embeddings(
+        &self,
+        purpose: &PrivateText,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        let Some(embedder) = self.memoir.embedder()? else {
+            let problem = "cannot be asked for: set `[recall] embeddings` first";
+            return Err(Invalid::new("embeddings", problem).into());
+        };
+        if embedder.is_local() {
+            let problem = "need not be asked for: the server is on this machine";
+            return Err(Invalid::new("embeddings", problem).into());
+        }
+        let (model, address) = (embedder.name().as_str(), embedder.address());
+        // Before what the administrator writes, so that nothing of it can pass for this.
+        let told = format!("They go to `{model}` at {address}. ");
+        let purpose = parse_text("purpose", purpose.expose(), access::PURPOSE_LIMIT)?;
+        let draft = AccessDraft {
+            kind: AccessKind::Embeddings {
+                recipient: access::recipient(model, address),
+            },
+            purpose: format!("{told}{}", purpose.expose()).into(),
+        };
+        self.request_access(&draft, actor).await
     }
 
     /// The requests that were made of the agent: all that are open, and those of the last years, which no no can
@@ -624,7 +656,7 @@ fn wanted_for(kind: AccessKind) -> AgentQuery {
             session: scope.session(),
             ..AgentQuery::default()
         },
-        AccessKind::Token { .. } => AgentQuery::default(),
+        AccessKind::Token { .. } | AccessKind::Embeddings { .. } => AgentQuery::default(),
     }
 }
 
@@ -650,6 +682,7 @@ fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()>
                 return Err(Invalid::new("expires_at", problem).into());
             }
         }
+        AccessKind::Embeddings { .. } => {}
     }
     Ok(())
 }

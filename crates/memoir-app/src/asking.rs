@@ -159,7 +159,7 @@ impl AgentHandle {
                 let found = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
                 found.memories.into_iter().next()
             }
-            AccessKind::Read { .. } | AccessKind::Token { .. } => None,
+            _ => None,
         };
         let own = [
             &loaded.agent.settings.system_prompt,

@@ -24,7 +24,7 @@ pub enum Severity {
 /// What was looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `schedule`, `clock`, `counts`, `unfinished` or `administrators`.
+    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `unfinished` or `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -66,12 +66,59 @@ impl Memoir {
         let mut found = self.examine_database().await?;
         let agents = account.agents().await?;
         found.extend(self.examine_models(&agents));
+        found.extend(self.examine_embeddings(account).await?);
         found.extend(self.examine_schedule(account, agents.len()).await?);
         found.push(self.examine_clock(account).await?);
         found.push(self.examine_counts(account).await?);
         found.push(self.examine_unfinished().await?);
         found.push(self.examine_administrators(account).await?);
         Ok(found)
+    }
+
+    /// What is sent to a server of embeddings, and where to; nothing where none is configured (SPEC 6.4). It is asked
+    /// for the vector of a word that is nobody's.
+    async fn examine_embeddings(&self, account: &Account) -> Result<Option<Examination>> {
+        let embedder = match self.embedder() {
+            Ok(None) => return Ok(None),
+            Ok(Some(embedder)) => embedder,
+            Err(error) => {
+                let advice = "see `[recall] embeddings` and the provider's settings";
+                let finding = error.to_string();
+                return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
+            }
+        };
+        let mut sent = format!(
+            "the texts of kept memories and what recall is asked go to `{}` at {}",
+            embedder.name(),
+            embedder.address()
+        );
+        if embedder.is_local() {
+            sent.push_str(", on this machine");
+        } else {
+            let agents = account.agents().await?;
+            let mut willing = 0;
+            for agent in &agents {
+                let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+                willing += usize::from(handle.lets_embed(embedder.as_ref()).await?);
+            }
+            sent.push_str(&format!(
+                ", of the agents that have agreed: {willing} of {}",
+                agents.len()
+            ));
+        }
+        let word = ["memory".into()];
+        let asking = embedder.embed(&word);
+        let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
+            Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it does not answer in time".to_owned(),
+        };
+        Ok(Some(bad(
+            "embeddings",
+            Severity::Warning,
+            format!("{sent}; now nothing is: {problem}"),
+            "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it",
+        )))
     }
 
     /// Whether the account's administrators and their tokens are as the account's log tells.

@@ -56,6 +56,7 @@ mod take_over;
 mod together;
 mod tuned;
 mod users;
+mod vectors;
 mod verify;
 mod views;
 
@@ -70,7 +71,7 @@ use memoir_domain::{
     session::Session,
     text::Digester,
 };
-use memoir_model::{ConnectError, Model, ModelName, Providers};
+use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
 use memoir_store::{AgentQuery, AgentRow, Store};
 use memoir_vault::{AgentKey, KeyStore};
 
@@ -100,7 +101,7 @@ pub use memoir_store::{
 };
 pub use memories::{Handling, MemoryInput, Saved};
 pub use notices::{EndNotice, Retry};
-pub use recall::{ShownMatch, ShownTerm};
+pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
 pub use settings::{Limits, Price, RecallSettings, Settings};
@@ -118,6 +119,7 @@ pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
 pub use take_over::{ForeignMemory, ImportUndone, Part, TakeOver, TakenOver};
 pub use users::{UserView, check_new_password};
+pub use vectors::VectorsMade;
 pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};
 
@@ -150,6 +152,15 @@ pub trait Models: Send + Sync {
     /// No such provider, or its key or address cannot be used.
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError>;
 
+    /// The model of embeddings of that name.
+    ///
+    /// # Errors
+    /// As [`Models::connect`]; the provider makes none.
+    fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        let model = name.clone();
+        Err(ConnectError::NoEmbeddings { model })
+    }
+
     /// How many sessions with models of that provider a process may run at once, at least 1; `None` for
     /// any number.
     fn concurrency(&self, _provider: &str) -> Option<usize> {
@@ -165,6 +176,10 @@ pub trait Models: Send + Sync {
 impl Models for Providers {
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
         Providers::connect(self, name)
+    }
+
+    fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        self.connect_embedder(name)
     }
 
     fn concurrency(&self, provider: &str) -> Option<usize> {
@@ -187,6 +202,7 @@ pub struct Memoir {
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
     indexes: Arc<recall::Indexes>,
+    vectors: Arc<vectors::Vectors>,
     refusals: sessions::Refusals,
     uses: access::Uses,
     failures: account_log::Failures,
@@ -216,6 +232,7 @@ impl Memoir {
         Self {
             store,
             indexes: Arc::new(indexes),
+            vectors: Arc::default(),
             keys: keys::Keys(keys),
             models: Arc::new(watched),
             clock: Arc::new(clock::SharedClock::new(Arc::new(clock::SystemClock))),
@@ -478,12 +495,17 @@ impl AgentHandle {
         let counted = metrics::Counted::of(&decision);
         let indexes = &self.memoir.indexes;
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
+        let embeds = self.memoir.settings.recall.embeddings.is_some();
+        let is_about_memories = embeds && !decision.changes.is_empty();
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.keys.check_there()?;
         self.memoir.write(commit, counted).await?;
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);
+        }
+        if is_about_memories {
+            self.memoir.vectors.tell(self.scope);
         }
         self.memoir.changes.tell(self.scope);
         Ok(next)

@@ -13,7 +13,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -23,8 +23,9 @@ use memoir_domain::{
     AgentScope, PrivateText,
     audit::Change,
     memory::{Memory, Number},
-    recall::{self, FoundAs, Query, RecallIndex, RecallMatch, RecallPlace},
+    recall::{self, FoundAs, Meaning, Query, RecallIndex, RecallMatch, RecallPlace},
 };
+use memoir_model::ModelName;
 use memoir_store::Selection;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -33,7 +34,8 @@ use crate::{
     AgentHandle, CONFLICT, Result, again,
     memories::wanted,
     metrics::{IndexBuild, Metrics},
-    shown::schemas,
+    shown::{ShownMemory, schemas},
+    vectors::Asked,
 };
 
 /// By what a memory was found, where somebody asks.
@@ -82,10 +84,21 @@ impl From<RecallMatch> for ShownMatch {
     }
 }
 
-/// An index, and the version of the agent that it is of.
+/// What was found, and whether by meaning too.
+#[derive(Debug)]
+pub struct RecallPage {
+    /// The memories, the best match first.
+    pub found: Vec<(RecallMatch, ShownMemory)>,
+    /// Whether they were looked for by their meaning too; `None` where no server of embeddings is configured, or
+    /// nothing was asked that has a meaning.
+    pub meaning: Option<Meaning>,
+}
+
+/// An index, the version of the agent that it is of, and the model that made its vectors.
 struct Indexed {
     version: u64,
     index: RecallIndex,
+    model: Option<ModelName>,
 }
 
 /// One that is kept.
@@ -166,6 +179,15 @@ impl Indexes {
         self.metrics.indexes_are(kept.entries.len(), kept.bytes());
     }
 
+    /// Notes how large the agent's has become.
+    fn measure(&self, scope: AgentScope) {
+        let mut kept = self.kept();
+        if let Some(entry) = kept.entries.get_mut(&scope) {
+            entry.bytes = read(&entry.indexed, |indexed| indexed.index.bytes());
+            self.make_room(&mut kept);
+        }
+    }
+
     /// Wipes the agent's.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let mut kept = self.kept();
@@ -196,10 +218,7 @@ impl Indexes {
         let Some(entry) = kept.entries.get_mut(&scope) else {
             return;
         };
-        let mut indexed = entry
-            .indexed
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut indexed = write(&entry.indexed);
         let follows = Some(indexed.version) == from && indexed.index.follow(changes);
         indexed.version = to;
         let bytes = indexed.index.bytes();
@@ -222,6 +241,10 @@ fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
     look(&indexed.read().unwrap_or_else(PoisonError::into_inner))
 }
 
+fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
+    indexed.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What was found, with the memories.
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
@@ -231,23 +254,30 @@ impl AgentHandle {
         &self,
         query: &Query,
         after: Option<RecallPlace>,
-    ) -> Result<Recalled> {
+    ) -> Result<(Recalled, Option<Meaning>)> {
         if recall::is_literal(query.text.expose()) {
             let memories = self.load(&wanted(Selection::Kept)).await?.memories;
             let found = recall::literal_matches(&memories, query, after);
-            return Ok(with_memories(found, memories));
+            return Ok((with_memories(found, memories), None));
         }
+        let asked = self.asked(query, self.serving().await?).await?;
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;
+            let meaning = self.take_vectors_in(&indexed, &asked).await?;
+            let near = match &asked {
+                Asked::Vector(_, vector) => Some(vector),
+                Asked::InWords(_) => None,
+            };
             let (version, found) = read(&indexed, |indexed| {
-                (indexed.version, indexed.index.search(query, after))
+                let found = indexed.index.search_near(query, near, after);
+                (indexed.version, found)
             });
             let numbers = found.iter().map(|found| found.number).collect();
             let loaded = self.load(&wanted(Selection::Numbers(numbers))).await;
             match loaded {
                 Ok(loaded) if loaded.base.version() == Some(version) => {
-                    Ok(with_memories(found, loaded.memories))
+                    Ok((with_memories(found, loaded.memories), meaning))
                 }
                 Ok(_) => {
                     // Somebody else wrote.
@@ -264,6 +294,73 @@ impl AgentHandle {
         .await?;
         self.memoir.metrics.recalled(started.elapsed());
         Ok(found)
+    }
+
+    /// The model whose vectors serve; `None` for the one that is configured.
+    async fn serving(&self) -> Result<Option<ModelName>> {
+        let configured = &self.memoir.settings.recall.embeddings;
+        let is_complete = |indexed: &Indexed| {
+            indexed.model == *configured && indexed.index.without_vector().is_empty()
+        };
+        let indexed = self.memoir.indexes.get(self.scope);
+        match indexed.is_some_and(|indexed| read(&indexed, is_complete)) {
+            true => Ok(None),
+            false => self.serving_model().await,
+        }
+    }
+
+    /// Takes in what has been made of the memories of which the index has no vector, and says by what is found then.
+    async fn take_vectors_in(
+        &self,
+        indexed: &RwLock<Indexed>,
+        asked: &Asked,
+    ) -> Result<Option<Meaning>> {
+        let (model, vector) = match asked {
+            Asked::InWords(meaning) => return Ok(*meaning),
+            Asked::Vector(model, vector) => (model, vector),
+        };
+        let (lacking, has_none) = {
+            let mut indexed = write(indexed);
+            if indexed.model.as_ref() != Some(model) {
+                indexed.index.forget_vectors();
+                indexed.model = Some(model.clone());
+            }
+            let lacking = indexed.index.without_vector();
+            let has_none = lacking.len() == indexed.index.memories();
+            (lacking, has_none)
+        };
+        let is_of_one_length = read(indexed, |indexed| {
+            let own = indexed.index.vector_dimensions();
+            own.is_none_or(|own| own == vector.dimensions())
+        });
+        if lacking.is_empty() && is_of_one_length {
+            return Ok(Some(Meaning::Merged));
+        }
+        let made = self.vectors_of(model, (!has_none).then_some(&lacking));
+        let made = made.await?;
+        let (is_of_one_length, is_whole) = {
+            let mut indexed = write(indexed);
+            // Put in from the store as it is now: where the index is of another moment, it goes before it answers.
+            let mut is_of_one_length = true;
+            for (number, one) in &made {
+                indexed.index.put_vector(*number, one);
+                is_of_one_length &= one.dimensions() == vector.dimensions();
+            }
+            let own = indexed.index.vector_dimensions();
+            is_of_one_length &= own.is_none_or(|own| own == vector.dimensions());
+            if !is_of_one_length {
+                indexed.index.forget_vectors();
+            }
+            (is_of_one_length, indexed.index.without_vector().is_empty())
+        };
+        self.memoir.indexes.measure(self.scope);
+        if !is_of_one_length {
+            self.make_vectors_anew().await?;
+        }
+        Ok(Some(match is_whole {
+            true => Meaning::Merged,
+            false => Meaning::Partial,
+        }))
     }
 
     /// The agent's index, as of some moment.
@@ -286,7 +383,11 @@ impl AgentHandle {
             time: started.elapsed(),
         };
         self.memoir.metrics.index_built(&built);
-        let indexed = Arc::new(RwLock::new(Indexed { version, index }));
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            index,
+            model: None,
+        }));
         self.memoir.indexes.put(self.scope, &indexed);
         Ok(indexed)
     }

@@ -64,14 +64,20 @@ impl Default for Settings {
 /// How memories are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallSettings {
-    /// The most memory that the indexes of words take together, in bytes.
+    /// The most memory that the indexes of words take together, in bytes; vectors count too.
     pub index_bytes: usize,
+    /// The model of embeddings by which memories are found by meaning too; `None`: by words alone.
+    pub embeddings: Option<ModelName>,
+    /// How long a recall waits for the vector of its question.
+    pub question_time: Duration,
 }
 
 impl Default for RecallSettings {
     fn default() -> Self {
         Self {
             index_bytes: 64 << 20,
+            embeddings: None,
+            question_time: Duration::from_secs(2),
         }
     }
 }

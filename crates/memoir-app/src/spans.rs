@@ -100,6 +100,23 @@ pub(crate) fn model_call(model: &ModelName, max_output_tokens: u32) -> Span {
     )
 }
 
+/// One request to a model of embeddings.
+pub(crate) fn embeddings(model: &ModelName) -> Span {
+    info_span!(
+        target: TARGET,
+        "embeddings",
+        otel.name = %format_args!("embeddings {}", model.model()),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        gen_ai.operation.name = "embeddings",
+        gen_ai.provider.name = model.provider(),
+        gen_ai.request.model = model.model(),
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.type = Empty,
+    )
+}
+
 /// What an answered request used.
 pub(crate) fn answered(span: &Span, usage: Usage) {
     span.record("gen_ai.usage.input_tokens", whole(usage.input_tokens));

@@ -1,5 +1,5 @@
-//! Asking an agent to be let in: to look at its words for a while, to be given a token of it, or to have a
-//! memory shredded (SPEC 5.2, 5.5, 4.4).
+//! Asking an agent to be let in: to look at its words for a while, to be given a token of it, to have a memory
+//! shredded, or to send its words to a server of embeddings (SPEC 5.2, 5.5, 4.4, 6.4).
 //!
 //! A request is what the records that name it tell: [`AccessRequest::begun_by`] and
 //! [`AccessRequest::follow`] read it from them, and whoever decides something here writes the record and
@@ -51,6 +51,8 @@ const MOST_DOUBLINGS: u32 = 9;
 const DAYS_TO_ANSWER: i64 = 7;
 /// For how many minutes a token that was granted can be fetched.
 const MINUTES_TO_FETCH: u32 = 60;
+/// For how many minutes stands what stands until it is taken back: a hundred years.
+const STANDING_MINUTES: u32 = 100 * 366 * 24 * 60;
 /// By how much clocks that agree may differ, in microseconds: several nodes write into one log, and none
 /// of them is set back by a breath of the time service.
 const SKEW: i64 = 2_000_000;
@@ -162,6 +164,23 @@ pub enum AccessKind {
         /// The memory.
         number: Number,
     },
+    /// To send its words to a server of embeddings that is not on this machine, until that is taken back
+    /// (SPEC 6.4).
+    Embeddings {
+        /// To which one, as [`recipient`] tells it from others.
+        recipient: u64,
+    },
+}
+
+/// What tells a server of embeddings and its model from any other: an agent's yes to one is none to another. The
+/// first half of a digest of both, so that it stands in a record as a count does.
+pub fn recipient(model: &str, address: &str) -> u64 {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(format!("{model}\n{address}"));
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    // A database's numbers have a sign.
+    u64::from_be_bytes(first) >> 1
 }
 
 impl AccessKind {
@@ -171,6 +190,7 @@ impl AccessKind {
             Self::Read { .. } => "read",
             Self::Token { .. } => "token",
             Self::Shred { .. } => "shred",
+            Self::Embeddings { .. } => "embeddings",
         }
     }
 
@@ -178,7 +198,7 @@ impl AccessKind {
     pub fn scope(self) -> Option<AccessScope> {
         match self {
             Self::Read { scope, .. } => Some(scope),
-            Self::Token { .. } | Self::Shred { .. } => None,
+            Self::Token { .. } | Self::Shred { .. } | Self::Embeddings { .. } => None,
         }
     }
 
@@ -194,7 +214,7 @@ impl AccessKind {
                     AccessScope::All => 2,
                 }),
                 AccessKind::Token { .. } => Some(3),
-                AccessKind::Shred { .. } => None,
+                AccessKind::Shred { .. } | AccessKind::Embeddings { .. } => None,
             }
         }
         match (weight(self), weight(asked)) {
@@ -209,6 +229,7 @@ impl AccessKind {
             Self::Read { minutes, .. } => minutes,
             Self::Token { .. } => MINUTES_TO_FETCH,
             Self::Shred { .. } => 0,
+            Self::Embeddings { .. } => STANDING_MINUTES,
         }
     }
 }
@@ -466,7 +487,9 @@ impl AccessRequest {
     /// time of day and a clock that is never set must both leave it time, and neither may the time of day
     /// stand before what the log tells of.
     pub fn over(&self, moment: &Moment) -> Option<Over> {
-        if !self.state.is_open() {
+        let is_standing = matches!(self.kind, AccessKind::Embeddings { .. })
+            && self.state == AccessState::Granted;
+        if !self.state.is_open() || is_standing {
             return None;
         }
         let from = self
@@ -541,6 +564,7 @@ impl AccessRequest {
                     self.state = AccessState::Done;
                     self.ended_at = Some(at);
                 }
+                AccessKind::Embeddings { .. } => return None,
             },
             (Action::AccessRevoked | Action::AccessExpired, state) if state.is_open() => {
                 self.state = match record.action {
@@ -605,6 +629,9 @@ fn kind_of(record: &Record) -> Option<AccessKind> {
         "shred" => Some(AccessKind::Shred {
             number: record.memory?,
         }),
+        "embeddings" => Some(AccessKind::Embeddings {
+            recipient: facts.count_of("recipient")?,
+        }),
         _ => None,
     }
 }
@@ -626,6 +653,7 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
             None => facts,
         },
         AccessKind::Shred { .. } => facts,
+        AccessKind::Embeddings { recipient } => facts.count("recipient", recipient),
     }
 }
 
@@ -687,7 +715,7 @@ pub fn request(
     let facts = facts_of(id, asked.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
     let memory = match asked.kind {
         AccessKind::Shred { number } => Some(number),
-        AccessKind::Read { .. } | AccessKind::Token { .. } => None,
+        _ => None,
     };
     let mut draft = Draft::new(agent, None, now);
     let body = said(Some(&asked.purpose));
@@ -880,7 +908,7 @@ fn end(
             .count("reads", request.reads)
             .count("memories", request.memories_read)
             .count("tokens", request.tokens_read),
-        AccessKind::Token { .. } | AccessKind::Shred { .. } => facts,
+        _ => facts,
     };
     follow(&mut draft, request, actor, action, facts, Body::default());
     if request.state == AccessState::Granted {
@@ -944,6 +972,9 @@ fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
         ),
         AccessKind::Token { .. } => format!(
             "On {day} I let the administrator {who} make one more token that opens my memory. Their purpose: {purpose}. None was made: {how}."
+        ),
+        AccessKind::Embeddings { .. } => format!(
+            "On {day} I let the administrator {who} have my words sent to a server of embeddings, so that what I ask for is found by its meaning too. Their purpose: {purpose}. It ended because {how}; nothing is sent there any more."
         ),
         AccessKind::Shred { .. } => return,
     };

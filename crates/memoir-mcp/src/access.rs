@@ -296,6 +296,7 @@ fn question(request: &AccessRequestView) -> String {
             session.unwrap_or_default()
         ),
         ("read", _) => "to read all its memories, records and prompts".to_owned(),
+        ("embeddings", _) => "to have the texts of all its kept memories, and each question that it asks of them, sent to the server of embeddings that the purpose names, until that is taken back".to_owned(),
         ("token", _) => {
             "to be given one more token, with which everything of it can be read and done"
                 .to_owned()

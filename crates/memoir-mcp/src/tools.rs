@@ -320,14 +320,21 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     };
     let explain = arguments.flag("explain")?;
     let lens = agent.seen_by(Viewer::Agent);
-    let found = lens.recall_page(&query, None, false).await?.into_iter();
-    let found: Vec<ShownMemory> = found
+    let answer = lens.recall_page(&query, None, false).await?;
+    let found: Vec<ShownMemory> = answer
+        .found
+        .into_iter()
         .map(|(found, memory)| match explain {
             true => memory.explained(found),
             false => memory,
         })
         .collect();
-    Ok(json!({"type": "memories", "count": found.len(), "memories": shown(&found)?}))
+    let mut recalled =
+        json!({"type": "memories", "count": found.len(), "memories": shown(&found)?});
+    if let Some(meaning) = answer.meaning {
+        recalled["meaning"] = meaning.as_str().into();
+    }
+    Ok(recalled)
 }
 
 async fn context(agent: &AgentHandle, arguments: &Value) -> Result<Value> {

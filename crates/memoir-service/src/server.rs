@@ -84,6 +84,7 @@ pub async fn serve(
     let (door, mut finished) = Door::new(&service, stopped.clone());
     let living = tokio::spawn(workers::live(service.clone(), stopped.clone()));
     let letting_in = tokio::spawn(workers::let_in(service.clone(), stopped.clone()));
+    let embedding = tokio::spawn(workers::embed(service.clone(), stopped.clone()));
     let finishing = tokio::spawn(workers::finish(service.clone(), stopped.clone()));
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
     accept(&service, &listener, &door, &connections, stop).await;
@@ -97,6 +98,7 @@ pub async fn serve(
         let _ = work.await;
         let _ = living.await;
         let _ = letting_in.await;
+        let _ = embedding.await;
         let _ = finishing.await;
         let _ = tidying.await;
         let _ = telling.await;

@@ -240,6 +240,14 @@ fn note_round(ended: Result<memoir_app::Result<()>, tokio::task::JoinError>) {
     }
 }
 
+/// Makes vectors of memories, where a model of embeddings is configured, until told to stop.
+pub(crate) async fn embed(service: Service, mut stop: watch::Receiver<bool>) {
+    tokio::select! {
+        _ = stop.wait_for(|stopped| *stopped) => {}
+        () = service.memoir.keep_making_vectors() => {}
+    }
+}
+
 /// Finishes what others left half-done, until told to stop. The binary has done so before it began to serve.
 pub(crate) async fn finish(service: Service, mut stop: watch::Receiver<bool>) {
     loop {

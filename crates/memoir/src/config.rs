@@ -88,6 +88,8 @@ struct LedgerSection {
 #[serde(default, deny_unknown_fields)]
 struct RecallSection {
     index_mb: Option<u32>,
+    embeddings: Option<ModelName>,
+    question_seconds: Option<f64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -166,12 +168,7 @@ impl Config {
             daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
             weekly_slot,
             limits: limits(&file.limits)?,
-            recall: match file.recall.index_mb {
-                Some(mb) => RecallSettings {
-                    index_bytes: whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
-                },
-                None => defaults.recall,
-            },
+            recall: recall(file.recall)?,
             near_doubles_in_ledger: file
                 .ledger
                 .near_doubles
@@ -269,6 +266,23 @@ fn daily_slot(file: &File, time_zone: &TimeZone) -> Result<DailySlot, String> {
         })?;
     }
     Ok(slot)
+}
+
+fn recall(section: RecallSection) -> Result<RecallSettings, String> {
+    let defaults = RecallSettings::default();
+    Ok(RecallSettings {
+        index_bytes: match section.index_mb {
+            Some(mb) => whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
+            None => defaults.index_bytes,
+        },
+        embeddings: section.embeddings,
+        question_time: match section.question_seconds {
+            Some(seconds) => {
+                Duration::from_secs_f64(within("recall.question_seconds", seconds, 0.01, 60.0)?)
+            }
+            None => defaults.question_time,
+        },
+    })
 }
 
 fn loss_limits(section: &LossSection) -> Result<LossLimits, String> {
@@ -442,6 +456,8 @@ mod tests {
 
             [recall]
             index_mb = 8
+            embeddings = "ollama:nomic-embed-text"
+            question_seconds = 0.5
 
             [limits]
             turns = 12
@@ -473,7 +489,11 @@ mod tests {
         assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
         assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
         assert!(settings.near_doubles_in_ledger);
-        assert_eq!(settings.recall.index_bytes, 8 << 20);
+        let recall = &settings.recall;
+        assert_eq!(recall.index_bytes, 8 << 20);
+        let model = recall.embeddings.as_ref().map(ModelName::as_str);
+        assert_eq!(model, Some("ollama:nomic-embed-text"));
+        assert_eq!(recall.question_time, Duration::from_millis(500));
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
         assert_eq!(settings.lease, Duration::from_secs(60));
@@ -580,6 +600,10 @@ mod tests {
                 "`context_tokens` is 10; it must be 1000",
             ),
             ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
+            (
+                "[recall]\nquestion_seconds = 0",
+                "`recall.question_seconds` is 0; it must be 0.01",
+            ),
             (
                 "[recall]\nindex_mb = 0",
                 "`recall.index_mb` is 0; it must be 1",

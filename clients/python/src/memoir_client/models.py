@@ -567,7 +567,7 @@ class AccessRequest(Shown):
 
     Attributes:
         kind: `read`, to look for a while; `token`, to make one more token; `shred`, to have a
-            memory shredded.
+            memory shredded; `embeddings`, to send words to a server of embeddings.
         scope: what may be seen: `core`, `all` or `session`; None where it is not to look.
         minutes: for how long from the answer on; None where it is not to look.
         memory: the memory to be shredded.

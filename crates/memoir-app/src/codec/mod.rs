@@ -27,6 +27,7 @@ use memoir_domain::{
     draft::Decision,
     lifecycle::fresh_gauge,
     memory::{Memory, Number, Tags},
+    recall::Vector,
     schedule::{self, Prospect},
     session::Session,
     summary::LogSummary,
@@ -36,7 +37,7 @@ use memoir_domain::{
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
     FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, StoredText, SummaryRow,
-    TokenRow,
+    TokenRow, VectorRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -524,6 +525,34 @@ pub(crate) fn summary(key: &AgentKey, row: &SummaryRow) -> Result<LogSummary> {
     let summary = LogSummary::from_bytes(&plain);
     let summary = summary.filter(|summary| summary.last_seq() == row.last_seq);
     summary.ok_or_else(|| Error::Inconsistent(format!("{place}: the summary cannot be read")))
+}
+
+/// A vector that a model made of one version of a memory's row, sealed for both.
+pub(crate) fn vector_row(
+    sealer: &Sealer<'_>,
+    number: Number,
+    version: u64,
+    model: &str,
+    vector: &Vector,
+) -> Result<VectorRow> {
+    let plain = zeroize::Zeroizing::new(vector.to_bytes());
+    let place = Row::Vector(number);
+    Ok(VectorRow {
+        number,
+        version,
+        model: model.to_owned(),
+        body: sealer.seal_bytes(place, version, model.as_bytes(), &plain)?,
+    })
+}
+
+pub(crate) fn vector(key: &AgentKey, row: &VectorRow) -> Result<Vector> {
+    let place = SealContext {
+        row: Row::Vector(row.number),
+        version: row.version,
+    };
+    let plain = key.open(&place, row.model.as_bytes(), &row.body.0)?;
+    Vector::from_bytes(&plain)
+        .ok_or_else(|| Error::Inconsistent(format!("{place}: the vector cannot be read")))
 }
 
 /// The facts of a record.

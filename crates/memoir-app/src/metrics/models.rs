@@ -4,8 +4,10 @@
 use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use memoir_domain::session::Usage;
-use memoir_model::{ConnectError, Model, ModelError, ModelName, Outage, Reply, Request};
+use memoir_domain::{PrivateText, session::Usage};
+use memoir_model::{
+    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, Outage, Reply, Request,
+};
 use tracing::{Instrument, Span};
 
 use super::{Metrics, seconds};
@@ -21,11 +23,14 @@ pub(crate) struct Watched {
 impl Models for Watched {
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
         let model = self.models.connect(name)?;
-        Ok(Arc::new(WatchedModel {
-            price: self.settings.prices.get(model.name()).copied(),
-            metrics: self.metrics.clone(),
-            model,
-        }))
+        let watched = self.counters(model.name());
+        Ok(Arc::new(WatchedModel { model, watched }))
+    }
+
+    fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        let embedder = self.models.embedder(name)?;
+        let watched = self.counters(name);
+        Ok(Arc::new(WatchedEmbedder { embedder, watched }))
     }
 
     fn concurrency(&self, provider: &str) -> Option<usize> {
@@ -37,10 +42,62 @@ impl Models for Watched {
     }
 }
 
-struct WatchedModel {
-    model: Arc<dyn Model>,
+impl Watched {
+    fn counters(&self, name: &ModelName) -> Counters {
+        Counters {
+            price: self.settings.prices.get(name).copied(),
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
+/// Where requests to one model are counted.
+struct Counters {
     metrics: Arc<Metrics>,
     price: Option<Price>,
+}
+
+struct WatchedEmbedder {
+    embedder: Arc<dyn Embedder>,
+    watched: Counters,
+}
+
+#[async_trait]
+impl Embedder for WatchedEmbedder {
+    fn name(&self) -> &ModelName {
+        self.embedder.name()
+    }
+
+    fn address(&self) -> &str {
+        self.embedder.address()
+    }
+
+    fn is_local(&self) -> bool {
+        self.embedder.is_local()
+    }
+
+    async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
+        let span = spans::embeddings(self.name());
+        let mut asked = ModelRequest {
+            of: &self.watched,
+            name: self.name(),
+            span: span.clone(),
+            begun: Instant::now(),
+            result: BROKEN_OFF,
+        };
+        let answer = self.embedder.embed(texts).instrument(span.clone()).await;
+        asked.result = result(&answer);
+        if let Ok(made) = &answer {
+            spans::answered(&span, made.usage);
+            self.watched.used(self.name(), made.usage);
+        }
+        answer
+    }
+}
+
+struct WatchedModel {
+    model: Arc<dyn Model>,
+    watched: Counters,
 }
 
 #[async_trait]
@@ -56,7 +113,8 @@ impl Model for WatchedModel {
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
         let span = spans::model_call(self.name(), request.max_output_tokens);
         let mut asked = ModelRequest {
-            of: self,
+            of: &self.watched,
+            name: self.name(),
             span: span.clone(),
             begun: Instant::now(),
             result: BROKEN_OFF,
@@ -65,17 +123,17 @@ impl Model for WatchedModel {
         asked.result = result(&answer);
         if let Ok(reply) = &answer {
             spans::answered(&span, reply.usage);
-            self.answered(reply);
+            self.watched.used(self.name(), reply.usage);
         }
         answer
     }
 }
 
-impl WatchedModel {
-    fn answered(&self, reply: &Reply) {
+impl Counters {
+    fn used(&self, name: &ModelName, usage: memoir_model::Usage) {
         let [input_tokens, output_tokens] =
-            [reply.usage.input_tokens, reply.usage.output_tokens].map(|tokens| tokens.min(MOST));
-        let [provider, model] = self.metrics.model_labels(self.name());
+            [usage.input_tokens, usage.output_tokens].map(|tokens| tokens.min(MOST));
+        let [provider, model] = self.metrics.model_labels(name);
         let tokens = |kind, count| {
             self.metrics
                 .model_tokens
@@ -106,7 +164,8 @@ const BROKEN_OFF: &str = "broken_off";
 
 /// A request under way. It is counted when this is dropped, so that one that is broken off counts too.
 struct ModelRequest<'a> {
-    of: &'a WatchedModel,
+    of: &'a Counters,
+    name: &'a ModelName,
     span: Span,
     begun: Instant,
     result: &'static str,
@@ -115,7 +174,7 @@ struct ModelRequest<'a> {
 impl Drop for ModelRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
-        let [provider, model] = metrics.model_labels(self.of.name());
+        let [provider, model] = metrics.model_labels(self.name);
         metrics
             .model_seconds
             .with_label_values(&[provider, model])
@@ -132,7 +191,7 @@ impl Drop for ModelRequest<'_> {
 
 const ANSWERED: &str = "answered";
 
-fn result(answer: &Result<Reply, ModelError>) -> &'static str {
+fn result<T>(answer: &Result<T, ModelError>) -> &'static str {
     match answer {
         Ok(_) => ANSWERED,
         Err(ModelError::RateLimited { .. }) => "rate_limited",

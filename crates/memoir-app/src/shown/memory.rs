@@ -19,7 +19,7 @@ use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
     AgentHandle, Error, Result, codec,
     memories::{check_length, wanted},
-    recall::{ShownMatch, found_among},
+    recall::{RecallPage, ShownMatch, found_among},
     spans,
 };
 
@@ -316,7 +316,7 @@ impl AgentLens<'_> {
             limit: query.limit.min(RECALL_LIMIT),
             ..query.clone()
         };
-        let found = self.recall_page(&query, None, false).await?;
+        let found = self.recall_page(&query, None, false).await?.found;
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
 
@@ -334,7 +334,7 @@ impl AgentLens<'_> {
         if query.text.expose().trim().is_empty() {
             return Ok(Vec::new());
         }
-        let mut found = self.recall_page(&query, None, false).await?;
+        let mut found = self.recall_page(&query, None, false).await?.found;
         let best = found.iter().map(|(found, _)| found);
         let best = best.max_by(|one, other| one.score.total_cmp(&other.score));
         if let Some(best) = best.cloned() {
@@ -344,7 +344,8 @@ impl AgentLens<'_> {
     }
 
     /// One page of what is found among the memories that the viewer may read, best match first: from behind a
-    /// place on, as many as the query says; discarded memories too where wanted.
+    /// place on, as many as the query says; discarded memories too where wanted. By meaning too for the agent itself,
+    /// where a model of embeddings is configured; under a grant, and among discarded memories, by words alone.
     ///
     /// # Errors
     /// [`Error::NoAccess`] where the viewer may read none: to search is to read. The query is too long; the
@@ -354,13 +355,15 @@ impl AgentLens<'_> {
         query: &Query,
         after: Option<RecallPlace>,
         with_discarded: bool,
-    ) -> Result<Vec<(RecallMatch, ShownMemory)>> {
+    ) -> Result<RecallPage> {
+        let mut meaning = None;
         let found = async {
             check_length(query)?;
             if self.viewer == Viewer::Agent && !with_discarded {
-                let found = self.agent.found(query, after).await?.into_iter();
+                let (found, by_meaning) = self.agent.found(query, after).await?;
+                meaning = by_meaning;
                 let seen = |(found, memory)| (found, ShownMemory::with_words(memory));
-                return Ok(found.map(seen).collect());
+                return Ok(found.into_iter().map(seen).collect());
             }
             let wanted = &wanted(kept_or_all(with_discarded));
             self.look(wanted, covers_memories, |mut look| async move {
@@ -376,6 +379,7 @@ impl AgentLens<'_> {
             .await
         };
         let span = spans::memory(self.agent.scope, "search_memory");
-        spans::of_memories(span, found).await
+        let found = spans::of_memories(span, found).await?;
+        Ok(RecallPage { found, meaning })
     }
 }

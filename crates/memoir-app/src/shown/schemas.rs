@@ -37,11 +37,11 @@ macro_rules! named {
 }
 
 named! {
-    AccessKind: ["read", "token", "shred"], "What an agent is asked for.";
+    AccessKind: ["read", "token", "shred", "embeddings"], "What an agent is asked for.";
     AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
     AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
         "Where a request for access stands. `done`: the token was made, or the memory shredded.";
-    AskedKind: ["read", "token"], "What an agent is asked for; a shredding is asked for where the memory is.";
+    AskedKind: ["read", "token", "embeddings"], "What an agent is asked for; a shredding is asked for where the memory is.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
     ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "In what role somebody acts.";
     LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What becomes of an edit that would let something go.";
@@ -53,6 +53,8 @@ named! {
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
         "How something asked for is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
+    Meaning: memoir_domain::recall::Meaning::ALL.map(|one| one.as_str()),
+        "Whether memories were looked for by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the server of embeddings did not answer in time or as it should; `not_allowed`, by words alone, since the agent has not agreed that its words are sent there.";
     Origin: memoir_domain::wording::Origin::ALL.map(|one| one.as_str()),
         "Through which door a text came, the strongest first; agent and administrator are equally strong.";
     LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),

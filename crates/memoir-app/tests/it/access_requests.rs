@@ -429,7 +429,8 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
     let found = mechanic(&world)
         .recall_page(&query, None, true)
         .await
-        .unwrap();
+        .unwrap()
+        .found;
     assert!(!found.is_empty() && found.iter().all(|(_, memory)| memory.number.0 <= 3));
     assert_eq!(words_of_records(&world).await, 0);
     assert!(!summary(&world, session).await);

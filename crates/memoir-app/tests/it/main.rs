@@ -17,6 +17,7 @@ mod counting;
 mod crashing;
 mod documents;
 mod driving;
+mod embedding;
 mod erasing;
 mod key_files;
 mod lab;

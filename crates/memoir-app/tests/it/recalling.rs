@@ -152,7 +152,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
             .recall_page(&asked("hot kiln"), None, false)
             .await
             .unwrap();
-        scores.push(found[0].0.score);
+        scores.push(found.found[0].0.score);
         let input = MemoryInput {
             content: "hot kiln, hot kiln".into(),
             ..MemoryInput::default()
@@ -167,6 +167,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
     let small = Settings {
         recall: RecallSettings {
             index_bytes: 48 << 10,
+            ..RecallSettings::default()
         },
         ..settings()
     };

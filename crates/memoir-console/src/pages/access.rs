@@ -465,6 +465,7 @@ pub(super) fn what(request: &AccessRequestView) -> Markup {
     html! {
         @match (request.kind, request.scope) {
             ("token", _) => "one more token",
+            ("embeddings", _) => "embeddings elsewhere",
             ("shred", _) => { "shredding memory #" (request.memory.map_or(0, |number| number.0)) }
             (_, Some("core")) => "core memories",
             (_, Some("session")) => "one session",

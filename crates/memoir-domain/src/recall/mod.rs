@@ -120,6 +120,20 @@ pub struct MatchedTerm {
 }
 
 wire_names! {
+    /// Whether memories were looked for by their meaning too, where a server of embeddings is configured.
+    pub enum Meaning {
+        /// By words and by meaning.
+        Merged = "merged",
+        /// As `merged`; but some memories, or all, have no vector yet, and are found by words alone.
+        Partial = "partial",
+        /// By words alone: the server did not answer in time, or not as it should.
+        Unavailable = "unavailable",
+        /// By words alone: the agent has not agreed that its words are sent to the server.
+        NotAllowed = "not_allowed",
+    }
+}
+
+wire_names! {
     /// How something asked for is in a memory.
     pub enum FoundAs {
         /// The word, in this or another form; or the pair of characters.

@@ -56,9 +56,16 @@ enum RequestedKind {
     #[default]
     Read,
     Token,
+    Embeddings,
 }
 
 impl NewAccessRequest {
+    /// Whether it asks to send the agent's words to the server of embeddings, and for nothing else.
+    fn asks_to_embed(&self) -> bool {
+        let is_bare = self.scope.is_none() && self.minutes.is_none() && self.expires_at.is_none();
+        is_bare && matches!(self.kind, Some(RequestedKind::Embeddings))
+    }
+
     fn read(self) -> Result<AccessDraft, Problem> {
         let scope = |text: &str| {
             let scope = text.parse::<AccessScope>();
@@ -80,7 +87,7 @@ impl NewAccessRequest {
             (RequestedKind::Token, None, None) => AccessKind::Token {
                 expires_at: self.expires_at,
             },
-            (RequestedKind::Token, ..) => {
+            (RequestedKind::Token | RequestedKind::Embeddings, ..) => {
                 return Err(Problem::invalid("scope and minutes: are for `kind: read`"));
             }
         };
@@ -91,7 +98,8 @@ impl NewAccessRequest {
     }
 }
 
-/// Asks an agent to be let in: to see its words for a while, or to be given a token of it. The agent answers
+/// Asks an agent to be let in: to see its words for a while, to be given a token of it, or to send its words to the
+/// server of embeddings that is configured, which stands until it is taken back. The agent answers
 /// through its model or its own client; what it grants is for the token that asked, and for no other.
 #[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
     request_body = NewAccessRequest, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
@@ -102,8 +110,11 @@ pub(crate) async fn ask(
     Body(new): Body<NewAccessRequest>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
-    let draft = new.read()?;
-    let request = reached.agent.request_access(&draft, &reached.actor).await?;
+    let (agent, actor) = (&reached.agent, &reached.actor);
+    let request = match new.asks_to_embed() {
+        true => agent.request_embeddings(&new.purpose, actor).await?,
+        false => agent.request_access(&new.read()?, actor).await?,
+    };
     Ok((StatusCode::CREATED, axum::Json(request)).into_response())
 }
 

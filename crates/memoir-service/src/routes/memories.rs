@@ -12,7 +12,7 @@ use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
-    recall::Query as RecallQuery,
+    recall::{Meaning, Query as RecallQuery},
     wording::{Door, Origin},
 };
 use serde::{Deserialize, Serialize};
@@ -227,10 +227,23 @@ impl Filter {
     }
 }
 
+/// One page of memories.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MemoryPage)]
+pub(crate) struct FoundPage {
+    #[serde(flatten)]
+    page: Page<ShownMemory>,
+    /// Whether what was found was looked for by its meaning too; left out where no server of embeddings is
+    /// configured, and where nothing was asked that has a meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::Meaning>)]
+    meaning: Option<Meaning>,
+}
+
 /// The kept memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
     params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
-    responses((status = 200, description = "One page", body = Page<ShownMemory>)))]
+    responses((status = 200, description = "One page", body = FoundPage)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -243,7 +256,11 @@ pub(crate) async fn list(
     let page = if searches {
         matches(&reached, &wanted, selected).await?
     } else {
-        by_number(&reached, &wanted, &selected).await?
+        let page = by_number(&reached, &wanted, &selected).await?;
+        FoundPage {
+            page,
+            meaning: None,
+        }
     };
     Ok(axum::Json(page).into_response())
 }
@@ -291,7 +308,7 @@ async fn matches(
     reached: &Reached,
     wanted: &PageParameters,
     selected: Selected,
-) -> Result<Page<ShownMemory>, Problem> {
+) -> Result<FoundPage, Problem> {
     let limit = wanted.limit()?;
     let query = RecallQuery {
         text: selected.text.unwrap_or_default(),
@@ -304,16 +321,20 @@ async fn matches(
     };
     let (after, with_discarded) = (wanted.after()?, selected.with_discarded);
     let lens = reached.lens();
-    let found = lens.recall_page(&query, after, with_discarded).await?;
-    Ok(Page::of(
-        found,
+    let answer = lens.recall_page(&query, after, with_discarded).await?;
+    let page = Page::of(
+        answer.found,
         limit,
         |(found, _)| found.place(),
         |(found, memory)| match selected.explain {
             true => memory.explained(found),
             false => memory,
         },
-    ))
+    );
+    Ok(FoundPage {
+        page,
+        meaning: answer.meaning,
+    })
 }
 
 /// One memory, discarded or not.

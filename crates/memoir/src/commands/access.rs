@@ -68,6 +68,9 @@ pub(crate) struct AskArguments {
     /// Not to look: to have the words of this memory taken out of everything for good
     #[arg(long, value_name = "NUMBER", value_parser = parse::number, conflicts_with_all = ["scope", "minutes", "token"])]
     shred: Option<Number>,
+    /// Not to look: to send the agent's words to the server of embeddings of `[recall] embeddings`, until that is taken back
+    #[arg(long, conflicts_with_all = ["scope", "minutes", "token", "shred"])]
+    embeddings: bool,
 }
 
 /// Answer a request as the agent: in a closed installation with its token
@@ -123,7 +126,10 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         kind,
         purpose: arguments.purpose,
     };
-    let request = agent.request_access(&draft, &actor).await?;
+    let request = match arguments.embeddings {
+        true => agent.request_embeddings(&draft.purpose, &actor).await?,
+        false => agent.request_access(&draft, &actor).await?,
+    };
     let id = request.id;
     match agent.ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}

@@ -38,9 +38,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         name => installation.agent_or_only(name.as_deref()).await?,
     };
     installation.for_its_own_eyes(&agent).await?;
-    memoir_mcp::serve_stdio(agent)
-        .await
-        .map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
+    let memoir = installation.memoir.clone();
+    let serving = memoir_mcp::serve_stdio(agent);
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => served,
+        // Ends at once where there is nothing of that to do.
+        () = memoir.keep_making_vectors() => serving.await,
+    };
+    served.map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
     Ok(Ending::Done)
 }
 

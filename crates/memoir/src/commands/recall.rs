@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{AgentLens, Error, ShownMemory};
+use memoir_app::{AgentHandle, AgentLens, Error, RecallPage, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
-    recall::{Query, RECALL_LIMIT},
+    recall::{Meaning, Query, RECALL_LIMIT},
     wording::Origin,
 };
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// `numbers`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "explain", "limit"])]
     eval: Option<PathBuf>,
+    /// Ask nothing: make the vectors that memories lack, where `[recall] embeddings` is configured and no service does
+    #[arg(long, conflicts_with_all = ["query", "explain", "limit", "eval"])]
+    index: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -72,13 +75,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
+    if arguments.index {
+        return index(global, &agent).await;
+    }
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     if let Some(file) = &arguments.eval {
         return evaluate(global, &installation, &lens, query, file).await;
     }
-    let found = match lens.recall_page(&query, None, false).await {
+    let RecallPage { found, meaning } = match lens.recall_page(&query, None, false).await {
         Err(Error::NoAccess(_)) => return installation.refuse(&agent),
-        found => found?,
+        answer => answer?,
     };
     let explain = arguments.explain;
     let found: Vec<ShownMemory> = found
@@ -89,8 +95,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })
         .collect();
     if global.json {
-        terminal::json(&List::whole(found))?;
-    } else if found.is_empty() {
+        terminal::json(&Found {
+            list: List::whole(found),
+            meaning,
+        })?;
+        return Ok(Ending::Done);
+    }
+    if let Some(told) = meaning.and_then(in_words) {
+        terminal::note(told);
+    }
+    if found.is_empty() {
         terminal::note("nothing found");
     } else {
         terminal::print(&show::memories::list(&found, installation.memoir.now()))?;
@@ -99,6 +113,55 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     Ok(Ending::Done)
+}
+
+/// What was found, as every door tells it.
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    list: List<ShownMemory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<Meaning>,
+}
+
+/// What whoever asks is to know of it; `None` where it is as it should be.
+fn in_words(meaning: Meaning) -> Option<&'static str> {
+    match meaning {
+        Meaning::Merged => None,
+        Meaning::Partial => Some(
+            "some memories are found by words alone: they have no vector yet; `memoir serve` makes them, or \
+             `memoir recall AGENT --index`",
+        ),
+        Meaning::Unavailable => Some(
+            "found by words alone: the server of embeddings did not answer in time, or not as it should; \
+             see `memoir doctor`",
+        ),
+        Meaning::NotAllowed => Some(
+            "found by words alone: the agent has not agreed that its words are sent to the server of \
+             embeddings; ask it with `memoir access ask AGENT --embeddings`",
+        ),
+    }
+}
+
+/// Makes the vectors that are missing, and tells how many.
+async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
+    let made = agent.make_vectors().await?;
+    if global.json {
+        terminal::json(&made)?;
+    } else {
+        let vectors = show::counted(made.made, "vector", "vectors");
+        terminal::print(&format!("{vectors} made\n"))?;
+        if made.refused > 0 {
+            let texts = show::counted(made.refused, "memory", "memories");
+            terminal::note(&format!(
+                "{texts} the server does not take, shortened neither"
+            ));
+        }
+    }
+    match made.problem {
+        None => Ok(Ending::Done),
+        Some(problem) => Err(Failure::new(format!("some have none: {problem}"))),
+    }
 }
 
 /// One question of a file, and the numbers of the memories that answer it.
@@ -187,7 +250,7 @@ async fn evaluate(
         };
         let found = match lens.recall_page(&query, None, false).await {
             Err(Error::NoAccess(_)) => return installation.refuse(lens.handle()),
-            found => found?,
+            answer => answer?.found,
         };
         let is_expected =
             |(_, memory): &(_, ShownMemory)| labelled.numbers.contains(&memory.number.0);

@@ -32,6 +32,7 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
             let (word, weight) = (safe(term.term.expose()), term.weight);
             match term.found {
                 FoundAs::Word => format!("{word} {weight:.2}"),
+                FoundAs::Meaning => format!("near in meaning {weight:.2}"),
                 other => format!("{word} ({other}) {weight:.2}"),
             }
         });

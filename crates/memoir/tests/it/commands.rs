@@ -1,6 +1,7 @@
 //! The happy path of each command that needs no session.
 
-use serde_json::json;
+use memoir_testkit::{ScriptedServer, Step};
+use serde_json::{Value, json};
 
 use crate::bench::{Bench, names_in};
 
@@ -192,6 +193,67 @@ fn spec_2_8_recall_tells_why_and_is_measured_on_questions_of_a_file() {
     assert!(ran.stderr.contains("line 1") && !ran.stderr.contains("secret"));
     let both = bench.run(&["recall", "wren", "kiln", "--eval", path]);
     assert_eq!(both.code, Some(2));
+}
+
+/// What the scripted model makes of a text: whether it is about bees, about a kiln, about neither.
+fn about(text: &str) -> Vec<f32> {
+    let has = |words: [&str; 2]| f32::from(u8::from(words.iter().any(|word| text.contains(word))));
+    vec![has(["bees", "honey"]), has(["kiln", "oven"]), 0.125]
+}
+
+#[test]
+fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Rosa keeps bees", "The kiln is hot"]);
+    let server = ScriptedServer::always(Step::embeddings(about));
+    let configuration = bench.write(
+        "meaning.toml",
+        format!(
+            "[recall]\nembeddings = \"lab:small\"\n[providers.lab]\nbase_url = \"{}\"\n",
+            server.base_url()
+        ),
+    );
+    let run = |arguments: &[&str]| bench.run(&[&["--config", &configuration], arguments].concat());
+    let recall = |more: &[&str]| run(&[&["recall", "wren", "honey"], more].concat());
+    let told = recall(&[]);
+    assert!(told.stderr.contains("nothing found"), "{told:?}");
+    assert!(
+        told.stderr.contains("`memoir recall AGENT --index`"),
+        "{told:?}"
+    );
+    let made = run(&["recall", "wren", "--index"]);
+    assert_eq!(
+        (made.code, made.stdout.as_str()),
+        (Some(0), "2 vectors made\n")
+    );
+    let told = recall(&["--explain"]);
+    assert!(
+        told.stdout.contains("Rosa") && told.stderr.is_empty(),
+        "{told:?}"
+    );
+    let found: Value = serde_json::from_str(&recall(&["--explain", "--json"]).stdout).unwrap();
+    assert_eq!(found["meaning"], "merged");
+    assert_eq!(found["items"][0]["match"]["terms"][0]["found"], "meaning");
+    let doctor = run(&["doctor"]).stdout;
+    assert!(
+        doctor.contains("go to `lab:small` at http://127.0.0.1"),
+        "{doctor}"
+    );
+    drop(server);
+    let told = recall(&[]);
+    assert!(told.stderr.contains("found by words alone"), "{told:?}");
+    assert_eq!(told.code, Some(0));
+    let found: Value = serde_json::from_str(&recall(&["--json"]).stdout).unwrap();
+    assert_eq!(found["meaning"], "unavailable");
+    let made = run(&["recall", "wren", "--index"]);
+    assert_eq!(made.code, Some(0), "none is missing");
+    let doctor = run(&["doctor"]).stdout;
+    assert!(
+        doctor.contains("now nothing is: the provider could not be reached"),
+        "{doctor}"
+    );
+    // Off, nothing is said of it.
+    assert!(bench.json(&["recall", "wren", "kiln"])["meaning"].is_null());
 }
 
 #[test]

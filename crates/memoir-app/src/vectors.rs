@@ -1,0 +1,423 @@
+//! Vectors of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
+//!
+//! Off unless [`crate::RecallSettings::embeddings`] names a model. They are made after the save, in the background
+//! ([`Memoir::keep_making_vectors`]) or at once ([`AgentHandle::make_vectors`]), in batches and with as many attempts
+//! as a session's calls get; sealed with the agent's key for one version of one memory and one model; and kept
+//! beside the memories, whose rows take them away when they are written anew. A recall sends the question, once and
+//! for a short time; where no vector comes back, it finds by words alone and says so.
+//!
+//! A model on this machine is used without asking. To any other place an agent's words go only once the agent has
+//! agreed, and as long as it has not taken that back.
+//!
+//! After another model was named, the vectors of the one before serve as long as they are of more memories; they go
+//! once the new ones are complete. A model that answers with another length is a new one under the old name: all of
+//! the agent's are made anew, and until then words find alone.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::{
+    AgentScope, PrivateText,
+    access::{self, AccessKind, AccessState},
+    recall::{Meaning, Query, Vector},
+};
+use memoir_model::{Embedder, Embeddings, ModelError, ModelName};
+use memoir_store::{AgentQuery, VectorRow};
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use crate::{
+    AgentHandle, Error, Memoir, Result,
+    codec::{self, Sealer},
+};
+
+/// Texts of one request.
+const BATCH: u32 = 32;
+/// How long no question is sent to a server that did not answer the last one.
+const REST: Duration = Duration::from_secs(30);
+/// How long the background waits after a server failed, and how often it looks for what others left undone.
+const LATER: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_secs(600);
+/// How often a text that is refused is halved: of the longest memory some six hundred characters are left.
+const HALVINGS: u32 = 4;
+
+/// What this process has to do, and what it knows of the server.
+#[derive(Default)]
+pub(crate) struct Vectors {
+    /// Agents some memories of which may have none.
+    waiting: Mutex<HashSet<AgentScope>>,
+    told: Notify,
+    /// Until when no question is sent, by the monotonic clock.
+    rests_until: Mutex<Option<Duration>>,
+}
+
+impl Vectors {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashSet<AgentScope>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// That memories of the agent were written.
+    pub(crate) fn tell(&self, scope: AgentScope) {
+        self.waiting().insert(scope);
+        self.told.notify_one();
+    }
+
+    fn next(&self) -> Option<AgentScope> {
+        let mut waiting = self.waiting();
+        let next = waiting.iter().next().copied();
+        next.inspect(|scope| {
+            waiting.remove(scope);
+        })
+    }
+
+    fn rests_at(&self, now: Duration) -> bool {
+        let until = self
+            .rests_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| now < until)
+    }
+
+    fn rest(&self, until: Option<Duration>) {
+        *self
+            .rests_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
+
+/// What came of making an agent's vectors.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct VectorsMade {
+    /// Memories of which one was made.
+    pub made: u64,
+    /// Memories that the server does not take, shortened neither.
+    pub refused: u64,
+    /// Why there are others without one; `None` where there are none.
+    pub problem: Option<String>,
+}
+
+/// What a recall knows of its question.
+pub(crate) enum Asked {
+    /// Nothing but its words; why, where a server of embeddings is configured.
+    InWords(Option<Meaning>),
+    /// What a model makes of it.
+    Vector(ModelName, Vector),
+}
+
+impl AgentHandle {
+    /// The vector of a question, by the model whose vectors serve this agent: the one that is configured, unless
+    /// `serving` names another.
+    pub(crate) async fn asked(&self, query: &Query, serving: Option<ModelName>) -> Result<Asked> {
+        let memoir = &self.memoir;
+        let Some(configured) = &memoir.settings.recall.embeddings else {
+            return Ok(Asked::InWords(None));
+        };
+        if query.text.expose().trim().is_empty() {
+            return Ok(Asked::InWords(None));
+        }
+        let mut embedder = None;
+        for name in serving.iter().chain([configured]) {
+            let Ok(found) = memoir.models.embedder(name) else {
+                continue;
+            };
+            if !self.lets_embed(found.as_ref()).await? {
+                return Ok(Asked::InWords(Some(Meaning::NotAllowed)));
+            }
+            embedder = Some(found);
+            break;
+        }
+        let unavailable = Asked::InWords(Some(Meaning::Unavailable));
+        let (Some(embedder), now) = (embedder, memoir.clock.monotonic()) else {
+            return Ok(unavailable);
+        };
+        if memoir.vectors.rests_at(now) {
+            return Ok(unavailable);
+        }
+        let texts = [query.text.clone()];
+        let time = memoir.settings.recall.question_time;
+        let answer = tokio::time::timeout(time, embedder.embed(&texts)).await;
+        match answer {
+            Ok(Ok(Embeddings { vectors, .. })) => {
+                memoir.vectors.rest(None);
+                let vector = vectors.into_iter().next();
+                Ok(vector.map_or(unavailable, |vector| {
+                    Asked::Vector(embedder.name().clone(), vector)
+                }))
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "no vector was made of a question");
+                // What refuses one question may take the next.
+                if error.is_retryable() {
+                    memoir.vectors.rest(Some(now + REST));
+                }
+                Ok(unavailable)
+            }
+            Err(_) => {
+                tracing::warn!("no vector of a question came in time");
+                memoir.vectors.rest(Some(now + REST));
+                Ok(unavailable)
+            }
+        }
+    }
+
+    /// Whether the agent's words may be sent to a server of embeddings (SPEC 6.4).
+    pub(crate) async fn lets_embed(&self, embedder: &dyn Embedder) -> Result<bool> {
+        if embedder.is_local() {
+            return Ok(true);
+        }
+        let recipient = access::recipient(embedder.name().as_str(), embedder.address());
+        let loaded = self.load(&AgentQuery::default()).await?;
+        for row in self.memoir.store.open_requests(self.scope).await? {
+            let request = codec::access_request(loaded.base.key(), &row)?;
+            let is_it = request.kind == (AccessKind::Embeddings { recipient });
+            if is_it && request.state == AccessState::Granted {
+                return Ok(self.live(&loaded, &request).await?.is_some());
+            }
+        }
+        Ok(false)
+    }
+
+    /// The model whose vectors serve: the one that is configured, or one before it that has made more. `None` for
+    /// the former.
+    pub(crate) async fn serving_model(&self) -> Result<Option<ModelName>> {
+        let Some(configured) = &self.memoir.settings.recall.embeddings else {
+            return Ok(None);
+        };
+        let models = self.memoir.store.vector_models(self.scope).await?;
+        let of = |name: &str| models.iter().find(|(model, _)| model == name);
+        let own = of(configured.as_str()).map_or(0, |(_, count)| *count);
+        let most = models.iter().max_by_key(|(_, count)| *count);
+        let other = most.filter(|(_, count)| *count > own);
+        Ok(other.and_then(|(model, _)| model.parse().ok()))
+    }
+
+    /// Those that a model made of the agent's memories: of these, or of all.
+    pub(crate) async fn vectors_of(
+        &self,
+        model: &ModelName,
+        numbers: Option<&[memoir_domain::memory::Number]>,
+    ) -> Result<Vec<(memoir_domain::memory::Number, Vector)>> {
+        let store = &self.memoir.store;
+        let rows = store.vectors(self.scope, model.as_str(), numbers).await?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let key = self.load(&AgentQuery::default()).await?.base.key().clone();
+        let open = move |row: VectorRow| Ok((row.number, codec::vector(&key, &row)?));
+        let opened = crate::parallel::aside(move || crate::parallel::map(rows, open)).await?;
+        opened.into_iter().collect()
+    }
+
+    /// Takes away what models made of the agent's memories, and has it made anew.
+    pub(crate) async fn make_vectors_anew(&self) -> Result<()> {
+        self.memoir.store.forget_vectors(self.scope, None).await?;
+        self.memoir.vectors.tell(self.scope);
+        Ok(())
+    }
+
+    /// Makes a vector of every kept memory that has none of the configured model, and takes those of others away
+    /// once all have one. Nothing is sent where the agent has not agreed to it.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails. A server that fails is no error.
+    pub async fn make_vectors(&self) -> Result<VectorsMade> {
+        let memoir = &self.memoir;
+        let mut made = VectorsMade::default();
+        let Some(name) = &memoir.settings.recall.embeddings else {
+            made.problem = Some("no model of embeddings is configured".to_owned());
+            return Ok(made);
+        };
+        let embedder = match memoir.models.embedder(name) {
+            Ok(embedder) => embedder,
+            Err(error) => {
+                made.problem = Some(error.to_string());
+                return Ok(made);
+            }
+        };
+        let mut after = 0;
+        loop {
+            // At each batch: it may have been taken back.
+            if !self.lets_embed(embedder.as_ref()).await? {
+                let problem = "the agent has not agreed that its words are sent there";
+                made.problem = Some(problem.to_owned());
+                return Ok(made);
+            }
+            let store = &memoir.store;
+            let rows = store.without_vector(self.scope, name.as_str(), after, BATCH);
+            let rows = rows.await?;
+            let Some(last) = rows.last() else { break };
+            after = last.number.0;
+            let key = self.load(&AgentQuery::default()).await?.base.key().clone();
+            let mut texts = Vec::with_capacity(rows.len());
+            let places: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
+            for row in rows {
+                texts.push(codec::memory(&key, row)?.content);
+            }
+            let vectors = match memoir.embed_all(embedder.as_ref(), &texts).await {
+                Ok(vectors) => vectors,
+                Err(error) => {
+                    made.problem = Some(error.to_string());
+                    return Ok(made);
+                }
+            };
+            let random = memoir.random.as_ref();
+            let sealer = Sealer { key: &key, random };
+            let mut sealed = Vec::with_capacity(places.len());
+            for ((number, version), vector) in places.into_iter().zip(vectors) {
+                match vector {
+                    None => made.refused += 1,
+                    Some(vector) => {
+                        let row =
+                            codec::vector_row(&sealer, number, version, name.as_str(), &vector)?;
+                        sealed.push(row);
+                    }
+                }
+            }
+            made.made += store.keep_vectors(self.scope, sealed).await?;
+        }
+        let store = &memoir.store;
+        store
+            .forget_vectors(self.scope, Some(name.as_str()))
+            .await?;
+        Ok(made)
+    }
+}
+
+impl Memoir {
+    /// A vector of each text; `None` for one that the server does not take, not even shortened.
+    async fn embed_all(
+        &self,
+        embedder: &dyn Embedder,
+        texts: &[PrivateText],
+    ) -> Result<Vec<Option<Vector>>, ModelError> {
+        match self.embed(embedder, texts).await {
+            Ok(made) => return Ok(made.vectors.into_iter().map(Some).collect()),
+            Err(error) if !is_about_request(&error) => return Err(error),
+            Err(_) => {}
+        }
+        // Some text of it is too long for the model: each by itself then.
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut text = text.clone();
+            let mut vector = None;
+            for _ in 0..=HALVINGS {
+                match self.embed(embedder, std::slice::from_ref(&text)).await {
+                    Ok(made) => {
+                        vector = made.vectors.into_iter().next();
+                        break;
+                    }
+                    Err(error) if !is_about_request(&error) => return Err(error),
+                    Err(_) => {
+                        let half = text.chars() / 2;
+                        let begin: String = text.expose().chars().take(half).collect();
+                        text = begin.into();
+                    }
+                }
+            }
+            vectors.push(vector);
+        }
+        Ok(vectors)
+    }
+
+    /// After as many attempts and waits as a session's calls get.
+    async fn embed(
+        &self,
+        embedder: &dyn Embedder,
+        texts: &[PrivateText],
+    ) -> Result<Embeddings, ModelError> {
+        let limits = self.settings.limits;
+        let mut failures = 0;
+        loop {
+            let error = match embedder.embed(texts).await {
+                Ok(made) => return Ok(made),
+                Err(error) => error,
+            };
+            failures += 1;
+            if !error.is_retryable() || failures >= limits.attempts {
+                return Err(error);
+            }
+            let growing = limits
+                .first_wait
+                .saturating_mul(1 << (failures - 1).min(16));
+            let growing = growing.min(limits.longest_wait);
+            let wait = error.retry_after().unwrap_or(Duration::ZERO).max(growing);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Makes vectors of what this process saves, and from time to time of what others left undone, until dropped.
+    /// Comes to its end at once where no model of embeddings is configured.
+    pub async fn keep_making_vectors(&self) {
+        if self.settings.recall.embeddings.is_none() {
+            return;
+        }
+        loop {
+            if let Err(error) = self.look_for_lacking().await {
+                tracing::error!(%error, "what has no vector was not looked for");
+            }
+            let look_again = tokio::time::sleep(LOOK_EVERY);
+            tokio::pin!(look_again);
+            loop {
+                while let Some(scope) = self.vectors.next() {
+                    self.make_for(scope).await;
+                }
+                tokio::select! {
+                    () = self.vectors.told.notified() => {}
+                    () = &mut look_again => break,
+                }
+            }
+        }
+    }
+
+    async fn make_for(&self, scope: AgentScope) {
+        match self.handle(scope).make_vectors().await {
+            Ok(VectorsMade {
+                problem: Some(problem),
+                ..
+            }) => {
+                tracing::warn!(agent = %scope.agent, problem, "no vectors were made");
+                // The agent is looked at again with all others; who comes next mostly fares no better at once.
+                tokio::time::sleep(LATER).await;
+            }
+            // One that was erased meanwhile has none.
+            Ok(_) | Err(Error::Erased { .. }) => {}
+            Err(error) => {
+                tracing::error!(agent = %scope.agent, %error, "no vectors were made");
+            }
+        }
+    }
+
+    /// Puts all agents on the list.
+    async fn look_for_lacking(&self) -> Result<()> {
+        for account in self.store.accounts().await? {
+            let agents = self.store.agents(account.id).await?;
+            let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
+            self.vectors.waiting().extend(live.map(|row| row.scope));
+        }
+        Ok(())
+    }
+
+    /// The model of embeddings that is configured, where its provider can be used; `None` where none is configured.
+    ///
+    /// # Errors
+    /// Names the setting at fault.
+    pub fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
+        let name = self.settings.recall.embeddings.as_ref();
+        Ok(name.map(|name| self.models.embedder(name)).transpose()?)
+    }
+}
+
+/// Whether it is what was sent that the server does not take: too much of it, for instance.
+fn is_about_request(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Rejected {
+            status: 400 | 413 | 422,
+            ..
+        }
+    )
+}

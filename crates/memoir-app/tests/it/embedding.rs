@@ -1,0 +1,594 @@
+//! Vectors of memories: made by a server on loopback that follows a script, sealed, merged into what is found, and
+//! gone with the words that they are of (SPEC 2.8, 5.3, 6.4).
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use memoir_app::{
+    AgentHandle, Error, Limits, Memoir, MemoryInput, RecallPage, RecallSettings, Settings, Viewer,
+};
+use memoir_domain::{
+    audit::Actor,
+    memory::Number,
+    recall::{Meaning, Query},
+};
+use memoir_model::{ProviderSettings, Providers};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{ScriptedServer, Step};
+use memoir_vault::KeyStore;
+use serde_json::json;
+
+use crate::world::{StandingClock, keys, person};
+
+/// What the scripted model makes of a text: what it is about, in three directions.
+fn about(text: &str) -> Vec<f32> {
+    let is_about =
+        |words: &[&str]| f32::from(u8::from(words.iter().any(|word| text.contains(word))));
+    vec![
+        is_about(&["bees", "honey"]),
+        is_about(&["kiln", "oven"]),
+        0.125,
+    ]
+}
+
+fn model() -> Step {
+    Step::embeddings(about)
+}
+
+struct House {
+    memoir: Memoir,
+    agent: AgentHandle,
+    store: Arc<dyn Store>,
+    clock: Arc<StandingClock>,
+}
+
+const MEMORIES: [&str; 2] = ["Rosa keeps bees", "The kiln is hot"];
+
+fn settings(model: &str) -> Settings {
+    Settings {
+        recall: RecallSettings {
+            embeddings: Some(model.parse().unwrap()),
+            ..RecallSettings::default()
+        },
+        limits: Limits {
+            first_wait: Duration::from_millis(1),
+            longest_wait: Duration::from_millis(1),
+            attempts: 3,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    }
+}
+
+impl House {
+    /// With an agent and two memories, in memory.
+    async fn new(server: &ScriptedServer) -> Self {
+        let store = Arc::new(SqliteStore::in_memory().unwrap());
+        Self::on(store, keys(), &server.base_url(), settings("lab:small")).await
+    }
+
+    async fn on(
+        store: Arc<dyn Store>,
+        keys: Arc<KeyStore>,
+        base_url: &str,
+        settings: Settings,
+    ) -> Self {
+        let provider = ProviderSettings {
+            base_url: Some(base_url.to_owned()),
+            ..ProviderSettings::default()
+        };
+        let providers = BTreeMap::from([("lab".to_owned(), provider)]);
+        let providers = Providers::with_environment(providers, |_| None).unwrap();
+        let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
+        let memoir = Memoir::new(store.clone(), keys, Arc::new(providers), settings);
+        let memoir = memoir.with_clock(clock.clone());
+        let account = memoir.account("default").await.unwrap();
+        let agent = match account.agent("wren").await {
+            Ok(agent) => agent,
+            Err(_) => {
+                account.create_agent("wren", &[], &person()).await.unwrap();
+                let agent = account.agent("wren").await.unwrap();
+                for text in MEMORIES {
+                    save(&agent, text).await;
+                }
+                agent
+            }
+        };
+        Self {
+            memoir,
+            agent,
+            store,
+            clock,
+        }
+    }
+
+    async fn ask(&self, text: &str) -> (Vec<u64>, Option<Meaning>) {
+        let RecallPage { found, meaning } = asked(&self.agent, text).await.unwrap();
+        (
+            found.iter().map(|(found, _)| found.number.0).collect(),
+            meaning,
+        )
+    }
+
+    /// Of which memories there is a vector.
+    async fn vectors(&self, model: &str) -> Vec<u64> {
+        let rows = self.store.vectors(self.agent.scope(), model, None).await;
+        let mut numbers: Vec<u64> = rows.unwrap().iter().map(|row| row.number.0).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+async fn save(agent: &AgentHandle, text: &str) {
+    let input = MemoryInput {
+        content: text.into(),
+        ..MemoryInput::default()
+    };
+    agent.save(&[input], &me()).await.unwrap();
+}
+
+async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
+    let query = Query {
+        text: text.into(),
+        limit: 10,
+        ..Query::default()
+    };
+    agent
+        .seen_by(Viewer::Agent)
+        .recall_page(&query, None, false)
+        .await
+}
+
+fn me() -> Actor {
+    Actor::agent("wren")
+}
+
+const ALL: Option<Meaning> = Some(Meaning::Merged);
+const SOME: Option<Meaning> = Some(Meaning::Partial);
+const DOWN: Option<Meaning> = Some(Meaning::Unavailable);
+const NONE: [u64; 0] = [];
+
+#[tokio::test]
+async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
+    let server = ScriptedServer::always(model());
+    let house = House::new(&server).await;
+    assert_eq!(house.ask("honey").await, (vec![], SOME));
+    let made = house.agent.make_vectors().await.unwrap();
+    assert_eq!((made.made, made.refused, made.problem), (2, 0, None));
+    let batch = server.requests().pop().unwrap();
+    assert_eq!(batch, json!({"model": "small", "input": MEMORIES}));
+    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(house.ask("oven").await, (vec![2, 1], ALL));
+    assert_eq!(house.ask("hot kiln").await.0[0], 2);
+    // One question is one request, and nothing is asked that has no meaning.
+    let before = server.requests().len();
+    assert_eq!(house.ask("honey").await.1, ALL);
+    assert_eq!(server.requests().len(), before + 1);
+    assert_eq!(house.ask("").await, (vec![2, 1], None));
+    assert_eq!(house.ask("_").await, (vec![], None));
+    assert_eq!(server.requests().len(), before + 1);
+    // Made once.
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(server.requests().len(), before + 1);
+    save(&house.agent, "An oven of brick").await;
+    assert_eq!(house.ask("kilns").await.1, SOME);
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(house.ask("oven").await, (vec![3, 2, 1], ALL));
+}
+
+#[tokio::test]
+async fn spec_2_8_without_a_model_of_embeddings_nothing_is_sent() {
+    let server = ScriptedServer::always(model());
+    let store = Arc::new(SqliteStore::in_memory().unwrap());
+    let off = Settings::default();
+    let house = House::on(store, keys(), &server.base_url(), off).await;
+    assert_eq!(house.ask("kiln").await, (vec![2], None));
+    assert!(house.agent.make_vectors().await.unwrap().problem.is_some());
+    house.memoir.keep_making_vectors().await;
+    assert!(server.received().is_empty());
+}
+
+#[tokio::test]
+async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
+    let server = ScriptedServer::always(model());
+    let house = House::new(&server).await;
+    let story = async {
+        let whole = async |house: &House| {
+            while house.ask("honey").await.1 != ALL {
+                tokio::task::yield_now().await;
+            }
+        };
+        whole(&house).await;
+        save(&house.agent, "Honey is sold in spring, says bees' friend").await;
+        whole(&house).await;
+        house.agent.discard(Number(1), &me()).await.unwrap();
+        house.agent.restore(Number(1), &me()).await.unwrap();
+        whole(&house).await;
+        assert_eq!(house.vectors("lab:small").await, [1, 2, 3]);
+    };
+    tokio::select! {
+        () = story => {}
+        () = house.memoir.keep_making_vectors() => panic!("it goes on for ever"),
+    }
+}
+
+#[tokio::test]
+async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
+    let never = || Step::Slow(Duration::from_secs(3_600), Box::new(model()));
+    let data = |data: serde_json::Value| Step::Reply(json!({"data": data}));
+    let one = json!({"index": 0, "embedding": [1.0, 2.0, 3.0]});
+    for (what, step) in [
+        ("slow", never()),
+        ("down", Step::status(503)),
+        ("gone", Step::Hangup),
+        ("cut", Step::CutConnection),
+        ("wrong count", data(json!([one, one]))),
+        (
+            "no number",
+            data(json!([{"index": 0, "embedding": [1.0, null]}])),
+        ),
+        (
+            "nothing",
+            data(json!([{"index": 0, "embedding": [0.0, 0.0]}])),
+        ),
+        ("no JSON", Step::html()),
+        ("half of it", Step::malformed()),
+        ("refused", Step::status(401)),
+    ] {
+        let server = ScriptedServer::start([model()]);
+        let store = Arc::new(SqliteStore::in_memory().unwrap());
+        let mut settings = settings("lab:small");
+        settings.recall.question_time = match what {
+            "slow" => Duration::from_millis(20),
+            _ => Duration::from_secs(600),
+        };
+        let house = House::on(store, keys(), &server.base_url(), settings).await;
+        assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+        server.push(step);
+        assert_eq!(house.ask("hot").await, (vec![2], DOWN), "{what}");
+        // One that failed rests for a while, so that no question waits for it.
+        server.push(model());
+        if !["refused", "no JSON"].contains(&what) {
+            assert_eq!(house.ask("hot").await.1, DOWN, "{what}");
+            assert_eq!(server.steps_left(), 1, "{what}");
+            house.clock.advance(Duration::from_secs(31));
+        }
+        assert_eq!(house.ask("honey").await, (vec![1, 2], ALL), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good() {
+    let server = ScriptedServer::start([Step::status(500), Step::malformed(), Step::status(429)]);
+    let house = House::new(&server).await;
+    let made = house.agent.make_vectors().await.unwrap();
+    assert_eq!(made.made, 0);
+    assert!(made.problem.unwrap().contains("rate of requests"));
+    assert_eq!(server.steps_left(), 0, "as many attempts as are set");
+    for step in [Step::status(500), model()] {
+        server.push(step);
+    }
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+}
+
+#[tokio::test]
+async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
+    let most = |text: &str| text.chars().count() <= 2_000;
+    let server = ScriptedServer::always(Step::respond(move |received| {
+        let texts = received.body["input"].as_array().unwrap().iter();
+        match texts.into_iter().all(|text| most(text.as_str().unwrap())) {
+            true => model(),
+            false => Step::status(400),
+        }
+    }));
+    let house = House::new(&server).await;
+    save(&house.agent, &format!("bees {}", "and so on ".repeat(900))).await;
+    let made = house.agent.make_vectors().await.unwrap();
+    assert_eq!((made.made, made.refused, made.problem), (3, 0, None));
+    assert_eq!(house.ask("honey").await.1, ALL);
+    let none = ScriptedServer::always(Step::status(400));
+    let house = House::new(&none).await;
+    let made = house.agent.make_vectors().await.unwrap();
+    assert_eq!((made.made, made.refused, made.problem), (0, 2, None));
+}
+
+#[tokio::test]
+async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
+    let is_longer = Arc::new(AtomicUsize::new(0));
+    let longer = is_longer.clone();
+    let server = ScriptedServer::always(Step::embeddings(move |text| {
+        let mut vector = about(text);
+        vector.resize(3 + longer.load(Ordering::SeqCst), 0.0);
+        vector
+    }));
+    let house = House::new(&server).await;
+    house.agent.make_vectors().await.unwrap();
+    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    is_longer.store(2, Ordering::SeqCst);
+    assert_eq!(house.ask("honey").await, (vec![], SOME), "by words alone");
+    assert_eq!(house.vectors("lab:small").await, NONE);
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    // Half of them of another length: a process that made them meanwhile.
+    save(&house.agent, "An oven of brick").await;
+    is_longer.store(5, Ordering::SeqCst);
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(house.ask("honey").await, (vec![], SOME));
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(house.ask("honey").await.1, ALL);
+}
+
+#[tokio::test]
+async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
+    let server = ScriptedServer::always(model());
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = keys();
+    let old = House::on(
+        store.clone(),
+        keys.clone(),
+        &server.base_url(),
+        settings("lab:small"),
+    )
+    .await;
+    old.agent.make_vectors().await.unwrap();
+    let new = House::on(store, keys, &server.base_url(), settings("lab:large")).await;
+    let last_model = || server.requests().pop().unwrap()["model"].clone();
+    assert_eq!(new.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(last_model(), "small");
+    assert_eq!(new.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(new.vectors("lab:small").await, NONE);
+    assert_eq!(new.vectors("lab:large").await, [1, 2]);
+    assert_eq!(new.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(last_model(), "large");
+}
+
+#[tokio::test]
+async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
+    let server = ScriptedServer::always(model());
+    let house = House::new(&server).await;
+    let made = async || house.agent.make_vectors().await.unwrap().made;
+    assert_eq!(made().await, 2);
+    let before = house.memoir.now();
+    house.clock.advance(Duration::from_secs(60));
+    house.agent.discard(Number(1), &me()).await.unwrap();
+    assert_eq!(house.vectors("lab:small").await, [2]);
+    assert_eq!(house.ask("honey").await, (vec![2], ALL));
+    assert_eq!(made().await, 0);
+    house.clock.advance(Duration::from_secs(60));
+    house.agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(house.vectors("lab:small").await, [2]);
+    assert_eq!(house.ask("honey").await.1, SOME);
+    assert_eq!(made().await, 1);
+    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    house
+        .agent
+        .shred(Number(1), "a secret", &me())
+        .await
+        .unwrap();
+    assert_eq!(house.vectors("lab:small").await, [2]);
+    assert_eq!(house.ask("honey").await, (vec![2], ALL));
+    house.agent.erase(&person()).await.unwrap();
+    assert_eq!(house.vectors("lab:small").await, NONE);
+    let sent = server.received().len();
+    assert_eq!(
+        asked(&house.agent, "honey").await.unwrap_err().code(),
+        "erased"
+    );
+    assert_eq!(made().await, 0);
+    assert_eq!(server.received().len(), sent + 1, "the question alone");
+}
+
+#[tokio::test]
+async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
+    let server = ScriptedServer::always(model());
+    let house = House::new(&server).await;
+    let account = house.memoir.account("default").await.unwrap();
+    account.create_agent("robin", &[], &person()).await.unwrap();
+    let robin = account.agent("robin").await.unwrap();
+    let input = MemoryInput {
+        content: "Honey from theirs".into(),
+        ..MemoryInput::default()
+    };
+    robin.save(&[input], &Actor::agent("robin")).await.unwrap();
+    house.agent.make_vectors().await.unwrap();
+    robin.make_vectors().await.unwrap();
+    for request in server.requests() {
+        let sent = request["input"].to_string();
+        let [own, theirs] = ["Rosa", "theirs"].map(|word| sent.contains(word));
+        assert!(own != theirs, "never in one request");
+    }
+    for _ in 0..2 {
+        assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+        let theirs = asked(&robin, "kiln").await.unwrap();
+        assert_eq!(theirs.found.len(), 1);
+    }
+}
+
+/// A direction that a search of the disk could find.
+fn marked(text: &str) -> Vec<f32> {
+    let offset = if text.contains("bees") { 0.0 } else { 3.0 };
+    (0..64)
+        .map(|at| ((at * 37 % 64) as f32 + offset) / 70.0)
+        .collect()
+}
+
+fn holds(folder: &Path, wanted: &[u8]) -> bool {
+    let files = std::fs::read_dir(folder).unwrap();
+    files.into_iter().any(|file| {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        bytes.windows(wanted.len()).any(|window| window == wanted)
+    })
+}
+
+#[tokio::test]
+async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothers_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
+    let server = ScriptedServer::always(Step::embeddings(marked));
+    let keys = keys();
+    let house = async || {
+        let (store, keys) = (store.clone(), keys.clone());
+        House::on(store, keys, &server.base_url(), settings("lab:small")).await
+    };
+    let first = house().await;
+    first.agent.make_vectors().await.unwrap();
+    assert_eq!(first.ask("honey").await.1, ALL);
+    let plain = memoir_domain::recall::Vector::of(&marked("bees")).unwrap();
+    let plain = plain.to_bytes();
+    let numbers: Vec<u8> = marked("bees")
+        .iter()
+        .flat_map(|one| one.to_le_bytes())
+        .collect();
+    for wanted in [&plain[4..20], &numbers[16..48], b"lab:small"] {
+        let is_name = wanted == b"lab:small";
+        assert_eq!(
+            holds(folder.path(), wanted),
+            is_name,
+            "the name stands in the open"
+        );
+    }
+    // Exchanged, or said to be another model's: read by a process that has none of them yet.
+    let intruder = rusqlite::Connection::open(&path).unwrap();
+    let change = |sql: &str| assert!(intruder.execute(sql, []).unwrap() > 0, "{sql}");
+    change(
+        "UPDATE memory_vectors SET body = (SELECT other.body FROM memory_vectors AS other \
+         WHERE other.number = 3 - memory_vectors.number)",
+    );
+    let refused = async || {
+        let error = asked(&house().await.agent, "honey").await.unwrap_err();
+        assert!(error.to_string().contains("memory_vectors"), "{error}");
+    };
+    refused().await;
+    change("DELETE FROM memory_vectors");
+    let anew = house().await;
+    assert_eq!(anew.agent.make_vectors().await.unwrap().made, 2);
+    change("UPDATE memory_vectors SET model = 'lab:large'");
+    refused().await;
+    // What it made of an earlier wording serves nobody.
+    change("UPDATE memory_vectors SET model = 'lab:small', version = version + 1");
+    assert_eq!(house().await.ask("honey").await, (vec![], SOME));
+}
+
+#[tokio::test]
+async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_yes() {
+    let server = ScriptedServer::always(model());
+    // The same server by an address that is none of loopback.
+    let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = keys();
+    let house = House::on(
+        store.clone(),
+        keys.clone(),
+        &elsewhere,
+        settings("lab:small"),
+    )
+    .await;
+    let forbidden = Some(Meaning::NotAllowed);
+    let is_silent = async |house: &House| {
+        let sent = server.received().len();
+        assert_eq!(house.ask("hot").await, (vec![2], forbidden));
+        let made = house.agent.make_vectors().await.unwrap();
+        assert!(made.made == 0 && made.problem.is_some());
+        assert_eq!(server.received().len(), sent, "nothing is sent");
+    };
+    is_silent(&house).await;
+    let purpose = "so that more is found".into();
+    let request = house.agent.request_embeddings(&purpose, &person()).await;
+    let request = request.unwrap();
+    assert_eq!(request.kind, "embeddings");
+    let told = request.purpose.expose();
+    assert!(
+        told.contains("`lab:small`") && told.contains(&elsewhere),
+        "{told}"
+    );
+    is_silent(&house).await;
+    // Nobody answers in its place.
+    let (them, me) = (person(), me());
+    let answer = house.agent.answer_access(request.id, true, None, &them);
+    assert_eq!(answer.await.unwrap_err().code(), "forbidden");
+    let yes = house.agent.answer_access(request.id, true, None, &me);
+    yes.await.unwrap();
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    // It stands, whatever the clock says and however much later it is.
+    house.clock.put_back(Duration::from_secs(3_600));
+    assert_eq!(house.ask("honey").await.1, ALL);
+    house.clock.advance(Duration::from_secs(400 * 86_400));
+    house.memoir.expire_access().await.unwrap();
+    assert_eq!(house.ask("honey").await.1, ALL);
+    // A yes to one server or model is none to another.
+    let aside = format!("{elsewhere}/aside");
+    let other = House::on(store.clone(), keys.clone(), &aside, settings("lab:small")).await;
+    is_silent(&other).await;
+    let other = House::on(store, keys, &elsewhere, settings("lab:large")).await;
+    let made = other.agent.make_vectors().await.unwrap();
+    assert_eq!(made.made, 0);
+    // Taken back, it counts at once.
+    house.agent.revoke_access(request.id, &me).await.unwrap();
+    is_silent(&house).await;
+    let memories = house.agent.seen_by(Viewer::Agent).memories(false).await;
+    let journal = memories.unwrap().pop().unwrap().words.unwrap();
+    let told = journal.content.expose();
+    assert!(told.contains("nothing is sent there any more"), "{told}");
+    let verified = house.agent.verify().await.unwrap();
+    assert!(verified.valid, "{verified:?}");
+}
+
+#[tokio::test]
+async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
+    let store = Arc::new(SqliteStore::in_memory().unwrap());
+    let house = House::on(store, keys(), "http://0.0.0.0:9/v1", settings("lab:small")).await;
+    let purpose = "please".into();
+    let request = house.agent.request_embeddings(&purpose, &person()).await;
+    let id = request.unwrap().id;
+    house
+        .agent
+        .answer_access(id, false, None, &me())
+        .await
+        .unwrap();
+    let again = house.agent.request_embeddings(&purpose, &person()).await;
+    assert_eq!(again.unwrap_err().code(), "refused_before");
+    assert_eq!(house.ask("hot").await.1, Some(Meaning::NotAllowed));
+    // On this machine nobody need be asked.
+    let server = ScriptedServer::always(model());
+    let local = House::new(&server).await;
+    let needless = local.agent.request_embeddings(&purpose, &person()).await;
+    assert!(
+        needless
+            .unwrap_err()
+            .to_string()
+            .contains("on this machine")
+    );
+}
+
+#[tokio::test]
+async fn spec_6_1_what_is_sent_for_vectors_is_counted() {
+    let server = ScriptedServer::always(model());
+    let house = House::new(&server).await;
+    house.agent.make_vectors().await.unwrap();
+    house.ask("honey").await;
+    let families = house.memoir.metrics().await;
+    let tokens = families
+        .iter()
+        .find(|family| family.name() == "memoir_model_tokens_total")
+        .unwrap();
+    let input = tokens.get_metric().iter().find(|metric| {
+        let has = |name, value| {
+            let labels = metric.get_label().iter();
+            labels
+                .into_iter()
+                .any(|label| label.name() == name && label.value() == value)
+        };
+        has("model", "small") && has("type", "input")
+    });
+    assert_eq!(input.unwrap().get_counter().get_value(), 30.0);
+}
