@@ -3,7 +3,17 @@
  * agent shows them.
  */
 
-import { Door, moment, transportOf, type AuditListing, type DoorOptions, type HandOver, type Listing } from "./door.js";
+import {
+  Door,
+  listed,
+  moment,
+  recorded,
+  transportOf,
+  type AuditListing,
+  type DoorOptions,
+  type HandOver,
+  type Listing,
+} from "./door.js";
 import type {
   AccessRequest,
   Agent,
@@ -99,8 +109,7 @@ export class Administrator extends Door {
   /** An agent's memories, without their words but where it lets you look. */
   memories(agent: string, options: Listing = {}): AsyncGenerator<Memory, void> {
     const { kind, since, until } = options;
-    const include = options.includeDiscarded ? "discarded" : undefined;
-    const query = { kind, since: moment(since), until: moment(until), include };
+    const query = { kind, since: moment(since), until: moment(until), ...listed(options) };
     return this.pages(`${Door.agentPath(agent)}/memories`, query, options.pageSize);
   }
 
@@ -196,8 +205,12 @@ export class Administrator extends Door {
 
   /** The records of what was changed, by whom, oldest first, without words. */
   audit(agent: string, options: AuditListing = {}): AsyncGenerator<AuditRecord, void> {
-    const query = { session: options.sessionId, action: options.action, since: moment(options.since) };
-    return this.pages(`${Door.agentPath(agent)}/audit`, query, options.pageSize);
+    return this.pages(`${Door.agentPath(agent)}/audit`, recorded(options), options.pageSize);
+  }
+
+  /** The records of the account itself: its users and their tokens, oldest first. */
+  accountAudit(options: Omit<AuditListing, "sessionId" | "memory"> = {}): AsyncGenerator<AuditRecord, void> {
+    return this.pages("/v1/audit", recorded(options), options.pageSize);
   }
 
   /** Recomputes an agent's audit and compares it with what is stored. */

@@ -3,7 +3,9 @@
 import {
   Door,
   fromEnvironment,
+  listed,
   moment,
+  recorded,
   segment,
   type AuditListing,
   type DoorOptions,
@@ -126,8 +128,8 @@ export class AgentMemory extends Door {
 
   /** Every memory that fits, page after page as they are asked for. */
   memories(options: Filters & Listing & { query?: string | undefined } = {}): AsyncGenerator<Memory, void> {
-    const include = options.includeDiscarded ? "discarded" : undefined;
-    return this.pages(this.#at("/memories"), { ...filters(options), q: options.query, include }, options.pageSize);
+    const query = { ...filters(options), ...listed(options), q: options.query };
+    return this.pages(this.#at("/memories"), query, options.pageSize);
   }
 
   /** One memory, also a discarded one. */
@@ -236,8 +238,7 @@ export class AgentMemory extends Door {
 
   /** The records of what was changed, by whom, oldest first. */
   audit(options: AuditListing = {}): AsyncGenerator<AuditRecord, void> {
-    const query = { session: options.sessionId, action: options.action, since: moment(options.since) };
-    return this.pages(this.#at("/audit"), query, options.pageSize);
+    return this.pages(this.#at("/audit"), recorded(options), options.pageSize);
   }
 
   /** Recomputes the audit and compares it with what is stored. */

@@ -154,6 +154,10 @@ export interface Listing {
   kind?: Memory["kind"] | undefined;
   since?: Time | Date | undefined;
   until?: Time | Date | undefined;
+  /** Constitutional ones only, or others only; not beside a query or a tag. */
+  protected?: boolean | undefined;
+  /** Journal entries only that have left the prompt, or what has not; not beside a query or a tag. */
+  faded?: boolean | undefined;
   /** Also what was discarded. */
   includeDiscarded?: boolean | undefined;
   pageSize?: number | undefined;
@@ -162,9 +166,28 @@ export interface Listing {
 /** Records to look for. */
 export interface AuditListing {
   sessionId?: string | undefined;
+  /** One, or several with commas between them. */
   action?: string | undefined;
+  /** What kind of actor, such as `agent`. */
+  actor?: string | undefined;
+  /** A part of the actor's name. */
+  actorName?: string | undefined;
+  memory?: number | undefined;
   since?: Time | Date | undefined;
+  until?: Time | Date | undefined;
   pageSize?: number | undefined;
+}
+
+/** What a list of memories is narrowed or widened by, for the wire. */
+export function listed(options: Listing): Wanted["query"] {
+  const include = options.includeDiscarded ? "discarded" : undefined;
+  return { protected: options.protected?.toString(), faded: options.faded?.toString(), include };
+}
+
+/** What a list of records is narrowed by, for the wire. */
+export function recorded(options: AuditListing): Wanted["query"] {
+  const { sessionId: session, action, actor, actorName: actor_name, memory, since, until } = options;
+  return { session, action, actor, actor_name, memory, since: moment(since), until: moment(until) };
 }
 
 /** A time for the wire. */

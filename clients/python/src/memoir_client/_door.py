@@ -181,3 +181,33 @@ def moment(time: datetime | str | None) -> str | None:
     if time.tzinfo is None:
         raise ValueError("a time needs a time zone, such as datetime.now(timezone.utc)")
     return time.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def listed(protected: bool | None, faded: bool | None, include_discarded: bool) -> dict[str, Any]:
+    """What a list of memories is narrowed or widened by, for the wire."""
+    return {
+        "protected": None if protected is None else str(protected).lower(),
+        "faded": None if faded is None else str(faded).lower(),
+        "include": "discarded" if include_discarded else None,
+    }
+
+
+def recorded(
+    session_id: str | None,
+    action: str | None,
+    actor: str | None,
+    actor_name: str | None,
+    memory: int | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+) -> dict[str, Any]:
+    """What a list of records is narrowed by, for the wire."""
+    return {
+        "session": session_id,
+        "action": action,
+        "actor": actor,
+        "actor_name": actor_name,
+        "memory": memory,
+        "since": moment(since),
+        "until": moment(until),
+    }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ._door import Door, moment, of
+from ._door import Door, listed, moment, of, recorded
 from ._transport import Transport
 from .models import (
     AccessRequest,
@@ -153,6 +153,8 @@ class Administrator(Door):
         kind: Kind | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        protected: bool | None = None,
+        faded: bool | None = None,
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
@@ -161,7 +163,7 @@ class Administrator(Door):
             "kind": kind,
             "since": moment(since),
             "until": moment(until),
-            "include": "discarded" if include_discarded else None,
+            **listed(protected, faded, include_discarded),
         }
         return self._memories(agent, wanted, page_size=page_size)
 
@@ -262,12 +264,30 @@ class Administrator(Door):
         *,
         session_id: str | None = None,
         action: str | None = None,
+        actor: str | None = None,
+        actor_name: str | None = None,
+        memory: int | None = None,
         since: datetime | str | None = None,
+        until: datetime | str | None = None,
         page_size: int = 100,
     ) -> Iterator[Record]:
         """The records of what was changed, by whom, oldest first, without words."""
-        wanted = {"session": session_id, "action": action, "since": moment(since)}
+        wanted = recorded(session_id, action, actor, actor_name, memory, since, until)
         return self._audit(agent, wanted, page_size=page_size)
+
+    def account_audit(
+        self,
+        *,
+        action: str | None = None,
+        actor: str | None = None,
+        actor_name: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        page_size: int = 100,
+    ) -> Iterator[Record]:
+        """The records of the account itself: its users and their tokens, oldest first."""
+        wanted = recorded(None, action, actor, actor_name, None, since, until)
+        return self._pages(Record, "/v1/audit", wanted, page_size)
 
     def verify(self, agent: str) -> Verified:
         """Recomputes an agent's audit and compares it with what is stored."""

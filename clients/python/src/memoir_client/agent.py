@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ._door import Door, moment, of
+from ._door import Door, listed, moment, of, recorded
 from ._transport import segment
 from .models import (
     AccessRequest,
@@ -179,12 +179,19 @@ class AgentMemory(Door):
         origin: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        protected: bool | None = None,
+        faded: bool | None = None,
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
-        """Every memory that fits, page after page as they are asked for."""
+        """Every memory that fits, page after page as they are asked for.
+
+        Args:
+            protected: constitutional ones only, or others only; not beside a query or a tag.
+            faded: journal entries only that have left the prompt, or what has not; likewise.
+        """
         wanted = _filters(query, kind, tag, origin, since, until)
-        wanted["include"] = "discarded" if include_discarded else None
+        wanted |= listed(protected, faded, include_discarded)
         return self._memories(self.agent, wanted, page_size=page_size)
 
     def memory(self, number: int) -> Memory:
@@ -305,11 +312,20 @@ class AgentMemory(Door):
         *,
         session_id: str | None = None,
         action: str | None = None,
+        actor: str | None = None,
+        actor_name: str | None = None,
+        memory: int | None = None,
         since: datetime | str | None = None,
+        until: datetime | str | None = None,
         page_size: int = 100,
     ) -> Iterator[Record]:
-        """The records of what was changed, by whom, oldest first."""
-        wanted = {"session": session_id, "action": action, "since": moment(since)}
+        """The records of what was changed, by whom, oldest first.
+
+        Args:
+            action: one, or several with commas between them.
+            actor: what kind of actor, such as `agent`; `actor_name` is a part of its name.
+        """
+        wanted = recorded(session_id, action, actor, actor_name, memory, since, until)
         return self._audit(self.agent, wanted, page_size=page_size)
 
     def verify(self) -> Verified:

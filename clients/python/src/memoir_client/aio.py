@@ -19,6 +19,7 @@ from .models import (
     Context,
     HandedOver,
     Kind,
+    MadeToken,
     Memory,
     Message,
     Mode,
@@ -29,6 +30,8 @@ from .models import (
     SavedMemory,
     Session,
     Setting,
+    SettingVersion,
+    ShreddedMemory,
     Transcripts,
     Verified,
     Wording,
@@ -156,6 +159,14 @@ class AsyncAgentMemory:
         """See `AgentMemory.change_setting`."""
         return await _thread(lambda: self.sync.change_setting(field, value))
 
+    async def setting_history(self, field: OwnField) -> list[SettingVersion]:
+        """See `AgentMemory.setting_history`."""
+        return await _thread(lambda: self.sync.setting_history(field))
+
+    async def undo_setting(self, field: OwnField) -> Setting:
+        """See `AgentMemory.undo_setting`."""
+        return await _thread(lambda: self.sync.undo_setting(field))
+
     async def refine(
         self,
         step: Callable[[Turn], Awaitable[Reply]],
@@ -180,6 +191,14 @@ class AsyncAgentMemory:
         """See `AgentMemory.open_session`."""
         return await _thread(
             lambda: self.sync.open_session(mode=mode, rehearsal=rehearsal, resume=resume)
+        )
+
+    async def queue_session(
+        self, *, mode: Mode = "full", rehearsal: bool = False, model: str | None = None
+    ) -> Session:
+        """See `AgentMemory.queue_session`."""
+        return await _thread(
+            lambda: self.sync.queue_session(mode=mode, rehearsal=rehearsal, model=model)
         )
 
     async def apply(self, session_id: str) -> Session:
@@ -218,6 +237,10 @@ class AsyncAgentMemory:
         """See `AgentMemory.sessions`."""
         return _each(self.sync.sessions(page_size=page_size))
 
+    async def shred(self, number: int, *, reason: str, derived: bool = False) -> ShreddedMemory:
+        """See `AgentMemory.shred`."""
+        return await _thread(lambda: self.sync.shred(number, reason=reason, derived=derived))
+
     def audit(self, **filters: Any) -> AsyncIterator[Record]:
         """See `AgentMemory.audit`."""
         return _each(self.sync.audit(**filters))
@@ -226,6 +249,14 @@ class AsyncAgentMemory:
         """See `AgentMemory.access_requests`."""
         return _each(self.sync.access_requests(page_size=page_size))
 
+    async def access_request(self, request_id: str) -> AccessRequest:
+        """See `AgentMemory.access_request`."""
+        return await _thread(lambda: self.sync.access_request(request_id))
+
+    async def revoke_access(self, request_id: str) -> AccessRequest:
+        """See `AgentMemory.revoke_access`."""
+        return await _thread(lambda: self.sync.revoke_access(request_id))
+
     async def answer_access_request(
         self, request_id: str, *, granted: bool, reason: str | None = None
     ) -> AccessRequest:
@@ -233,6 +264,10 @@ class AsyncAgentMemory:
         return await _thread(
             lambda: self.sync.answer_access_request(request_id, granted=granted, reason=reason)
         )
+
+    async def create_token(self, *, expires_at: datetime | str | None = None) -> MadeToken:
+        """See `AgentMemory.create_token`."""
+        return await _thread(lambda: self.sync.create_token(expires_at=expires_at))
 
     async def verify(self) -> Verified:
         """See `AgentMemory.verify`."""
