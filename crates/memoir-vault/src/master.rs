@@ -222,15 +222,17 @@ fn read_base64(text: &[u8], output: &mut [u8; 32]) -> bool {
     read
 }
 
-/// Refuses a file that others than its owner can read or write. Looks at the open file, so that it
-/// cannot be exchanged in between.
+/// Refuses a file that others than its owner can read or write, but for one of root's that root's group may read
+/// too: so systemd hands a credential over, whose list of access shows as the group's. Looks at the open file, so
+/// that it cannot be exchanged in between.
 pub(crate) fn check_owned(path: &Path, file: &File) -> Result<()> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
         let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        let is_credential = mode == 0o440 && metadata.uid() == 0 && metadata.gid() == 0;
+        if mode & 0o077 != 0 && !is_credential {
             return Err(Error::Exposed {
                 path: path.display().to_string(),
                 mode,
