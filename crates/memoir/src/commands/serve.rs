@@ -1,11 +1,19 @@
 //! `memoir serve`: the service.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use memoir_app::{Memoir, ScheduleView};
 use memoir_service::Options;
 use memoir_vault::token::TokenSecret;
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::{
     cli::Global,
@@ -13,6 +21,9 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation, interrupt, terminal, webhooks,
 };
+
+/// How long a probe waits for its answer; whoever keeps a container asks again.
+const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
 /// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
 ///
@@ -39,9 +50,15 @@ pub(crate) struct Arguments {
     /// Run the migrations that the database waits for first, as `memoir migrate` does
     #[arg(long)]
     migrate: bool,
+    /// Ask the service that listens there whether it is ready, and run none: exit status 0 where it is
+    #[arg(long, conflicts_with_all = ["concurrency", "behind_proxy", "hosts", "migrate"])]
+    probe: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    if arguments.probe {
+        return probe(arguments.listen).await;
+    }
     let webhooks = webhooks::opened(&Config::read(global.config.as_deref())?)?;
     if arguments.migrate {
         super::migrate::bring_up(global).await?;
@@ -77,6 +94,36 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
     terminal::note("stopped");
     Ok(Ending::Done)
+}
+
+/// Asks a service on this machine whether it is ready: what keeps a container needs no other program for it.
+async fn probe(listen: SocketAddr) -> Outcome {
+    // Whoever listens everywhere is asked here.
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let address = SocketAddr::new(ip, listen.port());
+    let asked = tokio::time::timeout(LONGEST_PROBE, ask_readiness(address)).await;
+    let found = match asked {
+        Ok(Ok(status)) if status == "200" => return Ok(Ending::Done),
+        Ok(Ok(status)) => format!("the service at {address} is not ready: it answers {status}"),
+        Ok(Err(error)) => format!("the service at {address} cannot be asked: {error}"),
+        Err(_) => format!("the service at {address} does not answer within {LONGEST_PROBE:?}"),
+    };
+    Err(Failure::new(found).hint("`memoir doctor` looks at what it needs"))
+}
+
+/// The status of the answer.
+async fn ask_readiness(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    let question = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(question.as_bytes()).await?;
+    // `HTTP/1.1 200`
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).await?;
+    Ok(String::from_utf8_lossy(&line[9..]).into_owned())
 }
 
 /// The secret of the link by which the first administrator is made; `None` where there is one, or where its

@@ -218,6 +218,31 @@ fn the_command_line_and_the_service_work_side_by_side() {
 }
 
 #[test]
+fn a_probe_says_by_its_status_whether_the_service_is_ready() {
+    let bench = Bench::new();
+    let service = Running::start(&bench, &[]);
+    bench.ok(&["serve", "--probe", "--listen", &service.address]);
+    // Nobody listens there.
+    let refused = bench.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
+    assert!(refused.contains("127.0.0.1:1"), "{refused}");
+    // One that answers is not thereby ready.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut asked = [0; 11];
+        stream.read_exact(&mut asked).unwrap();
+        assert_eq!(&asked, b"GET /readyz");
+        stream
+            .write_all(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+            .unwrap();
+    });
+    let refused = bench.refused(&["serve", "--probe", "--listen", &address]);
+    assert!(refused.contains("answers 503"), "{refused}");
+    answering.join().unwrap();
+}
+
+#[test]
 fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
     let bench = Bench::new();
     let service = Running::start(&bench, &[]);
