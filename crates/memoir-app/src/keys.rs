@@ -36,6 +36,11 @@ impl Keys {
         Ok(self.0.check_there()?)
     }
 
+    /// Makes sure that the key store answers.
+    pub(crate) async fn check_answers(&self) -> Result<()> {
+        self.wait(KeyStore::check_answers).await
+    }
+
     /// Those of the agents whose keys are there.
     pub(crate) async fn present(&self, scopes: Vec<AgentScope>) -> Result<Vec<AgentScope>> {
         if scopes.is_empty() {

@@ -217,6 +217,15 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
+    /// Makes sure that requests can be carried out: that the database and the key store answer.
+    ///
+    /// # Errors
+    /// One of them does not.
+    pub async fn check_ready(&self) -> Result<()> {
+        self.store.has_users().await?;
+        self.keys.check_answers().await
+    }
+
     /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
         self.keys.check_there()?;

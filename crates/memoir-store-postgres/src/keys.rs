@@ -37,6 +37,8 @@ const CONNECTIONS: usize = 2;
 /// How long it is rested on that nothing was changed: half of the second after which a destroyed key must be gone
 /// everywhere, so that what was begun with it has the other half to end.
 const FRESH: Duration = Duration::from_millis(500);
+/// How long an answer about some agents may take: who asks has a thread in the hand until then.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// Fails where anything stands at the tables that could keep what is destroyed, or swallow what is made.
 const FORM: &str = "SELECT 1 / (NOT EXISTS (SELECT 1 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
@@ -276,7 +278,19 @@ impl KeyRows for PostgresKeys {
                 ],
             )),
         }
-        let answers = self.wait(self.connections.read(Reach::Fleet, &statements))?;
+        let answers = self.wait(async {
+            let reading = self.connections.read(Reach::Fleet, &statements);
+            match agents {
+                Agents::All => reading.await,
+                Agents::These(_) => match tokio::time::timeout(ANSWER, reading).await {
+                    Ok(answers) => answers,
+                    Err(_) => Err(memoir_store::Error::Open {
+                        location: self.name(),
+                        problem: "it does not answer".to_owned(),
+                    }),
+                },
+            }
+        })?;
         let rows = |at: usize| answers.get(at).into_iter().flatten();
         let Some(master) = rows(0).next() else {
             return Ok(Contents::default());

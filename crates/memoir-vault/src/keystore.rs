@@ -302,6 +302,17 @@ impl KeyStore {
         self.rows.check_there()
     }
 
+    /// Makes sure that the key store answers; asks it nothing where it has answered just now.
+    ///
+    /// # Errors
+    /// Those of the place.
+    pub fn check_answers(&self) -> Result<()> {
+        match self.rows.changes()? {
+            Some(_) => Ok(()),
+            None => self.needed().map(drop),
+        }
+    }
+
     /// Those of the agents whose keys are there, in the order given.
     ///
     /// # Errors

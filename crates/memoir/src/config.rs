@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -30,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Where the master key is; `None` for the place that goes with the database.
     pub(crate) master_key_file: Option<PathBuf>,
+    /// The database of PostgreSQL in which the key store is; `None` for a file beside the database.
+    pub(crate) keys_url: Option<KeysUrl>,
     /// Whether only an agent's token shows the agent's words on this machine, whatever the key store says. The
     /// configuration closes an installation, and opens none (SPEC 5.5).
     pub(crate) closed: bool,
@@ -51,6 +53,7 @@ struct File {
     context_tokens: Option<u32>,
     master_key_file: Option<PathBuf>,
     closed: Option<bool>,
+    keys: KeysSection,
     schedule: ScheduleSection,
     limits: LimitsSection,
     ledger: LedgerSection,
@@ -59,6 +62,35 @@ struct File {
     prices: BTreeMap<ModelName, PriceSection>,
     providers: BTreeMap<String, ProviderSettings>,
     webhooks: Vec<WebhookSection>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct KeysSection {
+    url: Option<KeysUrl>,
+}
+
+/// The URL of a key store in PostgreSQL. It may hold a password: `Debug` prints its type's name only.
+#[derive(Clone, Deserialize)]
+pub(crate) struct KeysUrl(pub(crate) String);
+
+impl KeysUrl {
+    /// Makes sure that it is one. `origin` says where it was given; it is not repeated.
+    pub(crate) fn checked(self, origin: &str) -> Result<Self, String> {
+        match crate::database::postgres(Some(&self.0)) {
+            Some(_) => Ok(self),
+            None => Err(format!(
+                "{origin} must be the URL of a database of PostgreSQL, such as `postgres://USER@HOST/DATABASE`; \
+                 leave it out for a key store in a file"
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for KeysUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("KeysUrl")
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -190,6 +222,11 @@ impl Config {
             settings,
             providers: file.providers,
             master_key_file: file.master_key_file.map(absolute).transpose()?,
+            keys_url: file
+                .keys
+                .url
+                .map(|url| url.checked("`keys.url`"))
+                .transpose()?,
             closed: closed(file.closed)?,
             webhooks: webhooks::checked(file.webhooks)?,
             otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,

@@ -128,12 +128,18 @@ fn message(error: &Error) -> String {
 /// Hints that only a command line can give.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Store(store::Error::Open { problem, .. }) if problem.starts_with("migrations") => {
+        Error::Store(store::Error::Open { problem, .. })
+        | Error::Keys(memoir_vault::Error::Unusable { problem, .. })
+            if problem.starts_with("migrations") =>
+        {
             Some("`memoir migrate` runs them, and so does `memoir serve --migrate`")
         }
         Error::Store(store::Error::Open { location, .. }) if location.starts_with("postgres:") => {
             Some("check that the server runs, and that the URL in `--database` names it")
         }
+        Error::Keys(memoir_vault::Error::Unusable { .. }) => Some(
+            "`keys.url` in the configuration, or MEMOIR_KEYS_URL, names it; without either it is a file",
+        ),
         Error::Store(store::Error::Open { .. }) => Some(
             "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`",
         ),

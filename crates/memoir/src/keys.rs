@@ -1,5 +1,5 @@
 //! Where the keys are: the master key in a file of its own or in the environment, and the key store with
-//! the agents' keys beside the database (SPEC 5.3, 5.4).
+//! the agents' keys in a file beside the database, or in a database of PostgreSQL of its own (SPEC 5.3, 5.4).
 
 use std::{
     ffi::OsString,
@@ -7,15 +7,24 @@ use std::{
 };
 
 use memoir_app::Error;
-use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock};
+use memoir_store_postgres::{Place, PostgresKeys, PostgresStore};
+use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock, unlock_rows};
 use zeroize::Zeroizing;
 
-use crate::{cli::Global, config::Config, database, failure::Failure};
+use crate::{
+    cli::Global,
+    config::{Config, KeysUrl},
+    database,
+    failure::Failure,
+};
 
 /// Holds the master key itself.
 pub(crate) const GIVEN: &str = "MEMOIR_MASTER_KEY";
 /// Holds the next master key, for a rotation of one that is given.
 pub(crate) const NEXT: &str = "MEMOIR_NEW_MASTER_KEY";
+
+/// Names the database in which the key store is, where that is no file.
+pub(crate) const URL: &str = "MEMOIR_KEYS_URL";
 
 /// Opens the key store that goes with the database. Where there is neither, keys are made.
 ///
@@ -34,8 +43,50 @@ pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, F
         database::make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
     }
-    let opened = unlock(&source, &store_path(&database), must_exist);
+    let opened = match shared(global, config, PostgresKeys::open).await? {
+        Some(rows) => unlock_rows(&source, Box::new(rows), must_exist),
+        None => unlock(&source, &store_path(&database), must_exist),
+    };
     opened.map_err(|error| Error::from(error).into())
+}
+
+/// The key store in PostgreSQL; `None` where it is a file.
+///
+/// # Errors
+/// It cannot be reached, or lies where the data lie; what is in the environment is no URL.
+pub(crate) async fn shared(
+    global: &Global,
+    config: &Config,
+    open: impl FnOnce(&str, Option<&Place>) -> memoir_vault::Result<PostgresKeys>,
+) -> Result<Option<PostgresKeys>, Failure> {
+    let Some(KeysUrl(url)) = url(config)? else {
+        return Ok(None);
+    };
+    let data = match database::postgres(global.database.as_deref()) {
+        Some(data) => Some(PostgresStore::at(data)?.place().await?),
+        None => None,
+    };
+    let opened = open(&url, data.as_ref()).map_err(Error::from)?;
+    Ok(Some(opened))
+}
+
+/// Whether the key store is a file.
+///
+/// # Errors
+/// What is in the environment is no URL.
+pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
+    Ok(url(config)?.is_none())
+}
+
+/// The URL of the key store: that of the environment, or of the configuration; `None` where it is a file.
+fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
+    match std::env::var_os(URL).filter(|url| !url.is_empty()) {
+        Some(url) => KeysUrl(url.into_string().unwrap_or_default())
+            .checked(URL)
+            .map(Some)
+            .map_err(Failure::new),
+        None => Ok(config.keys_url.clone()),
+    }
 }
 
 /// Where the master key comes from.

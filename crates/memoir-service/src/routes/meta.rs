@@ -30,18 +30,18 @@ pub(super) async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Whether requests can be carried out: whether the database answers.
+/// Whether requests can be carried out: whether the database and the key store answer.
 #[utoipa::path(get, path = "/readyz", tag = "service", operation_id = "get_readiness", security(()),
     responses((status = 200, description = "They can", body = String, content_type = "text/plain"),
         (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(service): State<Service>) -> Response {
     // A database that is not lost but silent is of no use either.
-    match tokio::time::timeout(SILENCE, service.memoir.has_users()).await {
-        Ok(Ok(_)) => "ready\n".into_response(),
+    match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
+        Ok(Ok(())) => "ready\n".into_response(),
         _ => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "not_ready",
-            "the database does not answer",
+            "the database, or the key store, does not answer",
         )
         .into_response(),
     }

@@ -113,11 +113,15 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
         MasterSource::Given(_) => keys::GIVEN.to_owned(),
         MasterSource::File(path) => format!("`{}`", path.display()),
     };
+    let place = match keys::is_file(config)? {
+        true => String::new(),
+        false => format!(" in `{}`", keys.name()),
+    };
     Ok(Examination {
         area: "key",
         severity: Severity::Ok,
         finding: format!(
-            "master key {} from {origin} opens the key store; keep a copy of it apart from the database",
+            "master key {} from {origin} opens the key store{place}; keep a copy of it apart from the database",
             keys.key_id()
         ),
         advice: None,

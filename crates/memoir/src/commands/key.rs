@@ -31,7 +31,8 @@ pub(crate) enum Command {
 pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let database = database::prepare(global.database.as_deref())?;
-    if !keys::store_path(&database).exists() && !database.exists() {
+    let is_file = keys::is_file(&config)?;
+    if is_file && !keys::store_path(&database).exists() && !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
                 .hint("it is made on first use, and its keys with it"),

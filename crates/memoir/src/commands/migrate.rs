@@ -1,16 +1,18 @@
 //! `memoir migrate`: brings a database of PostgreSQL up to this version's format.
 
-use memoir_store_postgres::PostgresStore;
+use memoir_app::Error;
+use memoir_store_postgres::{Migration, PostgresKeys, PostgresStore};
 use serde_json::json;
 
 use crate::{
     cli::Global,
+    config::Config,
     database,
     failure::{Ending, Failure, Outcome},
-    terminal,
+    keys, terminal,
 };
 
-/// Bring a database of PostgreSQL up to the format of this version
+/// Bring a database of PostgreSQL up to the format of this version, and a key store there
 ///
 /// Each migration is run in a transaction of its own and only adds: services of the version before go on. Without
 /// any that is pending nothing is done. An embedded database is brought up as it is opened.
@@ -29,10 +31,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
         return Ok(Ending::Done);
     }
-    let pending = match database::postgres(global.database.as_deref()) {
-        Some(url) => PostgresStore::at(url)?.pending().await?,
-        None => &[],
-    };
+    let (data, keys) = places(global).await?;
+    let mut pending: Vec<Migration> = Vec::new();
+    if let Some(data) = data {
+        pending.extend(data.pending().await?);
+    }
+    if let Some(keys) = keys {
+        pending.extend(keys.pending().map_err(Error::from)?);
+    }
     if global.json {
         let pending = pending
             .iter()
@@ -40,7 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::json(&json!({ "pending": pending.collect::<Vec<_>>() }))?;
         return Ok(Ending::Done);
     }
-    for one in pending {
+    for one in &pending {
         terminal::print(&format!("-- {}\n{}", one.name, one.sql))?;
     }
     terminal::note(&match pending.len() {
@@ -55,13 +61,26 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 /// # Errors
 /// The database cannot be reached, or refuses.
 pub(crate) async fn bring_up(global: &Global) -> Result<Vec<&'static str>, Failure> {
-    let run = match database::postgres(global.database.as_deref()) {
-        Some(url) => PostgresStore::at(url)?.migrate().await?,
-        None => Vec::new(),
-    };
+    let (data, keys) = places(global).await?;
+    let mut run = Vec::new();
+    if let Some(data) = data {
+        run.extend(data.migrate().await?);
+    }
+    if let Some(keys) = keys {
+        run.extend(keys.migrate().map_err(Error::from)?);
+    }
     match run.as_slice() {
         [] => terminal::note("nothing is pending"),
         run => terminal::note(&format!("migrated: {}", run.join(", "))),
     }
     Ok(run)
+}
+
+/// What there is of the installation in PostgreSQL. A key store that lies where the data lie is refused before
+/// anything is made there.
+async fn places(global: &Global) -> Result<(Option<PostgresStore>, Option<PostgresKeys>), Failure> {
+    let data = database::postgres(global.database.as_deref());
+    let data = data.map(PostgresStore::at).transpose()?;
+    let config = Config::read(global.config.as_deref())?;
+    Ok((data, keys::shared(global, &config, PostgresKeys::at).await?))
 }

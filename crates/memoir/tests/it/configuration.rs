@@ -35,6 +35,10 @@ fn a_fault_is_told_with_file_key_and_limit() {
             "`loss.year_percent` must be a percentage from 0 to 20",
         ),
         (
+            "[keys]\nurl = \"mysql://wren:Zwitscher@127.0.0.1/keys\"",
+            "`keys.url` must be the URL of a database of PostgreSQL",
+        ),
+        (
             "[providers.lab]\nkind = \"openai\"",
             "`[providers.lab]`: `base_url` is missing",
         ),
@@ -53,6 +57,7 @@ fn a_fault_is_told_with_file_key_and_limit() {
             refused.contains("wrong.toml`") && refused.contains(told),
             "{told}: {refused}"
         );
+        assert!(!refused.contains("Zwitscher"), "{refused}");
         let doctor = bench.run(&["doctor", "--config", &path]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
     }

@@ -1,7 +1,11 @@
 //! An installation in PostgreSQL, by the real binary.
 #![cfg(unix)]
 
-use std::sync::OnceLock;
+use std::{
+    process::{Command, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use memoir_testkit::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,17 +22,19 @@ pub(crate) fn skip() {
     println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
 }
 
+/// The server of all tests here; `None`, and said so, where PostgreSQL is not installed.
+fn server() -> Option<&'static Postgres> {
+    static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| Postgres::start("binary").unwrap());
+    if server.is_none() {
+        skip();
+    }
+    server.as_ref()
+}
+
 /// A home whose database is an empty one of PostgreSQL; `None`, and said so, where that is not installed.
 fn bench() -> Option<(Bench, String)> {
-    static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
-    let server = SERVER
-        .get_or_init(|| Postgres::start("binary").unwrap())
-        .as_ref();
-    let Some(server) = server else {
-        skip();
-        return None;
-    };
-    Some((Bench::new(), server.database().unwrap()))
+    Some((Bench::new(), server()?.database().unwrap()))
 }
 
 /// Runs a command on the database.
@@ -154,4 +160,226 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
     assert_eq!(silent.1["code"], "not_ready", "{silent:?}");
     assert_eq!(alive, 200);
     assert_eq!(service.get("/readyz", "").0, 200);
+}
+
+/// Two machines, as far as their files go, on one database and one key store.
+struct Fleet {
+    server: &'static Postgres,
+    homes: [Bench; 2],
+    data: String,
+    keys: String,
+}
+
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+const OTHER_KEY: &str = "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+impl Fleet {
+    /// With tables, and nothing in them. `None`, and said so, where PostgreSQL is not installed.
+    fn new() -> Option<Self> {
+        let server = server()?;
+        let [data, keys] = [(), ()].map(|()| server.database().unwrap());
+        let homes = [Bench::new(), Bench::new()];
+        let fleet = Self {
+            server,
+            homes,
+            data,
+            keys,
+        };
+        let run = fleet.ok(0, &["migrate", "--json"]);
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        assert_eq!(
+            run,
+            json!({ "migrated": ["0001_initial", "keys_0001_initial"] })
+        );
+        Some(fleet)
+    }
+
+    fn on_it<'command>(&self, command: &'command mut Command) -> &'command mut Command {
+        command
+            .env("MEMOIR_DATABASE", &self.data)
+            .env("MEMOIR_KEYS_URL", &self.keys)
+            .env("MEMOIR_MASTER_KEY", MASTER_KEY)
+    }
+
+    fn ok(&self, home: usize, arguments: &[&str]) -> String {
+        let ran = Ran::of(self.on_it(&mut self.homes[home].command(arguments)));
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    fn serve(&self, home: usize) -> Running {
+        Running::begin(
+            self.on_it(&mut Running::command(&self.homes[home], &[]))
+                .stderr(Stdio::null()),
+        )
+    }
+
+    /// What a statement answers the superuser in the key store.
+    fn query_keys(&self, sql: &str) -> String {
+        let name = self.keys.rsplit('/').next().unwrap();
+        self.server.query(name, sql).unwrap()
+    }
+
+    /// An agent with a memory: a token of its own.
+    fn agent(&self, name: &str, text: &str) -> String {
+        self.ok(0, &["agent", "create", name]);
+        let token = self.ok(0, &["token", "create", "--role", "agent", "--agent", name]);
+        self.ok(0, &["remember", name, text]);
+        token.trim_end().to_owned()
+    }
+}
+
+/// Asks until the agent's memories are shown no more, and prints how long that took.
+#[expect(clippy::print_stdout, reason = "it is read from what tests print")]
+fn gone(service: &Running, agent: &str, token: &str) {
+    let path = format!("/v1/agents/{agent}/memories");
+    let begun = Instant::now();
+    while service.get(&path, token).0 == 200 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "it is shown for ever"
+        );
+    }
+    println!("{agent} was gone after {:?}", begun.elapsed());
+}
+
+#[test]
+fn spec_5_4_what_one_machine_erases_no_other_one_reads() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let wren = fleet.agent("wren", "Zwitscher");
+    let robin = fleet.agent("robin", "Tschilp");
+    let service = fleet.serve(1);
+    assert_eq!(service.get("/readyz", "").0, 200);
+    for (agent, token, text) in [("wren", &wren, "Zwitscher"), ("robin", &robin, "Tschilp")] {
+        let (status, found) = service.get(&format!("/v1/agents/{agent}/memories"), token);
+        assert_eq!(status, 200, "{found}");
+        assert_eq!(found["items"][0]["content"], text);
+    }
+    fleet.ok(0, &["agent", "erase", "wren", "--yes"]);
+    gone(&service, "wren", &wren);
+    // The key alone, with nothing of it in the database of the data.
+    assert_eq!(service.get("/v1/agents/robin/memories", &robin).0, 200);
+    fleet.query_keys(
+        "BEGIN; UPDATE agent_keys SET wrapped = NULL, destroyed_at = 1 WHERE wrapped IS NOT NULL; \
+         UPDATE master SET generation = generation + 1; COMMIT",
+    );
+    gone(&service, "robin", &robin);
+    let told = format!("{:?}", service.get("/v1/agents/robin/memories", &robin));
+    assert!(!told.contains("Tschilp"), "{told}");
+}
+
+#[test]
+fn spec_5_3_a_machine_with_another_master_key_does_not_start() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    fleet.agent("wren", "Zwitscher");
+    let before = fleet.query_keys("SELECT * FROM master");
+    for arguments in [
+        &["agent", "list"][..],
+        &["serve", "--listen", "127.0.0.1:0"],
+    ] {
+        let mut command = fleet.homes[1].command(arguments);
+        let refused = Ran::of(
+            fleet
+                .on_it(&mut command)
+                .env("MEMOIR_MASTER_KEY", OTHER_KEY),
+        );
+        let told = refused.error();
+        assert!(
+            told.contains("the wrong master key: the key store `postgres://"),
+            "{told}"
+        );
+    }
+    // Nor does one that has none at all: it makes none.
+    let mut command = fleet.homes[1].command(&["agent", "list"]);
+    let told = Ran::of(fleet.on_it(&mut command).env_remove("MEMOIR_MASTER_KEY")).error();
+    assert!(told.contains("the master key is lost"), "{told}");
+    assert_eq!(fleet.query_keys("SELECT * FROM master"), before);
+}
+
+#[test]
+fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let wren = fleet.agent("wren", "Zwitscher");
+    let robin = fleet.agent("robin", "Tschilp");
+    let service = fleet.serve(1);
+    assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
+    let mut command = fleet.homes[0].command(&["key", "rotate", "--json"]);
+    let rotated = Ran::of(
+        fleet
+            .on_it(&mut command)
+            .env("MEMOIR_NEW_MASTER_KEY", OTHER_KEY),
+    );
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    let mut command = fleet.homes[0].command(&["agent", "list"]);
+    let told = Ran::of(fleet.on_it(&mut command)).error();
+    assert!(told.contains("the wrong master key"), "{told}");
+    // Who runs goes on with the keys that it has used, and is told of the others.
+    assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
+    let (_, told) = service.get("/v1/agents/robin/memories", &robin);
+    assert_eq!(told["code"], "key_unavailable", "{told}");
+    let mut command = fleet.homes[1].command(&["doctor"]);
+    let doctor = Ran::of(
+        fleet
+            .on_it(&mut command)
+            .env("MEMOIR_MASTER_KEY", OTHER_KEY),
+    );
+    assert!(
+        doctor
+            .stdout
+            .contains("opens the key store in `postgres://"),
+        "{doctor:?}"
+    );
+}
+
+#[test]
+fn spec_5_4_a_key_store_that_lies_with_the_data_is_refused() {
+    let Some((bench, url)) = bench() else {
+        return;
+    };
+    ok(&bench, &url, &["migrate"]);
+    let file = format!("[keys]\nurl = \"{url}\"\n");
+    bench.write(".config/memoir/config.toml", file);
+    for arguments in [&["migrate"][..], &["agent", "list"]] {
+        let told = run(&bench, &url, arguments).error();
+        assert!(told.contains("in the same schema as the data"), "{told}");
+    }
+}
+
+#[test]
+fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() {
+    let (Some(data), Some(keys)) = (server(), Postgres::start("silent-keys").unwrap()) else {
+        return skip();
+    };
+    let fleet = Fleet {
+        server: data,
+        homes: [Bench::new(), Bench::new()],
+        data: data.database().unwrap(),
+        keys: keys.database().unwrap(),
+    };
+    fleet.ok(0, &["migrate"]);
+    let service = fleet.serve(1);
+    assert_eq!(service.get("/readyz", "").0, 200);
+    signal(&keys, Signal::STOP);
+    let begun = Instant::now();
+    // What it was told half a second ago it may rest on.
+    while service.get("/readyz", "").0 == 200 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "it is ready for ever"
+        );
+    }
+    signal(&keys, Signal::CONT);
+    let begun = Instant::now();
+    while service.get("/readyz", "").0 != 200 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it is never ready again"
+        );
+    }
 }

@@ -45,11 +45,11 @@ impl Running {
         )
     }
 
-    fn command(bench: &Bench, arguments: &[&str]) -> Command {
+    pub(crate) fn command(bench: &Bench, arguments: &[&str]) -> Command {
         bench.command(&[&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat())
     }
 
-    fn begin(command: &mut Command) -> Self {
+    pub(crate) fn begin(command: &mut Command) -> Self {
         Self::try_begin(command).unwrap()
     }
 
