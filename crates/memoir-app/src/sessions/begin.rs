@@ -17,7 +17,7 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
-use super::{end::with_session, rehearse::Rehearsal, slate::Slate};
+use super::{end::with_session, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{AgentHandle, Error, Loaded, Result};
 
 /// How a session that Memoir drives is to be.
@@ -236,7 +236,7 @@ impl AgentHandle {
                 room,
                 now,
             );
-            let writing = Slate::opening(loaded.agent, opened.decision.clone());
+            let writing = RehearsalCopy::opening(loaded.agent, opened.decision.clone());
             Ok((Some(writing), OpenedSession::from(opened)))
         })
         .await
@@ -255,11 +255,8 @@ impl AgentHandle {
     ) -> Result<(Session, OpenedSession)> {
         let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
         let session = loaded.take_session(id)?;
-        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_slate) {
-            Some(slate) => (
-                slate.agent(loaded.agent),
-                slate.lay_over_all(loaded.memories),
-            ),
+        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_copy) {
+            Some(copy) => (copy.agent(loaded.agent), copy.lay_over_all(loaded.memories)),
             None => (loaded.agent, loaded.memories),
         };
         let room = self.ledger_room(&agent, context_tokens, session.model.as_deref());

@@ -152,8 +152,8 @@ fn ended(
         return decide(loaded.agent, session);
     }
     let outside = loaded.agent;
-    let copy = match rehearsal.and_then(Rehearsal::into_slate) {
-        Some(slate) => slate.agent(outside.clone()),
+    let copy = match rehearsal.and_then(Rehearsal::into_copy) {
+        Some(copy) => copy.agent(outside.clone()),
         // It has not begun.
         None => outside.clone(),
     };

@@ -24,8 +24,8 @@ use tracing::Instrument;
 
 use super::{
     recent::{Known, Notes},
+    rehearsal_copy::RehearsalCopy,
     rehearse::Rehearsal,
-    slate::Slate,
 };
 use crate::{AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, spans};
 
@@ -117,15 +117,15 @@ impl AgentHandle {
         notes: &mut Notes,
     ) -> Result<Called> {
         let now = self.memoir.now();
-        let known = self.known_desk(id, request).await?;
-        if let Some(desk) = known.filter(|desk| !has_lapsed(desk, now)) {
-            let desk = desk.with_usage(usage);
-            let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
+        let known = self.known_state(id, request).await?;
+        if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
+            let state = state.with_usage(usage);
+            let (outcome, before) = self.decide_call(&state, request, notes, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
             if let Outcome::Commit(decision, result) = outcome {
                 match self
-                    .write_call(desk, *decision, result, before, id, notes)
+                    .write_call(state, *decision, result, before, id, notes)
                     .await
                 {
                     Err(Error::Store(memoir_store::Error::Conflict)) => {}
@@ -133,34 +133,34 @@ impl AgentHandle {
                 }
             }
         }
-        let mut desk = self.fresh_desk(id, request).await?;
-        if has_lapsed(&desk, now) {
+        let mut state = self.fresh_state(id, request).await?;
+        if has_lapsed(&state, now) {
             self.close_if_lapsed().await?;
-            desk = self.fresh_desk(id, request).await?;
+            state = self.fresh_state(id, request).await?;
         }
-        let desk = desk.with_usage(usage);
-        let (outcome, before) = self.decide_call(&desk, request, notes, now).await?;
+        let state = state.with_usage(usage);
+        let (outcome, before) = self.decide_call(&state, request, notes, now).await?;
         match outcome {
             Outcome::Answer(result) => {
                 note_refusal(notes, request, &result);
-                self.stay(&desk, now).await?;
-                Ok(unchanged(&desk, result, before))
+                self.stay(&state, now).await?;
+                Ok(unchanged(&state, result, before))
             }
             Outcome::Survey => Err(Error::Inconsistent(
                 "a call was decided on all memories and still asks for them".to_owned(),
             )),
             Outcome::Search(call) => {
-                self.stay(&desk, now).await?;
-                let result = self.search(&desk, &call).await?;
-                Ok(unchanged(&desk, result, before))
+                self.stay(&state, now).await?;
+                let result = self.search(&state, &call).await?;
+                Ok(unchanged(&state, result, before))
             }
             Outcome::Commit(decision, result) => {
-                self.write_call(desk, *decision, result, before, id, notes)
+                self.write_call(state, *decision, result, before, id, notes)
                     .await
             }
             Outcome::Tripped(trip) => {
-                let (decision, result) = self.roll_back_tripped(&desk, id, *trip).await?;
-                self.write_call(desk, decision, result, before, id, notes)
+                let (decision, result) = self.roll_back_tripped(&state, id, *trip).await?;
+                self.write_call(state, decision, result, before, id, notes)
                     .await
             }
         }
@@ -168,7 +168,7 @@ impl AgentHandle {
 
     /// What a call is decided on, as this process left it after the session's last call; `None` where it
     /// does not know, or where the call does not change a memory.
-    async fn known_desk(&self, id: SessionId, request: &Request) -> Result<Option<CallState>> {
+    async fn known_state(&self, id: SessionId, request: &Request) -> Result<Option<CallState>> {
         if request.numbers().is_empty() {
             return Ok(None);
         }
@@ -195,59 +195,59 @@ impl AgentHandle {
         }))
     }
 
-    async fn fresh_desk(&self, id: SessionId, request: &Request) -> Result<CallState> {
+    async fn fresh_state(&self, id: SessionId, request: &Request) -> Result<CallState> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
         let (session, rehearsal) = loaded.session.unzip();
         let memories = loaded.memories.into_iter();
-        let desk = CallState {
+        let state = CallState {
             base: loaded.base,
             agent: loaded.agent,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
             session,
             rehearsed: None,
         };
-        match rehearsal.flatten().and_then(Rehearsal::into_slate) {
-            Some(slate) => Ok(desk.on_copy(slate)),
+        match rehearsal.flatten().and_then(Rehearsal::into_copy) {
+            Some(copy) => Ok(state.on_copy(copy)),
             // Without its copy a rehearsal would be a session like any other.
-            None if desk.session.as_ref().is_some_and(needs_copy) => Err(Error::Inconsistent(
+            None if state.session.as_ref().is_some_and(needs_copy) => Err(Error::Inconsistent(
                 format!("table `sessions`, session {id}: is a rehearsal without its copy"),
             )),
-            None => Ok(desk),
+            None => Ok(state),
         }
     }
 
     /// What becomes of the call, and the breaker's view before it.
     async fn decide_call(
         &self,
-        desk: &CallState,
+        state: &CallState,
         request: &Request,
         notes: &mut Notes,
         now: Timestamp,
     ) -> Result<(Outcome, Option<Gauge>)> {
-        let digester = desk.base.digester();
+        let digester = state.base.digester();
         let members = request
             .numbers()
             .iter()
-            .filter_map(|one| desk.memories.get(one));
-        let own = desk
+            .filter_map(|one| state.memories.get(one));
+        let own = state
             .rehearsed
             .as_ref()
-            .map_or(&[][..], |(slate, _)| slate.history());
+            .map_or(&[][..], |(copy, _)| copy.history());
         let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
         let texts = match is_edit {
-            true => self.texts(desk.base.key(), members, own).await?,
+            true => self.texts(state.base.key(), members, own).await?,
             false => WordingTexts::new(),
         };
         let decide = |notes: &Notes| {
-            let version = desk.base.version();
+            let version = state.base.version();
             let survey = notes.survey.as_ref();
             let survey = survey
                 .filter(|(of, _)| Some(*of) == version)
                 .map(|(_, survey)| survey);
             let view = View {
-                agent: &desk.agent,
-                session: desk.session.as_ref(),
-                memories: &desk.memories,
+                agent: &state.agent,
+                session: state.session.as_ref(),
+                memories: &state.memories,
                 texts: &texts,
                 survey,
                 limits: self.memoir.settings.loss_limits,
@@ -259,21 +259,21 @@ impl AgentHandle {
         };
         let mut outcome = decide(notes);
         if matches!(outcome, Outcome::Survey) {
-            notes.survey = Some(self.survey(desk).await?);
+            notes.survey = Some(self.survey(state).await?);
             outcome = decide(notes);
         }
-        let open = desk
+        let open = state
             .session
             .as_ref()
             .filter(|session| session.state == State::Open);
-        let before = open.map(|session| knife::session_gauge(&desk.agent, session));
+        let before = open.map(|session| knife::session_gauge(&state.agent, session));
         Ok((outcome, before))
     }
 
     /// Writes a call's decision, and keeps what the next call of an open session is decided on.
     async fn write_call(
         &self,
-        desk: CallState,
+        state: CallState,
         mut decision: Decision,
         result: ToolResult,
         before: Option<Gauge>,
@@ -281,10 +281,10 @@ impl AgentHandle {
         notes: &mut Notes,
     ) -> Result<Called> {
         let changes = decision.changes.clone();
-        if let Some(rehearsed) = desk.rehearsed {
-            let written = self.write_rehearsed(&desk.base, rehearsed, decision, id);
+        if let Some(rehearsed) = state.rehearsed {
+            let written = self.write_rehearsed(&state.base, rehearsed, decision, id);
             let (version, after) = written.await?;
-            follow(notes, &desk.base, version, &changes);
+            follow(notes, &state.base, version, &changes);
             let gauges = before.zip(Some(after));
             return Ok(Called {
                 result,
@@ -306,7 +306,7 @@ impl AgentHandle {
         let after = session
             .as_ref()
             .map(|session| knife::session_gauge(&agent, session));
-        let written = self.commit(&desk.base, decision, codec::Beside::default());
+        let written = self.commit(&state.base, decision, codec::Beside::default());
         let base = match written.await {
             Ok(base) => base,
             Err(error) => {
@@ -314,7 +314,7 @@ impl AgentHandle {
                 return Err(error);
             }
         };
-        follow(notes, &desk.base, base.version(), &changes);
+        follow(notes, &state.base, base.version(), &changes);
         if let Some(session) = session.filter(|session| session.state == State::Open) {
             let known = Known {
                 base,
@@ -335,12 +335,12 @@ impl AgentHandle {
     async fn write_rehearsed(
         &self,
         base: &codec::Base,
-        (mut slate, agent): (Slate, Agent),
+        (mut copy, agent): (RehearsalCopy, Agent),
         decision: Decision,
         id: SessionId,
     ) -> Result<(Option<u64>, Gauge)> {
         let now = self.memoir.now();
-        slate.note(&decision);
+        copy.note(&decision);
         let mut sessions = decision.sessions.into_iter();
         let session = sessions.find(|session| session.id == id);
         let mut session = session.ok_or(Error::SessionLost(id))?;
@@ -348,12 +348,12 @@ impl AgentHandle {
         let (decision, rehearsal) = if session.state.is_running() {
             self.prolong(&mut session, now);
             let decision = Decision::of_sessions(agent, vec![session]);
-            (decision, Rehearsal::running(slate))
+            (decision, Rehearsal::running(copy))
         } else {
             session.lease = None;
             let actor = self.as_actor();
             let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
-            (decision, Rehearsal::ended(&slate))
+            (decision, Rehearsal::ended(&copy))
         };
         let beside = codec::Beside::rehearsed(id, rehearsal);
         let next = self.commit(base, decision, beside).await?;
@@ -361,8 +361,8 @@ impl AgentHandle {
     }
 
     /// Notes that the agent which drives the session itself is still there.
-    async fn stay(&self, desk: &CallState, now: Timestamp) -> Result<()> {
-        match &desk.session {
+    async fn stay(&self, state: &CallState, now: Timestamp) -> Result<()> {
+        match &state.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
             _ => Ok(()),
         }
@@ -372,18 +372,18 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A conflict, where somebody else wrote since the call's own look.
-    async fn survey(&self, desk: &CallState) -> Result<(u64, Survey)> {
+    async fn survey(&self, state: &CallState) -> Result<(u64, Survey)> {
         let loaded = self.load(&wanted(Selection::Core)).await?;
         let Some(version) = loaded
             .base
             .version()
-            .filter(|_| loaded.base.version() == desk.base.version())
+            .filter(|_| loaded.base.version() == state.base.version())
         else {
             return Err(CONFLICT);
         };
         let mut memories = loaded.memories;
-        if let Some((slate, _)) = &desk.rehearsed {
-            memories = slate.lay_over_all(memories);
+        if let Some((copy, _)) = &state.rehearsed {
+            memories = copy.lay_over_all(memories);
         }
         let looked = tokio::task::spawn_blocking(move || Survey::of(&memories));
         match looked.await {
@@ -443,7 +443,7 @@ impl AgentHandle {
         }
     }
 
-    async fn search(&self, desk: &CallState, call: &Call) -> Result<ToolResult> {
+    async fn search(&self, state: &CallState, call: &Call) -> Result<ToolResult> {
         let Call::Search {
             query,
             since,
@@ -455,8 +455,8 @@ impl AgentHandle {
             ));
         };
         let mut memories = self.load(&wanted(Selection::KeptCore)).await?.memories;
-        if let Some((slate, _)) = &desk.rehearsed {
-            memories = slate.lay_over_all(memories);
+        if let Some((copy, _)) = &state.rehearsed {
+            memories = copy.lay_over_all(memories);
         }
         Ok(knife::search(&memories, query.as_ref(), *since, *until))
     }
@@ -465,17 +465,17 @@ impl AgentHandle {
     /// the agent that the call was decided on: the session's history cannot grow without a new one.
     async fn roll_back_tripped(
         &self,
-        desk: &CallState,
+        state: &CallState,
         id: SessionId,
         trip: Trip,
     ) -> Result<(Decision, ToolResult)> {
-        if let Some((slate, _)) = &desk.rehearsed {
-            let touched = rollback::touched(slate.history()).into_iter().collect();
+        if let Some((copy, _)) = &state.rehearsed {
+            let touched = rollback::touched(copy.history()).into_iter().collect();
             let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
             let memories = loaded.memories.into_iter();
             let mut memories = memories.map(|memory| (memory.number, memory)).collect();
-            slate.lay_over(&mut memories);
-            return Ok(trip.roll_back(slate.history(), memories));
+            copy.lay_over(&mut memories);
+            return Ok(trip.roll_back(copy.history(), memories));
         }
         let (history, memories) = self.session_history(id).await?;
         Ok(trip.roll_back(&history, memories))
@@ -544,11 +544,10 @@ struct CallState {
     memories: BTreeMap<Number, Memory>,
     /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
     /// on the copy.
-    rehearsed: Option<(Slate, Agent)>,
+    rehearsed: Option<(RehearsalCopy, Agent)>,
 }
 
 impl CallState {
-    /// The same on a rehearsal's copy.
     /// With what the session's model used so far.
     fn with_usage(mut self, usage: Option<Usage>) -> Self {
         if let (Some(session), Some(usage)) = (&mut self.session, usage) {
@@ -557,11 +556,12 @@ impl CallState {
         self
     }
 
-    fn on_copy(mut self, slate: Slate) -> Self {
-        slate.lay_over(&mut self.memories);
-        let agent = slate.agent(self.agent.clone());
+    /// The same on a rehearsal's copy.
+    fn on_copy(mut self, copy: RehearsalCopy) -> Self {
+        copy.lay_over(&mut self.memories);
+        let agent = copy.agent(self.agent.clone());
         let outside = std::mem::replace(&mut self.agent, agent);
-        self.rehearsed = Some((slate, outside));
+        self.rehearsed = Some((copy, outside));
         self
     }
 }
@@ -572,8 +572,8 @@ fn needs_copy(session: &Session) -> bool {
 }
 
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
-fn has_lapsed(desk: &CallState, now: Timestamp) -> bool {
-    desk.session.as_ref().is_some_and(|session| {
+fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
+    state.session.as_ref().is_some_and(|session| {
         let lapsed = session.lease.is_some_and(|lease| lease.until <= now);
         session.driver == Driver::Agent && session.state.is_running() && lapsed
     })
@@ -614,10 +614,10 @@ fn what_it_needs(id: SessionId, request: &Request) -> AgentQuery {
     }
 }
 
-fn unchanged(desk: &CallState, result: ToolResult, gauge: Option<Gauge>) -> Called {
+fn unchanged(state: &CallState, result: ToolResult, gauge: Option<Gauge>) -> Called {
     Called {
         result,
-        is_rehearsed: desk.rehearsed.is_some(),
+        is_rehearsed: state.rehearsed.is_some(),
         gauges: gauge.map(|gauge| (gauge, gauge)),
     }
 }

@@ -11,7 +11,7 @@ use memoir_store::{AgentQuery, Selection};
 
 use super::{
     begin::{OpenedSession, as_it_stands},
-    slate::Slate,
+    rehearsal_copy::RehearsalCopy,
 };
 use crate::{
     AgentHandle, Error, Loaded, Result, SessionFacts, Settings, again, codec::Writing,
@@ -100,7 +100,7 @@ impl AgentHandle {
             now,
         );
         let writing = if rehearsal {
-            Slate::opening(begun.agent, opened.decision.clone())
+            RehearsalCopy::opening(begun.agent, opened.decision.clone())
         } else {
             begun.then(opened.decision.clone()).into()
         };

@@ -1,7 +1,7 @@
 //! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
 //! step (SPEC 3.17).
 //!
-//! A rehearsal is an ordinary session on a copy, which is in `slate.rs`, and what it came to is kept with the
+//! A rehearsal is an ordinary session on a copy, which is in `rehearsal_copy.rs`, and what it came to is kept with the
 //! session. Applying makes the same calls again through the same checks, as one commit, if none of the memories
 //! that it touches changed since.
 
@@ -26,7 +26,7 @@ use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::slate::Slate;
+use super::rehearsal_copy::RehearsalCopy;
 use crate::{
     AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession, again, codec,
 };
@@ -39,7 +39,7 @@ pub struct Rehearsal {
     applied_by: Option<SessionId>,
     /// What it works on; `None` once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    slate: Option<Slate>,
+    copy: Option<RehearsalCopy>,
 }
 
 /// A memory that the rehearsal touched, as it is kept.
@@ -140,36 +140,36 @@ struct Edit {
 
 impl Rehearsal {
     /// One that is under way.
-    pub(super) fn running(slate: Slate) -> Self {
+    pub(super) fn running(copy: RehearsalCopy) -> Self {
         Self {
             edits: Vec::new(),
             memories: Vec::new(),
             applied_by: None,
-            slate: Some(slate),
+            copy: Some(copy),
         }
     }
 
     /// One that is over.
-    pub(super) fn ended(slate: &Slate) -> Self {
+    pub(super) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
-            edits: slate.history().iter().filter_map(edit_of).collect(),
-            memories: slate.differences(),
+            edits: copy.history().iter().filter_map(edit_of).collect(),
+            memories: copy.differences(),
             applied_by: None,
-            slate: None,
+            copy: None,
         }
     }
 
     /// What there is of it to be kept with the session as that is now.
     pub(crate) fn kept_with(self, session: &Session) -> Self {
-        match &self.slate {
-            Some(slate) if !session.state.is_running() => Self::ended(slate),
+        match &self.copy {
+            Some(copy) if !session.state.is_running() => Self::ended(copy),
             _ => self,
         }
     }
 
     /// What it works on; `None` where it is over.
-    pub(super) fn into_slate(self) -> Option<Slate> {
-        self.slate
+    pub(super) fn into_copy(self) -> Option<RehearsalCopy> {
+        self.copy
     }
 
     /// Takes out the words of one memory, and those that edits of it, and of what they made, wrote.
@@ -214,8 +214,8 @@ impl Rehearsal {
     }
 
     pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
-        let memories = match &self.slate {
-            Some(slate) => slate.differences(),
+        let memories = match &self.copy {
+            Some(copy) => copy.differences(),
             None => self.memories.clone(),
         };
         memories.iter().map(RehearsedMemory::from).collect()

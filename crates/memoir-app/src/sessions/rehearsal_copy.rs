@@ -17,7 +17,7 @@ use crate::codec::{Beside, Writing};
 
 /// What an agent that rehearses has done so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Slate {
+pub(crate) struct RehearsalCopy {
     /// The counts as they are on the copy.
     tally: Tally,
     /// The words let go as they are counted on the copy.
@@ -35,7 +35,7 @@ pub(crate) struct Slate {
     touched: BTreeMap<Number, Touched>,
 }
 
-impl Slate {
+impl RehearsalCopy {
     /// Writes down what a session was opened with, which a rehearsal does on its copy alone. `outside` is the
     /// agent as it is without that.
     pub(super) fn opening(outside: Agent, opened: Decision) -> Writing {
@@ -43,11 +43,11 @@ impl Slate {
             return opened.into();
         };
         let id = session.id;
-        let mut slate = Self::over(&outside);
-        slate.note(&opened);
+        let mut copy = Self::over(&outside);
+        copy.note(&opened);
         Writing {
             decision: Decision::of_sessions(outside, opened.sessions),
-            beside: Beside::rehearsed(id, Rehearsal::running(slate)),
+            beside: Beside::rehearsed(id, Rehearsal::running(copy)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Slate {
         memories.extend(touched.map(|touched| (touched.number, touched.after.clone())));
     }
 
-    /// As [`Slate::lay_over`], for a list.
+    /// As [`RehearsalCopy::lay_over`], for a list.
     pub(super) fn lay_over_all(&self, memories: Vec<Memory>) -> Vec<Memory> {
         let numbered = memories.into_iter().map(|memory| (memory.number, memory));
         let mut memories: BTreeMap<Number, Memory> = numbered.collect();
