@@ -249,7 +249,7 @@ impl Memoir {
 
 /// What the log tells of one user or token.
 #[derive(Default)]
-struct Told {
+struct LoggedState {
     /// The last record of it.
     seq: u64,
     /// The version of the row with that record.
@@ -297,7 +297,7 @@ impl Account {
     }
 
     async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
-        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        let mut told: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.action.changes_user()) {
             let facts = codec::facts(row)?;
             let (Some(id), Some(version)) = (fact(row, "user"), facts.count_of("version")) else {
@@ -349,7 +349,7 @@ impl Account {
     }
 
     async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
-        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        let mut told: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows {
             let is_over = match row.action {
                 Action::TokenCreated | Action::SignedIn => false,
