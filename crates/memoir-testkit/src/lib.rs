@@ -16,4 +16,4 @@ pub use model::{ModelScript, Turn};
 #[cfg(unix)]
 pub use postgres::Postgres;
 pub use server::{Received, ScriptedServer};
-pub use step::{Answer, Step};
+pub use step::{ModelAnswer, Step};

@@ -12,7 +12,7 @@ use crate::Received;
 #[derive(Clone)]
 pub enum Step {
     /// An answer of a well-behaved model, in the wire format of the path that was asked.
-    Answer(Answer),
+    Answer(ModelAnswer),
     /// Status 200 with this JSON, whatever the path.
     Reply(Value),
     /// Any status, headers and body.
@@ -36,7 +36,7 @@ pub enum Step {
 
 /// What a well-behaved model says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// Its text; `None`: nothing but calls.
     pub text: Option<String>,
     /// Name and arguments of each tool call.
@@ -49,7 +49,7 @@ impl Step {
     /// The model says `text`.
     pub fn text(text: &str) -> Self {
         let text = Some(text.to_owned());
-        Self::Answer(Answer {
+        Self::Answer(ModelAnswer {
             text,
             calls: Vec::new(),
             usage: Some((100, 10)),
@@ -62,7 +62,7 @@ impl Step {
             .into_iter()
             .map(|(name, arguments)| (name.to_owned(), arguments))
             .collect();
-        Self::Answer(Answer {
+        Self::Answer(ModelAnswer {
             text: None,
             calls,
             usage: Some((100, 10)),
@@ -212,7 +212,7 @@ impl fmt::Debug for Step {
     }
 }
 
-impl Answer {
+impl ModelAnswer {
     /// A chat completion. `number` makes the ids of its calls.
     pub(crate) fn chat_completion(&self, number: usize) -> Value {
         let mut message = json!({"role": "assistant", "content": self.text});
