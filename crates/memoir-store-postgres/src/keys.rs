@@ -25,7 +25,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::{
-    Place, configured,
+    DatabaseIdentity, configured,
     error::Fault,
     migrate::{self, KEY_MIGRATIONS, Migration},
     pool::{Connections, Reach, Statement, met},
@@ -82,7 +82,7 @@ impl PostgresKeys {
     /// # Errors
     /// [`Error::Unusable`] for a URL that is none, for a database that cannot be reached or could lose what it is
     /// given, and for the schema of the data, or their role.
-    pub fn at(url: &str, data: Option<&Place>) -> Result<Self> {
+    pub fn at(url: &str, data: Option<&DatabaseIdentity>) -> Result<Self> {
         let store = |error: memoir_store::Error| error_of("the key store", error);
         let (config, location) = configured(url).map_err(store)?;
         let runtime = Builder::new_multi_thread()
@@ -108,7 +108,7 @@ impl PostgresKeys {
     ///
     /// # Errors
     /// As for [`PostgresKeys::at`]; [`Error::Unusable`] where it waits for migrations: these are named.
-    pub fn open(url: &str, data: Option<&Place>) -> Result<Self> {
+    pub fn open(url: &str, data: Option<&DatabaseIdentity>) -> Result<Self> {
         let keys = Self::at(url, data)?;
         let pending = keys.pending()?;
         if !pending.is_empty() {
@@ -135,8 +135,8 @@ impl PostgresKeys {
     }
 
     /// Whoever reads the data, or makes copies of them, must not get the keys by that.
-    fn check_apart(&self, data: &Place) -> Result<()> {
-        let own = self.wait(Place::of(&self.connections))?;
+    fn check_apart(&self, data: &DatabaseIdentity) -> Result<()> {
+        let own = self.wait(DatabaseIdentity::of(&self.connections))?;
         if (&own.server, &own.database) != (&data.server, &data.database) {
             return Ok(());
         }

@@ -139,8 +139,8 @@ impl PostgresStore {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn place(&self) -> Result<Place> {
-        Place::of(&self.0).await
+    pub async fn identity(&self) -> Result<DatabaseIdentity> {
+        DatabaseIdentity::of(&self.0).await
     }
 
     fn connections(&self) -> &Connections {
@@ -201,7 +201,7 @@ fn configured(url: &str) -> Result<(Config, String)> {
 
 /// Where something lies, and as whom it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DatabaseIdentity {
     /// When the server was started, which tells it from others.
     server: String,
     database: String,
@@ -209,7 +209,7 @@ pub struct Place {
     role: String,
 }
 
-impl Place {
+impl DatabaseIdentity {
     async fn of(connections: &Connections) -> Result<Self> {
         let sql = "SELECT pg_postmaster_start_time()::text, current_database()::text, \
                  coalesce(current_schema(), '')::text, current_user::text";

@@ -7,7 +7,7 @@ use std::{
 };
 
 use memoir_app::Error;
-use memoir_store_postgres::{Place, PostgresKeys, PostgresStore};
+use memoir_store_postgres::{DatabaseIdentity, PostgresKeys, PostgresStore};
 use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock, unlock_rows};
 use zeroize::Zeroizing;
 
@@ -57,13 +57,13 @@ pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, F
 pub(crate) async fn shared(
     global: &Global,
     config: &Config,
-    open: impl FnOnce(&str, Option<&Place>) -> memoir_vault::Result<PostgresKeys>,
+    open: impl FnOnce(&str, Option<&DatabaseIdentity>) -> memoir_vault::Result<PostgresKeys>,
 ) -> Result<Option<PostgresKeys>, Failure> {
     let Some(KeysUrl(url)) = url(config)? else {
         return Ok(None);
     };
     let data = match database::postgres(global.database.as_deref()) {
-        Some(data) => Some(PostgresStore::at(data)?.place().await?),
+        Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,
     };
     let opened = open(&url, data.as_ref()).map_err(Error::from)?;

@@ -82,7 +82,7 @@ async fn spec_5_4_keys_do_not_lie_where_the_data_lie() {
     let Some(place) = common::database() else {
         return;
     };
-    let data = common::migrated(&place.url).await.place().await.unwrap();
+    let data = common::migrated(&place.url).await.identity().await.unwrap();
     let refused = |url: &str| PostgresKeys::at(url, Some(&data)).unwrap_err().to_string();
     let same = refused(&place.url);
     assert!(
