@@ -88,12 +88,13 @@ impl Workers {
     fn new(service: Service, stop: watch::Receiver<bool>) -> Self {
         Self {
             slots: Arc::new(Semaphore::new(service.options.concurrency)),
-            service,
             stop,
             running: JoinSet::new(),
-            turns: Turns::default(),
+            // Without a number of its own it is as good where it is the only process.
+            turns: service.memoir.turns().unwrap_or_default(),
             rooms: HashMap::new(),
             passed_over: HashMap::new(),
+            service,
         }
     }
 
@@ -105,7 +106,8 @@ impl Workers {
         }
         self.passed_over
             .retain(|_, since| since.elapsed() < AGAIN_AFTER);
-        let most = u32::try_from(free + self.passed_over.len()).unwrap_or(u32::MAX);
+        let most = self.turns.look(free) + self.passed_over.len();
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut waiting = match self.service.memoir.waiting_sessions(most).await {
             Ok(waiting) => waiting,
             Err(error) => return tracing::error!(%error, "the queue cannot be read"),
@@ -151,7 +153,7 @@ impl Workers {
                     drop(place);
                 });
             }
-            Ok(None) => {}
+            Ok(None) => self.turns.note_late(),
             Err(error) => {
                 tracing::error!(session = %session.id, %error, "a session was not taken up");
                 self.passed_over.insert(session.id, Instant::now());

@@ -21,6 +21,7 @@ use super::{
     begin::{OpenedSession, as_it_stands, running},
     drive::{Drive, Hold, Observer, Progress},
     end::with_session,
+    turns::Turns,
 };
 use crate::{AgentHandle, Error, Memoir, Result, SessionFacts};
 
@@ -39,6 +40,14 @@ impl Memoir {
     /// The store fails.
     pub async fn waiting_sessions(&self, most: u32) -> Result<Vec<WaitingSession>> {
         Ok(self.store.waiting_sessions(most).await?)
+    }
+
+    /// Whose turn it is in this process.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub fn turns(&self) -> Result<Turns> {
+        Ok(Turns::of_process(self.ids().holder()?))
     }
 
     /// The provider of a waiting session's model, and how many sessions with its models may run at once;

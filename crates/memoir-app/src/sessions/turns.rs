@@ -2,11 +2,12 @@
 //! another's by at most one session for each worker.
 //!
 //! Within an account it is the oldest; those whose provider is at its limit are passed over. Limits and turns
-//! are those of one process.
+//! are those of one process. Where another process was faster with a session, they are after the same ones: from
+//! then on each goes through an account's sessions in an order of its own, until it looks at the queue and loses none.
 
 use std::collections::HashMap;
 
-use memoir_domain::AccountId;
+use memoir_domain::{AccountId, SessionId};
 use memoir_store::WaitingSession;
 
 /// After how many further turns it is forgotten when an account had its last one.
@@ -21,19 +22,63 @@ pub struct Turns {
     last: HashMap<AccountId, u64>,
     /// Turns taken so far.
     count: u64,
+    /// What no other process has, with which it goes through sessions in an order of its own.
+    own: u64,
+    /// Whether another process was faster, in this look at the queue or the one before.
+    is_contended: bool,
+    /// Whether one was in this look.
+    is_late: bool,
 }
 
 impl Turns {
+    /// Those of a process that has this number, which no other one has.
+    pub fn of_process(own: u64) -> Self {
+        Self {
+            own,
+            ..Self::default()
+        }
+    }
+
+    /// The queue is looked at anew by a process that can take up so many sessions; how many it is to look at.
+    pub fn look(&mut self, free: usize) -> usize {
+        /// Room for others to go another way.
+        const APART: usize = 16;
+        self.is_contended = std::mem::take(&mut self.is_late);
+        match self.is_contended {
+            true => free.saturating_mul(APART),
+            false => free,
+        }
+    }
+
+    /// Another process was faster.
+    pub fn note_late(&mut self) {
+        (self.is_contended, self.is_late) = (true, true);
+    }
+
     /// Of those that wait, the oldest one of the account whose last turn is longest ago; one that had none
-    /// comes first.
+    /// comes first. Where other processes are after the same ones, any of that account instead of the oldest.
     pub fn next<'a>(
         &self,
         waiting: impl IntoIterator<Item = &'a WaitingSession>,
     ) -> Option<&'a WaitingSession> {
         waiting.into_iter().min_by_key(|session| {
             let last = self.last.get(&session.scope.account);
-            (last.copied().unwrap_or(0), session.started_at, session.id)
+            let scattered = match self.is_contended {
+                true => self.scattered(session.id),
+                false => 0,
+            };
+            let last = last.copied().unwrap_or(0);
+            (last, scattered, session.started_at, session.id)
         })
+    }
+
+    /// A place for the session that has nothing to do with the one that another process has for it.
+    fn scattered(&self, id: SessionId) -> u64 {
+        let fold = |mixed: u64, byte: &u8| {
+            (mixed.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        };
+        let mixed = id.as_bytes().iter().fold(self.own, fold);
+        mixed ^ (mixed >> 29)
     }
 
     /// The account had its turn.
@@ -74,6 +119,35 @@ mod tests {
             taken.push((next.scope.account.as_bytes()[0], next.id.as_bytes()[0]));
         }
         taken
+    }
+
+    #[test]
+    fn processes_that_are_after_the_same_sessions_part() {
+        let queue: Vec<_> = (0..100).map(|number| waiting(1, number)).collect();
+        let mut processes = [Turns::of_process(7), Turns::of_process(8)];
+        for turns in &mut processes {
+            turns.look(4);
+            let first = turns.next(&queue).map(|next| next.id);
+            assert_eq!(first, Some(queue[0].id), "by itself the oldest");
+            turns.note_late();
+        }
+        let orders = processes
+            .clone()
+            .map(|mut turns| order(queue.clone(), &mut turns));
+        let met = std::iter::zip(&orders[0], &orders[1]);
+        let met = met.filter(|(one, other)| one == other).count();
+        assert!(met < 10, "{met}");
+        // Accounts take turns all the same.
+        let mixed = vec![waiting(1, 1), waiting(1, 2), waiting(1, 3), waiting(2, 4)];
+        let accounts = order(mixed, &mut processes[0].clone());
+        let second = accounts.iter().position(|(account, _)| *account == 2);
+        assert!(second < Some(2), "{accounts:?}");
+        // Once a whole look lost nothing, the oldest comes first again.
+        for late in [true, false] {
+            processes[0].look(4);
+            let first = processes[0].next(&queue).map(|next| next.id);
+            assert_eq!(first != Some(queue[0].id), late);
+        }
     }
 
     #[test]
