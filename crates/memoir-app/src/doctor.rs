@@ -1,11 +1,21 @@
 //! Looking an installation over: database, models, schedule, clock.
 
-use memoir_domain::{AgentScope, audit::Actor, manage};
+use std::{collections::BTreeSet, time::Duration};
+
+use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage};
+use memoir_model::{Message, Model, ModelName, Request};
 use memoir_store::Selection;
 use serde::Serialize;
+use tokio::time::Instant;
 
-use crate::{Account, AgentHandle, Memoir, Result, ScheduleView, memories::wanted};
+use crate::{
+    Account, AgentHandle, Memoir, Result, ScheduleView, life::RULES_ONLY, memories::wanted,
+};
 
+/// How long one call of a model may take.
+const CALL_TIME: Duration = Duration::from_secs(60);
+/// The room for one word, and for what some models think before it.
+const CALL_TOKENS: u32 = 1_000;
 /// How long a request for access may be past its time before that is a finding.
 const MOMENT_MICROSECONDS: i64 = 60_000_000;
 
@@ -55,6 +65,36 @@ fn bad(
         finding: finding.into(),
         advice: Some(advice.into()),
     }
+}
+
+/// Asks a model for one word.
+async fn called(model: &dyn Model) -> Examination {
+    let request = Request {
+        system: PrivateText::default(),
+        messages: vec![Message::User(
+            "Answer with the word OK and nothing else.".into(),
+        )],
+        tools: Vec::new(),
+        answer_schema: None,
+        max_output_tokens: CALL_TOKENS,
+        reasoning_effort: None,
+    };
+    let name = model.name();
+    let began = Instant::now();
+    let problem = match tokio::time::timeout(CALL_TIME, model.complete(&request)).await {
+        Ok(Ok(_)) => {
+            let seconds = began.elapsed().as_secs_f32();
+            return fine("model", format!("`{name}` answered in {seconds:.1} s"));
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", CALL_TIME.as_secs()),
+    };
+    bad(
+        "model",
+        Severity::Problem,
+        format!("`{name}` was called: {problem}"),
+        "correct its key, its address or its name, then run `memoir doctor --call` again",
+    )
 }
 
 impl Memoir {
@@ -119,6 +159,30 @@ impl Memoir {
             format!("{sent}; now nothing is: {problem}"),
             "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it",
         )))
+    }
+
+    /// Asks each model that the account's agents use for one word. One that only follows rules is not asked.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn call_models(&self, account: &Account) -> Result<Vec<Examination>> {
+        let agents = account.agents().await?;
+        let names: BTreeSet<String> = agents
+            .into_iter()
+            .filter_map(|agent| agent.effective_model)
+            .collect();
+        let mut found = Vec::new();
+        for name in names {
+            let connected = name.parse().ok().and_then(|name: ModelName| {
+                let is_asked = name.provider() != RULES_ONLY;
+                is_asked.then(|| self.models.connect(&name).ok()).flatten()
+            });
+            // What cannot be connected is a finding already.
+            if let Some(model) = connected {
+                found.push(called(model.as_ref()).await);
+            }
+        }
+        Ok(found)
     }
 
     /// Whether the account's administrators and their tokens are as the account's log tells.

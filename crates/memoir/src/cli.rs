@@ -60,6 +60,10 @@ pub(crate) struct Global {
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
+    /// Print what is longer than the terminal as it is; otherwise `MEMOIR_PAGER` shows it, `PAGER`, or `less`
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
+
     /// The configuration file [default: `memoir/config.toml` in your configuration directory]
     #[arg(
         long,

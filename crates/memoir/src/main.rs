@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod config;
 mod database;
+mod examples;
 mod failure;
 mod groups;
 mod installation;
@@ -40,7 +41,7 @@ use crate::{
 fn main() -> ExitCode {
     forbid_core_dumps();
     hush_panics();
-    let typed = groups::grouped(Arguments::command()).try_get_matches();
+    let typed = groups::grouped(examples::with_examples(Arguments::command())).try_get_matches();
     let arguments = match typed.and_then(|typed| Arguments::from_arg_matches(&typed)) {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
@@ -52,6 +53,9 @@ fn main() -> ExitCode {
     let verbose = arguments.global.verbose;
     if arguments.global.quiet {
         terminal::be_quiet();
+    }
+    if arguments.global.no_pager {
+        terminal::do_not_page();
     }
     let mut runtime = match arguments.command {
         // Many at once.

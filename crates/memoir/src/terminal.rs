@@ -4,6 +4,7 @@
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
+    process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -31,7 +32,69 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         return Ok(());
     }
     text.push('\n');
+    if page(&text) {
+        return Ok(());
+    }
     written(anstream::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// Whether long texts are printed as they are, on a terminal too.
+static UNPAGED: AtomicBool = AtomicBool::new(false);
+
+/// Prints long texts as they are from now on.
+pub(crate) fn do_not_page() {
+    UNPAGED.store(true, Ordering::Relaxed);
+}
+
+/// Hands a text to the pager that is longer than the terminal. `false` where it is not, where nobody looks at stdout,
+/// or where no pager can be started.
+fn page(text: &str) -> bool {
+    if UNPAGED.load(Ordering::Relaxed) || !stdout_is_watched() {
+        return false;
+    }
+    let rows = terminal_size::terminal_size().map(|(_, rows)| rows.0);
+    let named = |name| std::env::var(name).ok();
+    let Some(pager) = pager(text, rows, named("MEMOIR_PAGER").or_else(|| named("PAGER"))) else {
+        return false;
+    };
+    let mut command = shell(&pager);
+    if std::env::var_os("LESS").is_none() {
+        // Colours as they are, and nothing is cleared.
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
+    if let Some(mut stdin) = child.stdin.take() {
+        // Whoever has seen enough of it closes it.
+        let _ = stdin.write_all(text.as_bytes());
+    }
+    // The shell says that it knows no such command.
+    const NOT_THERE: i32 = 127;
+    child
+        .wait()
+        .is_ok_and(|ended| ended.code() != Some(NOT_THERE))
+}
+
+/// The pager for a text on a terminal with so many rows; `None` for none.
+fn pager(text: &str, rows: Option<u16>, named: Option<String>) -> Option<String> {
+    let is_long = text.lines().count() >= usize::from(rows?);
+    let pager = named.unwrap_or_else(|| "less".to_owned());
+    (is_long && !pager.trim().is_empty() && pager != "cat").then_some(pager)
+}
+
+#[cfg(unix)]
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]);
+    command
+}
+
+#[cfg(not(unix))]
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("cmd");
+    command.args(["/C", line]);
+    command
 }
 
 /// Writes bytes to stdout as they are: data for another program.
@@ -157,6 +220,19 @@ fn is_driving(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_longer_than_the_terminal_is_paged() {
+        let text = "line\n".repeat(24);
+        let named = |pager: &str| Some(pager.to_owned());
+        assert_eq!(pager(&text, Some(24), None), named("less"));
+        assert_eq!(pager(&text, Some(24), named("most")), named("most"));
+        assert_eq!(pager(&text, Some(25), None), None, "it fits");
+        assert_eq!(pager(&text, None, None), None, "nobody looks");
+        for none in ["", " ", "cat"] {
+            assert_eq!(pager(&text, Some(24), named(none)), None);
+        }
+    }
 
     #[test]
     fn escape_sequences_and_characters_that_reorder_text_are_shown_not_obeyed() {

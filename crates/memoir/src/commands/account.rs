@@ -4,7 +4,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation,
-    show::{List, Table, moment},
+    show::{List, Table, when},
     terminal::{self, safe},
 };
 
@@ -40,7 +40,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             } else {
                 let mut table = Table::new(["account", "made"]);
                 for account in &accounts {
-                    table.row([safe(&account.name).into_owned(), moment(account.created_at)]);
+                    table.row([safe(&account.name).into_owned(), when(account.created_at)]);
                 }
                 terminal::print(&table.to_string())?;
             }

@@ -11,9 +11,6 @@ use crate::{
 
 /// Print what a shell needs to complete commands
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example: memoir completions bash > ~/.local/share/bash-completion/completions/memoir"
-)]
 pub(crate) struct Arguments {
     /// The shell
     shell: Shell,

@@ -28,7 +28,6 @@ use crate::{
 
 /// Show in a few lines what Memoir does, and leave nothing behind
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: memoir demo --full")]
 pub(crate) struct Arguments {
     /// A whole session on a larger agent, step by step, with every record of it
     #[arg(long)]

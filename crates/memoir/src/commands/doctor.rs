@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// was wrong when they were noted
     #[arg(long)]
     mend: bool,
+    /// Ask each model that agents use for one word; without it none is called
+    #[arg(long)]
+    call: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -33,7 +36,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let agents = crate::show::counted(mended as u64, "agent", "agents");
         terminal::note(&format!("set the times of {agents} right"));
     }
-    let found = examine(global).await;
+    let found = examine(global, arguments.call).await;
     if global.json {
         terminal::json(&List::whole(found.clone()))?;
     } else {
@@ -51,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// What stops other commands is a finding here, and what can still be looked at is.
-async fn examine(global: &Global) -> Vec<Examination> {
+async fn examine(global: &Global, call: bool) -> Vec<Examination> {
     let mut found = Vec::new();
     let config = match Config::read(global.config.as_deref()) {
         Ok(config) => {
@@ -77,14 +80,14 @@ async fn examine(global: &Global) -> Vec<Examination> {
         }
     };
     found.extend(webhooks::examine(&config));
-    match look(global, config).await {
+    match look(global, config, call).await {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(problem("database", failure)),
     }
     found
 }
 
-async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failure> {
+async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
     database::prepare(global.database.as_deref())?;
     // A database that cannot be reached says so by itself, before the keys that go with it.
@@ -104,6 +107,9 @@ async fn look(global: &Global, config: Config) -> Result<Vec<Examination>, Failu
     found.push(access(closed || memoir.is_closed().await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
+    if call {
+        found.extend(memoir.call_models(&account).await?);
+    }
     Ok(found)
 }
 

@@ -6,13 +6,13 @@ use clap::CommandFactory;
 
 use crate::{
     cli,
+    examples::with_examples,
     failure::{Ending, Failure, Outcome},
     terminal,
 };
 
 /// Write the pages of the manual into a folder, one a command
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: memoir man ~/.local/share/man/man1")]
 pub(crate) struct Arguments {
     /// The folder, which must be there
     folder: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 .hint("make it first"),
         );
     }
-    clap_mangen::generate_to(cli::Arguments::command(), folder)
+    clap_mangen::generate_to(with_examples(cli::Arguments::command()), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;
     terminal::note(&format!("wrote the pages into `{}`", folder.display()));
     Ok(Ending::Done)

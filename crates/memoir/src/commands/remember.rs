@@ -14,7 +14,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::moment,
+    show::when,
     terminal::{self, safe},
 };
 
@@ -74,7 +74,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         // Without the `#`, which begins a comment in a shell.
         terminal::print(&saved.memory.number.0.to_string())?;
         if let Some(time) = saved.memory.fades_at {
-            terminal::note(&format!("it fades from the prompt at {}", moment(time)));
+            terminal::note(&format!("it fades from the prompt {}", when(time)));
         }
     }
     if saved.refinement_due.is_some() {

@@ -9,7 +9,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
-    show::{List, Table, moment},
+    show::{List, Table, when},
     terminal,
 };
 
@@ -117,7 +117,7 @@ async fn list(global: &Global) -> Outcome {
         return Ok(Ending::Done);
     }
     let mut table = Table::new(["token", "role", "agent", "made", "last used", "ends"]);
-    let time = |time: Option<Timestamp>| time.map(moment).unwrap_or_default();
+    let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
     for token in tokens {
         table.row([
             token.id.to_string(),
@@ -126,10 +126,10 @@ async fn list(global: &Global) -> Outcome {
                 Role::Agent => "agent".to_owned(),
             },
             token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
-            moment(token.created_at),
+            when(token.created_at),
             time(token.last_used_at),
             match token.revoked_at {
-                Some(at) => format!("revoked {}", moment(at)),
+                Some(at) => format!("revoked {}", when(at)),
                 None => time(token.expires_at),
             },
         ]);

@@ -14,7 +14,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::{List, Table, moment},
+    show::{List, Table, when},
     terminal::{self, safe},
 };
 
@@ -134,7 +134,7 @@ async fn list(global: &Global) -> Outcome {
                 None => "its row was changed by somebody else than Memoir",
             }
             .to_owned(),
-            moment(user.created_at),
+            when(user.created_at),
         ]);
     }
     terminal::print(&table.to_string())?;

@@ -2,7 +2,7 @@
 
 use memoir_app::AccessRequestView;
 
-use super::{Table, moment};
+use super::{Table, when};
 use crate::terminal::safe;
 
 /// Requests, one a line.
@@ -16,8 +16,8 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
         table.row([
             request.id.to_string(),
             request.state.as_str().to_owned(),
-            moment(request.requested_at),
-            moment(request.ended_at.unwrap_or(request.expires_at)),
+            when(request.requested_at),
+            when(request.ended_at.unwrap_or(request.expires_at)),
             safe(&request.asked_by.name).into_owned(),
             what(request),
             request.reads.to_string(),

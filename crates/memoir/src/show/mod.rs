@@ -14,6 +14,8 @@ mod table;
 pub(crate) mod verified;
 mod wrap;
 
+use jiff::tz::TimeZone;
+use memoir_app::{Clock, SystemClock};
 use memoir_domain::{Timestamp, memory::Number};
 use serde::Serialize;
 
@@ -62,6 +64,41 @@ pub(crate) fn moment(time: Timestamp) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
+/// As people say it: `2 hours ago`, `in 7 days`, and beyond a week the day and the time of this place.
+pub(crate) fn when(time: Timestamp) -> String {
+    said(time, SystemClock.now(), &TimeZone::system())
+}
+
+fn said(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let passed = now.seconds_since(time);
+    let about = |unit: i64, one: &str, many: &str| {
+        let unit = unit.unsigned_abs();
+        match passed < 0 {
+            true => format!(
+                "in {}",
+                counted(passed.unsigned_abs().div_ceil(unit), one, many)
+            ),
+            false => format!("{} ago", counted(passed.unsigned_abs() / unit, one, many)),
+        }
+    };
+    let away = passed.abs();
+    if away < MINUTE {
+        "just now".to_owned()
+    } else if away < HOUR {
+        about(MINUTE, "minute", "minutes")
+    } else if away < DAY {
+        about(HOUR, "hour", "hours")
+    } else if away <= 7 * DAY {
+        about(DAY, "day", "days")
+    } else {
+        let there = time.to_jiff().to_zoned(zone.clone());
+        there.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
 /// `#1 #2`
 pub(crate) fn numbers(numbers: &[Number]) -> String {
     let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -88,6 +125,19 @@ mod tests {
         let time = |text: &str| moment(text.parse().unwrap());
         assert_eq!(time("2026-03-01T04:05:06.123456Z"), "2026-03-01 04:05:06Z");
         assert_eq!(time("2026-03-01"), "2026-03-01 00:00:00Z");
+        let now = "2026-03-01T12:00:00Z".parse().unwrap();
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        for (time, told) in [
+            ("2026-03-01T11:59:30Z", "just now"),
+            ("2026-03-01T11:59:00Z", "1 minute ago"),
+            ("2026-03-01T09:59:00Z", "2 hours ago"),
+            ("2026-02-27T11:00:00Z", "2 days ago"),
+            ("2026-03-08T11:00:00Z", "in 7 days"),
+            ("2026-02-20T23:30:00Z", "2026-02-21 00:30"),
+            ("2026-07-01T10:00:00Z", "2026-07-01 12:00"),
+        ] {
+            assert_eq!(said(time.parse().unwrap(), now, &berlin), told, "{time}");
+        }
         assert_eq!(percent(0.75), "75%");
         assert_eq!(percent(0.333), "33.3%");
     }

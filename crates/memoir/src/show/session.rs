@@ -9,7 +9,7 @@ use memoir_app::{
 };
 use memoir_domain::session::{State, Stats};
 
-use super::{Table, counted, diff::diff, moment, percent, thousands};
+use super::{Table, counted, diff::diff, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
 /// The outcome, beginning with a line that is the state alone.
@@ -45,13 +45,13 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     let by = by.map(|actor| format!(" by {}", super::records::actor(actor)));
     line(
         "begun",
-        &format!("{}{}", moment(session.started_at), by.unwrap_or_default()),
+        &format!("{}{}", when(session.started_at), by.unwrap_or_default()),
     );
     if let Some(ended) = session.ended_at {
-        line("ended", &moment(ended));
+        line("ended", &when(ended));
     }
     if let Some(undone) = session.undone_at {
-        line("undone", &moment(undone));
+        line("undone", &when(undone));
     }
     if let Some(summary) = &session.words.summary {
         line("summary", &safe(summary.expose()));
@@ -144,7 +144,7 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
             .collect();
         table.row([
             session.id.to_string(),
-            moment(session.started_at),
+            when(session.started_at),
             session.state.as_str().to_owned(),
             session.mode.as_str().to_owned(),
             tokens.join(" → "),

@@ -4,6 +4,7 @@ use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, names_in};
+use memoir_testkit::Step;
 
 #[test]
 fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
@@ -371,6 +372,27 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert!(
         table.contains("administrator (command line)") && table.contains("discarded=#2"),
         "{table}"
+    );
+}
+
+#[test]
+fn doctor_calls_each_model_where_that_is_asked_for() {
+    let bench = Bench::with_agent();
+    let server = bench.scripted([Step::text("OK"), Step::html()]);
+    bench.ok(&["agent", "create", "robin", "--model", "lab:small"]);
+    assert!(!bench.ok(&["doctor"]).contains("answered"));
+    assert!(
+        server.requests().is_empty(),
+        "without the word it calls none"
+    );
+    let called = bench.ok(&["doctor", "--call"]);
+    assert!(called.contains("`lab:small` answered in "), "{called}");
+    assert_eq!(server.requests().len(), 1, "rules are not asked");
+    let failed = bench.run(&["doctor", "--call"]);
+    assert_eq!(failed.code, Some(1));
+    assert!(
+        failed.stdout.contains("`lab:small` was called: "),
+        "{failed:?}"
     );
 }
 

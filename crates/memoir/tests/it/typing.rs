@@ -98,6 +98,18 @@ fn it_is_quiet_and_says_more_where_that_is_asked_for() {
 }
 
 #[test]
+fn what_another_program_reads_is_not_paged() {
+    let bench = Bench::with_agent();
+    let lines: String = (0..200)
+        .map(|at| format!("{{\"content\": \"Note {at}.\"}}\n"))
+        .collect();
+    let file = bench.write("notes.jsonl", lines);
+    bench.ok(&["import", "wren", &file]);
+    let ran = Ran::of(bench.command(&["context"]).env("MEMOIR_PAGER", "false"));
+    assert!(ran.stdout.contains("Note 199."), "{ran:?}");
+}
+
+#[test]
 fn a_file_of_the_wrong_kind_is_told_what_it_is() {
     let bench = Bench::with_agent();
     let import = |name: &str, text: &[u8]| {

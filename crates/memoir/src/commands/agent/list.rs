@@ -6,7 +6,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
-    show::{List, Table, moment, thousands},
+    show::{List, Table, thousands, when},
     terminal::{self, safe},
 };
 
@@ -64,7 +64,7 @@ pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
         (Some(reason), _) => format!("never: {}", reason.explanation()),
         (None, _) if agent.refinement_due.is_some() => "due".to_owned(),
-        (None, Some(time)) => moment(time),
+        (None, Some(time)) => when(time),
         (None, None) => "–".to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
-    show::{counted, moment, thousands},
+    show::{counted, thousands, when},
     terminal::{self, BOLD, DIM, safe},
 };
 
@@ -58,12 +58,12 @@ fn describe(agent: &ShownAgent) -> String {
         ),
     );
     line("discarded", &thousands(tally.discarded_count));
-    line("made", &moment(agent.created_at));
+    line("made", &when(agent.created_at));
     line(
         "last refined",
         &agent
             .last_refinement_at
-            .map_or_else(|| "never".to_owned(), moment),
+            .map_or_else(|| "never".to_owned(), when),
     );
     line("next session", &next(agent));
     for field in Field::ALL.into_iter().filter(|field| *field != Field::Name) {

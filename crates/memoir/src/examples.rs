@@ -1,0 +1,139 @@
+//! An example for each page of help: how the command is mostly typed.
+
+use clap::Command;
+
+/// Each command that does something, as it is typed.
+const EXAMPLES: [&str; 67] = [
+    "demo --full",
+    "setup claude-code",
+    "doctor",
+    "agent create wren --model openai:gpt-5 --system-prompt-file wren.md",
+    "agent list",
+    "agent show wren",
+    "agent set wren refinement_threshold 0.85",
+    "agent pause wren",
+    "agent resume wren",
+    "agent history wren system_prompt",
+    "agent undo wren system_prompt",
+    "agent erase wren",
+    "remember wren \"Marta prefers linen thread.\"",
+    "recall wren \"what did Mia break?\"",
+    "context wren --max-tokens 4000",
+    "ledger wren --protected",
+    "edit wren 12",
+    "import wren memories.jsonl --dry-run",
+    "export wren --format markdown -o pages",
+    "absorb wren conversations.json",
+    "reflect wren",
+    "refine wren --rehearse",
+    "apply last",
+    "sweep",
+    "sessions wren",
+    "session last",
+    "cancel last",
+    "doubles wren",
+    "rollback last",
+    "restore wren 17",
+    "rewind wren --to 2026-05-03T14:00:00Z --dry-run",
+    "protect wren 17",
+    "unprotect wren 17",
+    "discard wren 17",
+    "shred wren 17",
+    "history wren 17",
+    "kept wren",
+    "stats wren --plot mass.svg",
+    "audit list wren",
+    "audit verify --all",
+    "audit checkpoint > monday.note",
+    "mcp --agent wren",
+    "hook session-start --client claude-code",
+    "serve",
+    "token create --role agent --agent wren",
+    "token list",
+    "token revoke 0197f3c2-8a01-7c3e-b1d4-2f6f1f0c9a55",
+    "user add petra",
+    "user list",
+    "user password petra",
+    "user reset-second-factor petra",
+    "user remove petra",
+    "account create lab",
+    "account list",
+    "access ask wren --purpose \"the customer asks what is kept\"",
+    "access list wren",
+    "access answer 0197f3c2-8a01-7c3e-b1d4-2f6f1f0c9a55 yes",
+    "access revoke 0197f3c2-8a01-7c3e-b1d4-2f6f1f0c9a55",
+    "installation show",
+    "installation close",
+    "installation open",
+    "key rotate",
+    "backup memoir.backup",
+    "backup verify memoir.backup",
+    "migrate --dry-run",
+    "move --to postgres://memoir@db.example/memoir",
+    "completions bash > ~/.local/share/bash-completion/completions/memoir",
+    "man ~/.local/share/man/man1",
+];
+
+/// The command with an example on each page of what it does.
+pub(crate) fn with_examples(command: Command) -> Command {
+    EXAMPLES.into_iter().fold(command, |command, example| {
+        let names = example.split(' ').collect::<Vec<_>>();
+        below(command, &names, example)
+    })
+}
+
+/// With the example at the command that the first of these words name.
+fn below(command: Command, words: &[&str], example: &str) -> Command {
+    match words.split_first() {
+        Some((name, rest)) if command.find_subcommand(name).is_some() => {
+            command.mut_subcommand(name, |command| below(command, rest, example))
+        }
+        _ => command.after_help(format!("Example: memoir {example}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::cli::Arguments;
+
+    /// The words of a line, as a shell takes it apart that knows double quotes alone.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (place, part) in line.split('"').enumerate() {
+            match place % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    fn without_example(command: &Command, path: &str, missing: &mut Vec<String>) {
+        for below in command
+            .get_subcommands()
+            .filter(|below| below.get_name() != "help")
+        {
+            let path = format!("{path} {}", below.get_name());
+            if below.get_after_help().is_none() && !below.has_subcommands() {
+                missing.push(path.clone());
+            }
+            without_example(below, &path, missing);
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_can_be_typed() {
+        let mut missing = Vec::new();
+        without_example(&with_examples(Arguments::command()), "memoir", &mut missing);
+        assert_eq!(missing, Vec::<String>::new());
+        for example in EXAMPLES {
+            let line = example.split_once(" > ").map_or(example, |(line, _)| line);
+            let typed = ["memoir".to_owned()].into_iter().chain(words(line));
+            let typed = Arguments::try_parse_from(typed);
+            assert!(typed.is_ok(), "{example}: {:?}", typed.err());
+        }
+    }
+}
