@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Each command that does something, as it is typed.
-const EXAMPLES: [&str; 67] = [
+const EXAMPLES: [&str; 68] = [
     "demo --full",
     "setup claude-code",
     "doctor",

@@ -27,6 +27,7 @@ mod moving;
 mod output;
 mod plugins;
 mod postgres;
+mod readme;
 mod relocating;
 mod rewind;
 mod serving;

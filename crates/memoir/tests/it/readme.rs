@@ -1,0 +1,196 @@
+//! README, typed: what it says that somebody types is taken out of it and typed, from top to bottom, in one shell.
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+
+use crate::bench::{Bench, script};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// What a machine for tests does not have, or has done already: the programs of others, and building Memoir.
+const ELSEWHERE: [&str; 5] = ["cargo ", "./scripts/", "claude ", "codex ", "git "];
+
+/// The lines of all blocks of README that are for a shell, in their order.
+fn typed() -> Vec<&'static str> {
+    let mut blocks = Vec::new();
+    let mut block: Option<Vec<&str>> = None;
+    for line in README.lines() {
+        match (&mut block, line.strip_prefix("```")) {
+            (None, Some("")) => block = Some(Vec::new()),
+            // Of another language: passed over up to its end.
+            (None, Some(_)) => block = Some(vec!["#"]),
+            (Some(_), Some(_)) => blocks.extend(block.take()),
+            (Some(lines), None) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    let is_typed = |block: &Vec<&str>| {
+        let first = block.first().copied().unwrap_or_default();
+        first.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '.')
+    };
+    let lines = blocks.into_iter().filter(is_typed).flatten();
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// A port that nobody listens on.
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}
+
+/// The script of one shell: each line, and how it ended. The service that a line starts is waited for.
+fn shell_script(lines: &[String], port: &str) -> String {
+    let mut script = String::from("trap 'kill $! 2>/dev/null' EXIT\n");
+    for (place, line) in lines.iter().enumerate() {
+        script.push_str(&format!("{line}\necho \"=== {place} $?\"\n"));
+        if line
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .ends_with('&')
+        {
+            script.push_str(&format!(
+                "until curl -s -o \"$HOME/up\" localhost:{port}/healthz; do sleep 0.05; done\n"
+            ));
+        }
+    }
+    script
+}
+
+/// The home with a scripted model behind the provider of README's first session.
+fn home() -> (Bench, memoir_testkit::ScriptedServer) {
+    let bench = Bench::new();
+    let server = bench.scripted(script(&[("search_memories", json!({"query": "Marta"}))]));
+    let config = format!(
+        "[providers.openrouter]\nbase_url = \"{}\"\n",
+        server.base_url()
+    );
+    bench.write(".config/memoir/config.toml", config);
+    (bench, server)
+}
+
+#[test]
+fn readme_is_typed_from_top_to_bottom_in_one_shell() {
+    let (bench, server) = home();
+    let port = free_port();
+    let lines: Vec<String> = typed()
+        .into_iter()
+        .filter(|line| !ELSEWHERE.iter().any(|other| line.starts_with(other)))
+        .map(|line| {
+            line.replace("8750", &port)
+                .replace(
+                    "memoir serve &",
+                    &format!("memoir serve --listen 127.0.0.1:{port} &"),
+                )
+                // Nobody is there to be asked.
+                .replace("memoir setup claude-code", "memoir setup claude-code --yes")
+        })
+        .collect();
+    assert!(lines.len() > 15, "{lines:?}");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin",
+        program.parent().unwrap().display()
+    );
+    let mut shell = Command::new("sh")
+        .args(["-c", &shell_script(&lines, &port)])
+        .env_clear()
+        .env("HOME", bench.path(""))
+        .env("PATH", path)
+        .current_dir(bench.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = shell.stderr.take().unwrap();
+    let told = std::thread::spawn(move || {
+        BufReader::new(stderr)
+            .lines()
+            .map_while(Result::ok)
+            .collect::<Vec<_>>()
+    });
+    let stdout = BufReader::new(shell.stdout.take().unwrap());
+    let said: Vec<String> = stdout.lines().map_while(Result::ok).collect();
+    shell.wait().unwrap();
+    let told = told.join().unwrap();
+    for (place, line) in lines.iter().enumerate() {
+        let ended = format!("=== {place} 0");
+        assert!(
+            said.iter().any(|said| said.ends_with(&ended)),
+            "{line}\n{said:#?}\n{told:#?}"
+        );
+    }
+    let said = said.join("\n");
+    assert!(said.contains("Marta prefers linen thread."), "{said}");
+    assert!(
+        said.contains("\"prompt\"") || said.contains("nothing_to_refine"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("\"status\":401") && !said.contains("\"status\":403"),
+        "{said}"
+    );
+    assert_eq!(server.requests().len(), 3, "the session was held");
+}
+
+/// The commands of the table of everyday ones, with something in the place of what README leaves open.
+fn everyday() -> Vec<String> {
+    let section = README.split_once("\n## Everyday commands\n").unwrap().1;
+    let section = section.split_once("\n## ").unwrap().0;
+    let mut commands = Vec::new();
+    for row in section
+        .lines()
+        .filter(|line| line.starts_with("| `memoir "))
+    {
+        let cell = row.split(" | ").next().unwrap();
+        let spans = cell.split('`').skip(1).step_by(2);
+        commands.extend(
+            spans
+                .filter(|span| span.starts_with("memoir "))
+                .map(|span| {
+                    span.replace(" [FILE]", " FILE")
+                        .replace("NAME FIELD", "wren system_prompt")
+                        .replace("AGENT", "wren")
+                        .replace("SESSION", "last")
+                        .replace("TEXT", "why")
+                }),
+        );
+    }
+    commands
+}
+
+#[test]
+fn every_everyday_command_of_readme_is_understood() {
+    let bench = Bench::with_agent();
+    let commands = everyday();
+    assert!(commands.len() > 30, "{commands:?}");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
+    for command in commands {
+        let ran = Command::new("sh")
+            .args(["-c", &command])
+            .env_clear()
+            .env("HOME", bench.path(""))
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", program.parent().unwrap().display()),
+            )
+            .current_dir(bench.path(""))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        // Refused it may be: there is no such memory, or nobody types what it asks for.
+        assert!(
+            matches!(ran.status.code(), Some(0 | 1)),
+            "{command}: {told}"
+        );
+    }
+}
