@@ -496,7 +496,8 @@ impl AgentHandle {
         let indexes = &self.memoir.indexes;
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
         let embeds = self.memoir.settings.recall.embeddings.is_some();
-        let is_about_memories = embeds && !decision.changes.is_empty();
+        // What the agent has agreed to counts at once.
+        let is_of_vectors = embeds && !(decision.changes.is_empty() && decision.access.is_empty());
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.keys.check_there()?;
@@ -504,7 +505,7 @@ impl AgentHandle {
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);
         }
-        if is_about_memories {
+        if is_of_vectors {
             self.memoir.vectors.tell(self.scope);
         }
         self.memoir.changes.tell(self.scope);

@@ -374,7 +374,17 @@ impl Memoir {
     }
 
     async fn make_for(&self, scope: AgentScope) {
-        match self.handle(scope).make_vectors().await {
+        let handle = self.handle(scope);
+        let made = async {
+            // An agent that has not agreed keeps no other waiting.
+            match self.embedder()? {
+                Some(embedder) if !handle.lets_embed(embedder.as_ref()).await? => {
+                    Ok(VectorsMade::default())
+                }
+                _ => handle.make_vectors().await,
+            }
+        };
+        match made.await {
             Ok(VectorsMade {
                 problem: Some(problem),
                 ..

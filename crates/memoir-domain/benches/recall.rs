@@ -19,7 +19,7 @@ use memoir_domain::{
     Timestamp,
     audit::ActorKind,
     memory::{Kind, Memory, Number, Tags},
-    recall::{Query, RecallIndex},
+    recall::{Query, RecallIndex, Vector},
     wording::Door,
 };
 
@@ -224,6 +224,23 @@ fn main() {
             black_box(plain.search(question));
         });
         println!("  the same in plain BM25        {median:>9.1?} median, {p99:>9.1?} p99");
+        let mut dice = Dice(17);
+        let mut vector = || {
+            let values: Vec<f32> = (0..384)
+                .map(|_| dice.below(2_001) as f32 - 1_000.0)
+                .collect();
+            Vector::of(&values).unwrap()
+        };
+        for memory in &memories {
+            assert!(index.put_vector(memory.number, &vector()));
+        }
+        let asked = vector();
+        let (median, p99) = timed(&questions[..500], |question| {
+            black_box(index.search_near(&query(question), Some(&asked), None));
+        });
+        println!("  merged with 384 dimensions    {median:>9.1?} median, {p99:>9.1?} p99");
+        println!("  … all of it in {:.1} MB", index.bytes() as f64 / 1e6);
+        index.forget_vectors();
         let saved: Vec<String> = questions.iter().take(500).cloned().collect();
         let mut number = count as u64;
         let (median, p99) = timed(&saved, |question| {

@@ -544,6 +544,33 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
 }
 
 #[tokio::test]
+async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_for_none_that_has_not()
+ {
+    let server = ScriptedServer::always(model());
+    let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
+    let store = Arc::new(SqliteStore::in_memory().unwrap());
+    let house = House::on(store, keys(), &elsewhere, settings("lab:small")).await;
+    let account = house.memoir.account("default").await.unwrap();
+    for name in ["heron", "robin", "stork"] {
+        account.create_agent(name, &[], &person()).await.unwrap();
+    }
+    let story = async {
+        let (purpose, them, me) = ("please".into(), person(), me());
+        let request = house.agent.request_embeddings(&purpose, &them);
+        let id = request.await.unwrap().id;
+        let answer = house.agent.answer_access(id, true, None, &me);
+        answer.await.unwrap();
+        while house.ask("honey").await.1 != ALL {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = story => {}
+        () = house.memoir.keep_making_vectors() => panic!("it goes on for ever"),
+    }
+}
+
+#[tokio::test]
 async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
     let store = Arc::new(SqliteStore::in_memory().unwrap());
     let house = House::on(store, keys(), "http://0.0.0.0:9/v1", settings("lab:small")).await;

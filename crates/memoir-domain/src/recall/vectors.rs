@@ -78,6 +78,8 @@ pub(super) struct Vectors {
     lengths: Wiped<f32>,
     /// By the slot of the memory.
     place_of: HashMap<u32, u32>,
+    /// The slot of each, by its place, so that all are looked at as they lie; those of empty places say nothing.
+    slots: Vec<u32>,
     /// Places that are empty again.
     free: Vec<u32>,
 }
@@ -96,7 +98,8 @@ impl Vectors {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let places = self.place_of.capacity() * 8 + self.free.capacity() * 4;
+        let places =
+            self.place_of.capacity() * 8 + (self.slots.capacity() + self.free.capacity()) * 4;
         self.steps.bytes() + self.lengths.bytes() + places
     }
 
@@ -119,11 +122,13 @@ impl Vectors {
                 let room = &mut self.steps.as_mut_slice()[from..from + steps.len()];
                 room.copy_from_slice(steps);
                 self.lengths.as_mut_slice()[place as usize] = length;
+                self.slots[place as usize] = slot;
                 place
             }
             None => {
                 self.steps.extend(steps);
                 self.lengths.push(length);
+                self.slots.push(slot);
                 // As many as there are slots at most.
                 self.lengths.len() as u32 - 1
             }
@@ -162,14 +167,12 @@ impl Vectors {
             return Vec::new();
         }
         let length = (dot(asked, asked) as f32).sqrt();
-        let admitted = self.place_of.iter().filter(|(slot, _)| admits(**slot));
-        let mut near: Vec<(u32, f32)> = admitted
-            .map(|(slot, place)| {
-                let from = *place as usize * self.dimensions;
-                let own = &self.steps.as_slice()[from..from + self.dimensions];
-                let lengths = length * self.lengths.as_slice()[*place as usize];
-                (*slot, dot(asked, own) as f32 / lengths)
-            })
+        let places = self.slots.iter().zip(self.lengths.as_slice());
+        let all = places.zip(self.steps.as_slice().chunks_exact(self.dimensions));
+        let mut near: Vec<(u32, f32)> = all
+            // An empty place has no length.
+            .filter(|((slot, own), _)| **own > 0.0 && admits(**slot))
+            .map(|((slot, own), steps)| (*slot, dot(asked, steps) as f32 / (length * own)))
             .collect();
         // Of two that are as near, the newer slot.
         let order = |one: &(u32, f32), other: &(u32, f32)| {
