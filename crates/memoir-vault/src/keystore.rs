@@ -293,6 +293,24 @@ impl KeyStore {
         SqliteKeys::open(to, true)?.fill(&self.rows.read(Agents::All)?)
     }
 
+    /// Copies everything into an empty place; how many agents' keys these are. It stays here too: what is destroyed in
+    /// one of them is not in the other.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] where something lies there already; else as for [`KeyStore::key`], and those of the place.
+    pub fn copy_to(&self, place: &dyn KeyRows) -> Result<u64> {
+        if place.read(NOBODY)?.master.is_some() {
+            return Err(Error::Unusable {
+                store: place.name(),
+                problem: "it holds keys already".to_owned(),
+            });
+        }
+        let contents = self.rows.read(Agents::All)?;
+        place.fill(&contents)?;
+        let keys = contents.agents.iter().filter(|row| row.key.is_ok());
+        Ok(keys.count() as u64)
+    }
+
     /// Makes sure that the key store that is open is the one that others use too: what is sealed under a key of
     /// a file that was taken away can be read by nobody once this process has ended.
     ///

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Each command that does something, as it is typed.
-const EXAMPLES: [&str; 68] = [
+const EXAMPLES: [&str; 69] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -66,6 +66,7 @@ const EXAMPLES: [&str; 68] = [
     "installation close",
     "installation open",
     "key rotate",
+    "key move",
     "backup memoir.backup",
     "backup verify memoir.backup",
     "migrate --dry-run",

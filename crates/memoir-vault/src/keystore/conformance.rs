@@ -408,6 +408,9 @@ fn spec_5_4_a_copy_holds_all_keys_but_those_that_were_destroyed(open: Open<'_>) 
     store.back_up(&path).unwrap();
     let rows = SqliteKeys::open(&path, false).unwrap();
     let copy = unlock_rows(&master, Box::new(rows), true).unwrap();
+    // Nothing is put where something lies.
+    let refused = copy.copy_to(&*open()).unwrap_err();
+    assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
     let found = copy.key(scope(1)).unwrap().unwrap();
     assert_eq!(found.digest_key(), kept.digest_key());
     assert_eq!(copy.destroyed_at(scope(2)).unwrap(), Some(at(2)));

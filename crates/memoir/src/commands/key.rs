@@ -1,6 +1,7 @@
 //! `memoir key`: the master key, under which the agents' keys are wrapped.
 
-use memoir_vault::{Error, MasterSource, rotate_key_file};
+use memoir_store_postgres::PostgresKeys;
+use memoir_vault::{Error, KeyRows, MasterSource, rotate_key_file, unlock};
 use serde_json::json;
 
 use crate::{
@@ -26,10 +27,48 @@ pub(crate) enum Command {
     /// MEMOIR_NEW_MASTER_KEY; give that from then on. Other processes must be started again with it: until
     /// then they open only the agents that they have used already.
     Rotate,
+    /// Copy the key store from its file into the database that `keys.url` or MEMOIR_KEYS_URL names
+    ///
+    /// Nothing may lie there yet. End every process that uses the file first, and start them again with the URL. The
+    /// file stays as it is: destroy it then, and its copies, since keys that are destroyed from now on are in it.
+    Move,
 }
 
-pub(crate) async fn run(global: &Global, Command::Rotate: Command) -> Outcome {
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
+    match command {
+        Command::Rotate => rotate(global, config).await,
+        Command::Move => move_to_database(global, config).await,
+    }
+}
+
+async fn move_to_database(global: &Global, config: Config) -> Outcome {
+    let Some(place) = keys::shared(global, &config, PostgresKeys::open).await? else {
+        return Err(
+            Failure::new("no database is named that the keys could be moved to")
+                .hint("name it by `keys.url` in the configuration, or by MEMOIR_KEYS_URL"),
+        );
+    };
+    let path = keys::store_path(&database::prepare(global.database.as_deref())?);
+    let source = keys::source(global, &config)?;
+    let file = unlock(&source, &path, true).map_err(memoir_app::Error::from)?;
+    let copied = file.copy_to(&place).map_err(memoir_app::Error::from)?;
+    let (from, to) = (path.display().to_string(), place.name());
+    if global.json {
+        terminal::json(&json!({ "from": from, "to": to, "keys": copied }))?;
+    } else {
+        terminal::print(&format!(
+            "{} copied to `{to}`",
+            counted(copied, "key was", "keys were")
+        ))?;
+        terminal::note(&format!(
+            "start other processes again; then destroy `{from}` and its copies"
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+async fn rotate(global: &Global, config: Config) -> Outcome {
     let database = database::prepare(global.database.as_deref())?;
     let is_file = keys::is_file(&config)?;
     if is_file && !keys::store_path(&database).exists() && !database.exists() {

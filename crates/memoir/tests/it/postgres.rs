@@ -352,6 +352,43 @@ fn spec_5_4_a_key_store_that_lies_with_the_data_is_refused() {
 }
 
 #[test]
+fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let on_file = |arguments: &[&str]| {
+        let mut command = fleet.homes[0].command(arguments);
+        let ran = Ran::of(fleet.on_it(&mut command).env_remove("MEMOIR_KEYS_URL"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stdout
+    };
+    on_file(&["agent", "create", "wren"]);
+    let token = on_file(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    on_file(&["remember", "wren", "Zwitscher"]);
+    // A key store in which nothing lies is none beside data that were sealed before.
+    let list = |home: usize| {
+        let mut command = fleet.homes[home].command(&["agent", "list"]);
+        Ran::of(fleet.on_it(&mut command))
+    };
+    assert!(list(0).error().contains("does not exist"));
+    let moved = fleet.ok(0, &["key", "move"]);
+    assert!(
+        moved.starts_with("1 key was copied to `postgres://"),
+        "{moved}"
+    );
+    let mut command = fleet.homes[1].command(&["ledger", "wren"]);
+    let shown = Ran::of(
+        fleet
+            .on_it(&mut command)
+            .env("MEMOIR_TOKEN", token.trim_end()),
+    );
+    assert!(shown.stdout.contains("Zwitscher"), "{shown:?}");
+    let mut command = fleet.homes[0].command(&["key", "move"]);
+    let again = Ran::of(fleet.on_it(&mut command)).error();
+    assert!(again.contains("it holds keys already"), "{again}");
+}
+
+#[test]
 fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() {
     let (Some(data), Some(keys)) = (server(), Postgres::start("silent-keys").unwrap()) else {
         return skip();
