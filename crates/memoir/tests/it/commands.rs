@@ -4,7 +4,6 @@ use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, names_in};
-use memoir_testkit::Step;
 
 #[test]
 fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
