@@ -12,6 +12,7 @@ const FILLED: &str = "
     INSERT INTO audit_records VALUES (sixteen(1), 1, 0, 'agent', 'a', 'x', NULL, NULL, 1, thirtytwo(1), thirtytwo(1), '', '');
     INSERT INTO log_leaves VALUES (0, sixteen(1), 1, thirtytwo(1), 0);
     INSERT INTO log_summaries VALUES (sixteen(1), 1, thirtytwo(1), '');
+    INSERT INTO memory_vectors VALUES (sixteen(1), 1, 'a:b', 1, '');
     INSERT INTO tokens VALUES (sixteen(1), sixteen(1), sixteen(1), thirtytwo(1), 0, NULL, NULL, 1, '', '');
     INSERT INTO transcript_messages VALUES (sixteen(1), 1, thirtytwo(1), 1, 0, 'pending', '');
     INSERT INTO transcripts VALUES (sixteen(1), sixteen(1), NULL, NULL, 0, 0);
@@ -38,7 +39,7 @@ async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing
     let tables = place.query(
         "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'memoir_migrations'",
     );
-    assert_eq!(tables.lines().count(), 16);
+    assert_eq!(tables.lines().count(), 17);
     let counted = |table: &str, account: &str, agent: &str| {
         let set = |name, value| format!("SET memoir.{name} = '{value}'; ");
         let sql = format!(
