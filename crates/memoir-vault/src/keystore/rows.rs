@@ -2,7 +2,7 @@
 //!
 //! Everything that is secret comes wrapped, and goes wrapped: no implementation sees a key, or needs to. A change is
 //! made on a condition, by one step that is done or not done: two who make the same key at once, or rotate while
-//! another one makes a key, find out and try again. [`crate::conformance`] holds every implementation to this.
+//! another one makes a key, find out and try again. The stories in `conformance` hold every implementation to this.
 
 use std::fmt;
 
