@@ -75,6 +75,8 @@ enum Turn {
     Claimed(Question),
     /// Not before then.
     NotBefore(Timestamp),
+    /// The agent is being asked about another one.
+    Held,
     /// No model speaks for the agent.
     NotByModel,
     /// It does not wait any more.
@@ -293,7 +295,7 @@ impl AgentHandle {
                 self.memoir.patience.wait(id, until);
                 return Ok(None);
             }
-            Turn::Over => return Ok(None),
+            Turn::Held | Turn::Over => return Ok(None),
         };
         let asked = self.ask_for_access(id).await;
         if !matches!(asked, Ok(AskOutcome::Answered)) {
@@ -326,7 +328,14 @@ impl AgentHandle {
                 .collect::<Result<_>>()?;
             let claim = match request.claim_question(&open, now) {
                 Ok(claim) => claim,
-                Err(time) => return Ok(Turn::NotBefore(time)),
+                // How soon another request's question ends, nobody knows: this one is looked at with the next ones.
+                Err(time) => {
+                    let own = request.question.map(Question::again_at);
+                    return Ok(match own == Some(time) {
+                        true => Turn::NotBefore(time),
+                        false => Turn::Held,
+                    });
+                }
             };
             request.question = Some(claim);
             self.write_question(loaded, request).await?;

@@ -119,6 +119,7 @@ tables! {
     agent_prompts(1): agent_id Bytes, body Bytes;
     memories(2): agent_id Bytes, number Integer, version Integer, kind Text, tokens Integer, constitutional Flag,
         created_at Integer, updated_at Integer, discarded_at Integer, shredded_at Integer, body Bytes;
+    memory_vectors(3): agent_id Bytes, number Integer, model Text, version Integer, body Bytes;
     sessions(1): id Bytes, agent_id Bytes, account_id Bytes, state Text, driver Text, model Text,
         started_at Integer, ended_at Integer, lease_until Integer, lease_holder Integer, version Integer,
         open Json, sealed Bytes;
