@@ -35,7 +35,7 @@ use crate::{
     memories::wanted,
     metrics::{IndexBuild, Metrics},
     shown::{ShownMemory, schemas},
-    vectors::Asked,
+    vectors::QuestionVector,
 };
 
 /// By what a memory was found, where somebody asks.
@@ -266,8 +266,8 @@ impl AgentHandle {
             let indexed = self.indexed().await?;
             let meaning = self.take_vectors_in(&indexed, &asked).await?;
             let near = match &asked {
-                Asked::Vector(_, vector) => Some(vector),
-                Asked::InWords(_) => None,
+                QuestionVector::Made(_, vector) => Some(vector),
+                QuestionVector::InWords(_) => None,
             };
             let (version, found) = read(&indexed, |indexed| {
                 let found = indexed.index.search_near(query, near, after);
@@ -313,11 +313,11 @@ impl AgentHandle {
     async fn take_vectors_in(
         &self,
         indexed: &RwLock<Indexed>,
-        asked: &Asked,
+        asked: &QuestionVector,
     ) -> Result<Option<Meaning>> {
         let (model, vector) = match asked {
-            Asked::InWords(meaning) => return Ok(*meaning),
-            Asked::Vector(model, vector) => (model, vector),
+            QuestionVector::InWords(meaning) => return Ok(*meaning),
+            QuestionVector::Made(model, vector) => (model, vector),
         };
         let (lacking, has_none) = {
             let mut indexed = write(indexed);

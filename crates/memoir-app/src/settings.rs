@@ -7,7 +7,7 @@ use memoir_domain::{
     schedule::{DailySlot, WeeklySlot},
     session::Usage,
 };
-use memoir_model::ModelName;
+use memoir_model::{ModelError, ModelName};
 
 /// The settings of an installation.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +115,17 @@ impl Default for Limits {
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
         }
+    }
+}
+
+impl Limits {
+    /// The wait after so many failed attempts, the last of which failed with `error`: growing, and never shorter than
+    /// what the provider asks for.
+    pub(crate) fn wait_after(&self, failures: u32, error: &ModelError) -> Duration {
+        let doublings = failures.saturating_sub(1).min(16);
+        let growing = self.first_wait.saturating_mul(1 << doublings);
+        let growing = growing.min(self.longest_wait);
+        error.retry_after().unwrap_or(Duration::ZERO).max(growing)
     }
 }
 

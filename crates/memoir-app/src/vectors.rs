@@ -101,23 +101,27 @@ pub struct VectorsMade {
 }
 
 /// What a recall knows of its question.
-pub(crate) enum Asked {
+pub(crate) enum QuestionVector {
     /// Nothing but its words; why, where a server of embeddings is configured.
     InWords(Option<Meaning>),
     /// What a model makes of it.
-    Vector(ModelName, Vector),
+    Made(ModelName, Vector),
 }
 
 impl AgentHandle {
     /// The vector of a question, by the model whose vectors serve this agent: the one that is configured, unless
     /// `serving` names another.
-    pub(crate) async fn asked(&self, query: &Query, serving: Option<ModelName>) -> Result<Asked> {
+    pub(crate) async fn asked(
+        &self,
+        query: &Query,
+        serving: Option<ModelName>,
+    ) -> Result<QuestionVector> {
         let memoir = &self.memoir;
         let Some(configured) = &memoir.settings.recall.embeddings else {
-            return Ok(Asked::InWords(None));
+            return Ok(QuestionVector::InWords(None));
         };
         if query.text.expose().trim().is_empty() {
-            return Ok(Asked::InWords(None));
+            return Ok(QuestionVector::InWords(None));
         }
         let mut embedder = None;
         for name in serving.iter().chain([configured]) {
@@ -125,12 +129,12 @@ impl AgentHandle {
                 continue;
             };
             if !self.lets_embed(found.as_ref()).await? {
-                return Ok(Asked::InWords(Some(Meaning::NotAllowed)));
+                return Ok(QuestionVector::InWords(Some(Meaning::NotAllowed)));
             }
             embedder = Some(found);
             break;
         }
-        let unavailable = Asked::InWords(Some(Meaning::Unavailable));
+        let unavailable = QuestionVector::InWords(Some(Meaning::Unavailable));
         let (Some(embedder), now) = (embedder, memoir.clock.monotonic()) else {
             return Ok(unavailable);
         };
@@ -145,7 +149,7 @@ impl AgentHandle {
                 memoir.vectors.rest(None);
                 let vector = vectors.into_iter().next();
                 Ok(vector.map_or(unavailable, |vector| {
-                    Asked::Vector(embedder.name().clone(), vector)
+                    QuestionVector::Made(embedder.name().clone(), vector)
                 }))
             }
             Ok(Err(error)) => {
@@ -296,7 +300,7 @@ impl Memoir {
     ) -> Result<Vec<Option<Vector>>, ModelError> {
         match self.embed(embedder, texts).await {
             Ok(made) => return Ok(made.vectors.into_iter().map(Some).collect()),
-            Err(error) if !is_about_request(&error) => return Err(error),
+            Err(error) if !error.is_about_request() => return Err(error),
             Err(_) => {}
         }
         // Some text of it is too long for the model: each by itself then.
@@ -310,7 +314,7 @@ impl Memoir {
                         vector = made.vectors.into_iter().next();
                         break;
                     }
-                    Err(error) if !is_about_request(&error) => return Err(error),
+                    Err(error) if !error.is_about_request() => return Err(error),
                     Err(_) => {
                         let half = text.chars() / 2;
                         let begin: String = text.expose().chars().take(half).collect();
@@ -340,12 +344,7 @@ impl Memoir {
             if !error.is_retryable() || failures >= limits.attempts {
                 return Err(error);
             }
-            let growing = limits
-                .first_wait
-                .saturating_mul(1 << (failures - 1).min(16));
-            let growing = growing.min(limits.longest_wait);
-            let wait = error.retry_after().unwrap_or(Duration::ZERO).max(growing);
-            tokio::time::sleep(wait).await;
+            tokio::time::sleep(limits.wait_after(failures, &error)).await;
         }
     }
 
@@ -419,15 +418,4 @@ impl Memoir {
         let name = self.settings.recall.embeddings.as_ref();
         Ok(name.map(|name| self.models.embedder(name)).transpose()?)
     }
-}
-
-/// Whether it is what was sent that the server does not take: too much of it, for instance.
-fn is_about_request(error: &ModelError) -> bool {
-    matches!(
-        error,
-        ModelError::Rejected {
-            status: 400 | 413 | 422,
-            ..
-        }
-    )
 }

@@ -169,6 +169,17 @@ impl ModelError {
     /// would be over anyway.
     pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
+    /// Whether it is what was sent that the provider does not take: too much of it, for instance.
+    pub fn is_about_request(&self) -> bool {
+        matches!(
+            self,
+            Self::Rejected {
+                status: 400 | 413 | 422,
+                ..
+            }
+        )
+    }
+
     /// Whether the same request may succeed later (SPEC 3.16).
     pub fn is_retryable(&self) -> bool {
         match self {

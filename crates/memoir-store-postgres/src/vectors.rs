@@ -6,7 +6,7 @@ use memoir_domain::{AgentScope, memory::Number};
 use memoir_store::{
     MemoryRow, Result, VectorRow, Vectors,
     decode::{self, Columns},
-    memory_columns,
+    memory_columns, vector_columns,
 };
 
 use crate::{
@@ -40,8 +40,9 @@ impl Vectors for PostgresStore {
         let mut values = scoped(&scope);
         values.push(Value::Text(Some(model)));
         let sql = concat!(
-            "SELECT number, version, model, memory_vectors.body \
-             FROM memory_vectors JOIN memories USING (agent_id, number, version) \
+            "SELECT ",
+            vector_columns!(),
+            " FROM memory_vectors JOIN memories USING (agent_id, number, version) \
              WHERE agent_id = $1 AND model = $3 AND discarded_at IS NULL AND ",
             lives!()
         );
@@ -54,15 +55,10 @@ impl Vectors for PostgresStore {
                 format!("{sql} AND number = ANY ($4)")
             }
         };
-        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
-            let mut columns = Columns::new(row, "memory_vectors");
-            Ok(VectorRow {
-                number: Number(columns.count()?),
-                version: columns.count()?,
-                model: columns.text()?,
-                body: columns.stored_text()?,
-            })
-        })
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::vector,
+        )
     }
 
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
@@ -72,10 +68,7 @@ impl Vectors for PostgresStore {
             " GROUP BY model ORDER BY model"
         );
         let rows = self.rows(Reach::Agent(scope), sql, scoped(&scope)).await?;
-        all(&rows, |row| {
-            let mut columns = Columns::new(row, "memory_vectors");
-            Ok((columns.text()?, columns.count()?))
-        })
+        all(&rows, decode::vector_model)
     }
 
     async fn without_vector(

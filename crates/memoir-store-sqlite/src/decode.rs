@@ -8,10 +8,10 @@ pub(crate) use memoir_store::{
     decode::Row,
     decode::{
         Columns, access_request, account, agent, bearer, fleet_record, leaf, memory, record, reply,
-        session, token, user, waiting_session,
+        session, token, user, vector, vector_model, waiting_session,
     },
     leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
-    user_columns,
+    user_columns, vector_columns,
 };
 
 /// A row of an answer.

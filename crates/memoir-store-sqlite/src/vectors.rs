@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{self, Columns, Row, memory_columns},
+    decode::{self, memory_columns, vector_columns},
     encode::{Text, count, number},
     error::Result,
     fault,
@@ -25,22 +25,13 @@ macro_rules! lives {
 macro_rules! as_they_are {
     () => {
         concat!(
-            "SELECT memory_vectors.number, memory_vectors.version, model, memory_vectors.body \
-             FROM memory_vectors JOIN memories USING (agent_id, number, version) \
+            "SELECT ",
+            vector_columns!(),
+            " FROM memory_vectors JOIN memories USING (agent_id, number, version) \
              WHERE agent_id = ?1 AND model = ?3 AND discarded_at IS NULL AND ",
             lives!()
         )
     };
-}
-
-fn vector(row: &dyn Row) -> memoir_store::Result<VectorRow> {
-    let mut columns = Columns::new(row, "memory_vectors");
-    Ok(VectorRow {
-        number: Number(columns.count()?),
-        version: columns.count()?,
-        model: columns.text()?,
-        body: columns.stored_text()?,
-    })
 }
 
 /// Those of one model.
@@ -54,7 +45,7 @@ pub(crate) fn of_model(
     let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
     let Some(of) = of else {
         let values = params![agent, account, model];
-        return all(connection, as_they_are!(), values, vector);
+        return all(connection, as_they_are!(), values, decode::vector);
     };
     let mut found = Vec::with_capacity(of.len());
     for one in of {
@@ -67,7 +58,7 @@ pub(crate) fn of_model(
             connection,
             sql,
             params![agent, account, model, one],
-            vector,
+            decode::vector,
         )?);
     }
     Ok(found)
@@ -81,10 +72,7 @@ pub(crate) fn models(connection: &Connection, scope: AgentScope) -> Result<Vec<(
         " GROUP BY model ORDER BY model"
     );
     let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
-    all(connection, sql, values, |row| {
-        let mut columns = Columns::new(row, "memory_vectors");
-        Ok((columns.text()?, columns.count()?))
-    })
+    all(connection, sql, values, decode::vector_model)
 }
 
 /// Kept memories that one model has made none of.

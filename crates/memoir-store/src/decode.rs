@@ -13,7 +13,8 @@ use serde::{Deserialize, de::value::StrDeserializer};
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, Document, Error,
     FleetRanks, FleetRecord, LeafRow, MemoryRow, RecordPlace, ReplyRow, Result, SessionColumns,
-    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
+    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, VectorRow,
+    WaitingSession,
 };
 
 /// A value of a row, as the database has it.
@@ -65,6 +66,14 @@ macro_rules! memory_columns {
     () => {
         "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
          shredded_at, body"
+    };
+}
+
+/// The columns that [`vector`](crate::decode::vector) reads, of `memory_vectors` joined with the memories.
+#[macro_export]
+macro_rules! vector_columns {
+    () => {
+        "memory_vectors.number, memory_vectors.version, model, memory_vectors.body"
     };
 }
 
@@ -190,6 +199,23 @@ pub fn memory(row: &dyn Row) -> Result<MemoryRow> {
         return Err(columns.wrong("has a `shredded_at` and no `discarded_at`"));
     }
     Ok(memory)
+}
+
+/// Reads `vector_columns!()`.
+pub fn vector(row: &dyn Row) -> Result<VectorRow> {
+    let mut columns = Columns::new(row, "memory_vectors");
+    Ok(VectorRow {
+        number: Number(columns.count()?),
+        version: columns.count()?,
+        model: columns.text()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads a model, and how many vectors there are of it.
+pub fn vector_model(row: &dyn Row) -> Result<(String, u64)> {
+    let mut columns = Columns::new(row, "memory_vectors");
+    Ok((columns.text()?, columns.count()?))
 }
 
 /// Reads `session_columns!()`.

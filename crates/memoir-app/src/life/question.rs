@@ -1,7 +1,7 @@
 //! A question whose answer is JSON: asked with the provider's schema where it has such a thing, again where
 //! the provider fails, and once more where the answer cannot be read.
 
-use std::{pin::Pin, time::Duration};
+use std::pin::Pin;
 
 use memoir_domain::{answer::Unreadable, prompt::Prompt};
 use memoir_model::{AnswerSchema, Finish, Message, Model, ModelError, Reply, Request};
@@ -108,33 +108,19 @@ impl Memoir {
                 continue;
             }
             failures += 1;
-            if is_about_request(&error) {
+            if error.is_about_request() {
                 return Err(NotAnswered::Refused(error.to_string()));
             }
             if !error.is_retryable() || failures >= limits.attempts {
                 return Err(NotAnswered::Model(error.to_string()));
             }
-            let doublings = (failures - 1).min(16);
-            let growing = limits.first_wait.saturating_mul(1 << doublings);
-            let growing = growing.min(limits.longest_wait);
-            let wait = error.retry_after().unwrap_or(Duration::ZERO).max(growing);
+            let wait = limits.wait_after(failures, &error);
             if Instant::now() + wait >= deadline {
                 return Err(NotAnswered::Model(error.to_string()));
             }
             tokio::time::sleep(wait).await;
         }
     }
-}
-
-/// Whether it is what was asked that the provider does not take: too much of it, for instance.
-fn is_about_request(error: &ModelError) -> bool {
-    matches!(
-        error,
-        ModelError::Rejected {
-            status: 400 | 413 | 422,
-            ..
-        }
-    )
 }
 
 /// Whether it may be the schema that the provider does not know.

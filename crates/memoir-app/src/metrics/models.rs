@@ -78,20 +78,11 @@ impl Embedder for WatchedEmbedder {
 
     async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
         let span = spans::embeddings(self.name());
-        let mut asked = ModelRequest {
-            of: &self.watched,
-            name: self.name(),
-            span: span.clone(),
-            begun: Instant::now(),
-            result: BROKEN_OFF,
-        };
-        let answer = self.embedder.embed(texts).instrument(span.clone()).await;
-        asked.result = result(&answer);
-        if let Ok(made) = &answer {
-            spans::answered(&span, made.usage);
-            self.watched.used(self.name(), made.usage);
-        }
-        answer
+        let asking = self.embedder.embed(texts);
+        let watched = &self.watched;
+        watched
+            .watch(self.name(), span, asking, |made| made.usage)
+            .await
     }
 }
 
@@ -112,24 +103,40 @@ impl Model for WatchedModel {
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
         let span = spans::model_call(self.name(), request.max_output_tokens);
-        let mut asked = ModelRequest {
-            of: &self.watched,
-            name: self.name(),
-            span: span.clone(),
-            begun: Instant::now(),
-            result: BROKEN_OFF,
-        };
-        let answer = self.model.complete(request).instrument(span.clone()).await;
-        asked.result = result(&answer);
-        if let Ok(reply) = &answer {
-            spans::answered(&span, reply.usage);
-            self.watched.used(self.name(), reply.usage);
-        }
-        answer
+        let asking = self.model.complete(request);
+        let watched = &self.watched;
+        watched
+            .watch(self.name(), span, asking, |reply| reply.usage)
+            .await
     }
 }
 
 impl Counters {
+    /// Counts and traces one request to the model, broken off or answered.
+    async fn watch<T>(
+        &self,
+        name: &ModelName,
+        span: Span,
+        asking: impl Future<Output = Result<T, ModelError>>,
+        usage: impl Fn(&T) -> memoir_model::Usage,
+    ) -> Result<T, ModelError> {
+        let mut asked = ModelRequest {
+            of: self,
+            name,
+            span: span.clone(),
+            begun: Instant::now(),
+            result: BROKEN_OFF,
+        };
+        let answer = asking.instrument(span.clone()).await;
+        asked.result = result(&answer);
+        if let Ok(answer) = &answer {
+            let usage = usage(answer);
+            spans::answered(&span, usage);
+            self.used(name, usage);
+        }
+        answer
+    }
+
     fn used(&self, name: &ModelName, usage: memoir_model::Usage) {
         let [input_tokens, output_tokens] =
             [usage.input_tokens, usage.output_tokens].map(|tokens| tokens.min(MOST));

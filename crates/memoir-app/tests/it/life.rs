@@ -225,6 +225,22 @@ async fn spec_2_6_a_conversation_is_read_once() {
     world.check().await;
 }
 
+/// An agent that knows something by itself, and was handed a conversation that says the same.
+async fn handed_over_by(kind: ActorKind, told: &str) -> World {
+    let world = World::new(&[]).await;
+    let wren = Actor::agent("wren");
+    world.agent.save(&[input(told)], &wren).await.unwrap();
+    let actor = Actor {
+        kind,
+        name: "somebody".to_owned(),
+    };
+    let handing = world
+        .agent
+        .hand_over_by(vec![message("a", told)], true, &actor);
+    handing.await.unwrap();
+    world
+}
+
 #[tokio::test(start_paused = true)]
 async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing_of_the_agents() {
     let told = "Ann's sister is called Mira.";
@@ -233,19 +249,7 @@ async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing
         (ActorKind::Owner, 1),
         (ActorKind::Agent, 1),
     ] {
-        let world = World::new(&[]).await;
-        let wren = Actor::agent("wren");
-        world.agent.save(&[input(told)], &wren).await.unwrap();
-        let actor = Actor {
-            kind,
-            name: "somebody".to_owned(),
-        };
-        let messages = vec![message("a", told)];
-        world
-            .agent
-            .hand_over_by(messages, true, &actor)
-            .await
-            .unwrap();
+        let world = handed_over_by(kind, told).await;
         absorb(&world, [notes(&[], &[told])]).await;
         let noted = world
             .agent
@@ -409,19 +413,7 @@ async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
 async fn spec_3_4_what_an_administrator_handed_over_stays_theirs_where_the_agent_reads_it_itself() {
     let told = "Ann's sister is called Mira.";
     for (kind, doubles) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
-        let world = World::new(&[]).await;
-        let wren = Actor::agent("wren");
-        world.agent.save(&[input(told)], &wren).await.unwrap();
-        let actor = Actor {
-            kind,
-            name: "somebody".to_owned(),
-        };
-        let messages = vec![message("a", told)];
-        world
-            .agent
-            .hand_over_by(messages, true, &actor)
-            .await
-            .unwrap();
+        let world = handed_over_by(kind, told).await;
         let part = world.agent.read_part().await.unwrap().part.unwrap();
         let core = [told.into()];
         world.agent.note_part(&part, &[], &core).await.unwrap();

@@ -50,6 +50,20 @@ pub(crate) fn database() -> Option<Place> {
     Some(Place { server, url })
 }
 
+/// A server of a test's own behind a pooler, with the parts of its addresses that lead to it directly and through the
+/// pooler; `None`, and said so, where either is not installed.
+pub(crate) fn pooled(name: &str) -> Option<(Postgres, String, String)> {
+    let Some(mut server) = Postgres::start(name).unwrap() else {
+        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+        return None;
+    };
+    let Some((direct, pooled)) = server.pool().unwrap() else {
+        println!("skipped: PgBouncer is not installed; `scripts/test` does that");
+        return None;
+    };
+    Some((server, direct, pooled))
+}
+
 /// The store there, with all its tables.
 pub(crate) async fn migrated(url: &str) -> PostgresStore {
     PostgresStore::at(url).unwrap().migrate().await.unwrap();

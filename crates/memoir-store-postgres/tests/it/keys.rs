@@ -1,7 +1,6 @@
 //! The stories that every place for wrapped keys must pass, and where it may not be.
 
 use memoir_store_postgres::{PostgresKeys, PostgresStore};
-use memoir_testkit::Postgres;
 use memoir_vault::{
     Error, KeyStore, MasterKey, MasterSource, conformance::STORIES, rows::KeyRows, unlock_rows,
 };
@@ -46,12 +45,7 @@ memoir_vault::each_key_story!(story);
 
 #[test]
 fn the_same_stories_are_true_of_keys_behind_a_pooler() {
-    let Some(mut server) = Postgres::start("pooled-keys").unwrap() else {
-        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
-        return;
-    };
-    let Some((direct, pooled)) = server.pool().unwrap() else {
-        println!("skipped: PgBouncer is not installed; `scripts/test` does that");
+    let Some((server, direct, pooled)) = common::pooled("pooled-keys") else {
         return;
     };
     for (name, story) in STORIES {

@@ -4,18 +4,12 @@ use std::sync::Arc;
 
 use memoir_store::{Store, conformance::STORIES};
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::Postgres;
 
 use crate::common;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_1_the_same_stories_are_true_behind_a_pooler_in_transaction_mode() {
-    let Some(mut server) = Postgres::start("pooled").unwrap() else {
-        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
-        return;
-    };
-    let Some((direct, pooled)) = server.pool().unwrap() else {
-        println!("skipped: PgBouncer is not installed; `scripts/test` does that");
+    let Some((server, direct, pooled)) = common::pooled("pooled") else {
         return;
     };
     for (name, story) in STORIES {

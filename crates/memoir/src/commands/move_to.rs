@@ -43,12 +43,12 @@ pub(crate) struct Arguments {
 }
 
 /// An open database of either kind.
-enum Place {
+enum Database {
     File(SqliteStore),
     Postgres(PostgresStore),
 }
 
-impl Place {
+impl Database {
     fn tables(&self) -> &dyn Tables {
         match self {
             Self::File(store) => store,
@@ -86,8 +86,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let config = Config::read(global.config.as_deref())?;
     let from = match database::postgres(global.database.as_deref()) {
-        Some(url) => Place::Postgres(PostgresStore::open(url).await?),
-        None => Place::File(SqliteStore::open(&from_path)?),
+        Some(url) => Database::Postgres(PostgresStore::open(url).await?),
+        None => Database::File(SqliteStore::open(&from_path)?),
     };
     let here_closed = at_rest(global, &from).await?;
     let (there, is_begun) = target(&to, &to_path).await?;
@@ -103,7 +103,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .hint("it belongs to another installation; name another database, or put it away"));
     }
     move_keys(global, &to, &config).await?;
-    if let Place::Postgres(store) = &there {
+    if let Database::Postgres(store) = &there {
         store.note_move(true).await?;
     }
     let bar = bar();
@@ -116,8 +116,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     bar.finish_and_clear();
     match there {
-        Place::Postgres(store) => store.note_move(false).await?,
-        Place::File(store) => {
+        Database::Postgres(store) => store.note_move(false).await?,
+        Database::File(store) => {
             // The last one to go puts everything into the file.
             drop(store);
             let draft = draft(&to_path);
@@ -178,7 +178,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Makes sure that no model is being driven through a session here; whether the installation is closed.
-async fn at_rest(global: &Global, from: &Place) -> Result<bool, Failure> {
+async fn at_rest(global: &Global, from: &Database) -> Result<bool, Failure> {
     let (memoir, closed) = installation::opened(global).await?;
     let load = from.store().load().await?;
     let is_driven = load
@@ -193,7 +193,7 @@ async fn at_rest(global: &Global, from: &Place) -> Result<bool, Failure> {
 }
 
 /// The database to move into, and whether that was begun before.
-async fn target(to: &Global, path: &Path) -> Result<(Place, bool), Failure> {
+async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
     let taken = || {
         Failure::new("the database to move into is not empty")
             .hint("name one that is empty or not there")
@@ -204,7 +204,7 @@ async fn target(to: &Global, path: &Path) -> Result<(Place, bool), Failure> {
         }
         let draft = draft(path);
         let is_begun = draft.exists();
-        return Ok((Place::File(SqliteStore::open(&draft)?), is_begun));
+        return Ok((Database::File(SqliteStore::open(&draft)?), is_begun));
     };
     let store = PostgresStore::at(url)?;
     store.migrate().await?;
@@ -212,7 +212,7 @@ async fn target(to: &Global, path: &Path) -> Result<(Place, bool), Failure> {
     if !is_begun && !is_empty(&store).await? {
         return Err(taken());
     }
-    Ok((Place::Postgres(store), is_begun))
+    Ok((Database::Postgres(store), is_begun))
 }
 
 async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
@@ -232,7 +232,7 @@ fn draft(path: &Path) -> PathBuf {
 }
 
 /// That what is there already came from here.
-async fn same_installation(from: &Place, there: &Place) -> Result<(), Failure> {
+async fn same_installation(from: &Database, there: &Database) -> Result<(), Failure> {
     let accounts = &TABLES[0];
     let here = from.tables().rows_after(accounts, None, 1).await?;
     let there = there.tables().rows_after(accounts, None, 1).await?;
@@ -278,8 +278,8 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
 /// Moves the rows of a table that are not there yet.
 async fn fill(
     table: &'static Table,
-    from: &Place,
-    there: &Place,
+    from: &Database,
+    there: &Database,
     bar: &ProgressBar,
 ) -> Result<(), Failure> {
     let mut after = there.tables().last_key(table).await?;
@@ -299,8 +299,8 @@ async fn fill(
 /// Compares all rows of a table with those that are there; how many they are.
 async fn compare(
     table: &'static Table,
-    from: &Place,
-    there: &Place,
+    from: &Database,
+    there: &Database,
     bar: &ProgressBar,
 ) -> Result<u64, Failure> {
     let mut after = None;

@@ -343,7 +343,7 @@ impl Machine {
         if self.failures >= self.limits.attempts {
             return fail(format!("{message}; it was asked {} times", self.failures));
         }
-        let wait = self.wait_after(error);
+        let wait = self.limits.wait_after(self.failures, error);
         if at + wait >= self.limits.time {
             let left = self.limits.time.saturating_sub(at).as_secs();
             return fail(format!(
@@ -357,19 +357,6 @@ impl Machine {
             }),
             Effect::Act(Action::Wait(wait, request)),
         ]
-    }
-
-    /// Growing waits; never shorter than what the provider asks for.
-    fn wait_after(&self, error: &ModelError) -> Duration {
-        let doublings = self.failures.saturating_sub(1).min(16);
-        let growing = self
-            .limits
-            .first_wait
-            .saturating_mul(1 << doublings)
-            .min(self.limits.longest_wait);
-        error
-            .retry_after()
-            .map_or(growing, |asked| asked.max(growing))
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) enum Client {
 
 /// How a program takes what is put before its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum HookOutput {
     /// `{"hookSpecificOutput": {"hookEventName": NAME, "additionalContext": TEXT}}`.
     Specific(&'static str),
     /// `{FIELD: TEXT}`.
@@ -91,8 +91,8 @@ enum Answer {
 /// A program's dialect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dialect {
-    start: Answer,
-    prompt: Answer,
+    start: HookOutput,
+    prompt: HookOutput,
     /// The form of its transcripts; `None` where none of those that are read.
     pub(super) transcript: Option<Format>,
     /// Most characters that it takes of one answer.
@@ -105,8 +105,8 @@ const CHARACTERS: u64 = 10_000;
 const WAITING_TOKENS: u64 = 200;
 
 const CLAUDE: Dialect = Dialect {
-    start: Answer::Specific("SessionStart"),
-    prompt: Answer::Specific("UserPromptSubmit"),
+    start: HookOutput::Specific("SessionStart"),
+    prompt: HookOutput::Specific("UserPromptSubmit"),
     transcript: Some(Format::ClaudeCode),
     characters: CHARACTERS,
 };
@@ -117,37 +117,37 @@ const CODEX: Dialect = Dialect {
 };
 
 const GEMINI: Dialect = Dialect {
-    prompt: Answer::Specific("BeforeAgent"),
+    prompt: HookOutput::Specific("BeforeAgent"),
     transcript: None,
     ..CLAUDE
 };
 
 /// Nothing can be put beside a prompt.
 const CURSOR: Dialect = Dialect {
-    start: Answer::Field("additional_context"),
-    prompt: Answer::Nothing,
+    start: HookOutput::Field("additional_context"),
+    prompt: HookOutput::Nothing,
     transcript: None,
     characters: CHARACTERS,
 };
 
 const COPILOT: Dialect = Dialect {
-    start: Answer::Field("additionalContext"),
+    start: HookOutput::Field("additionalContext"),
     ..CURSOR
 };
 
 const VSCODE: Dialect = Dialect {
-    start: Answer::Specific("SessionStart"),
+    start: HookOutput::Specific("SessionStart"),
     ..CURSOR
 };
 
 const GOOSE: Dialect = Dialect {
-    start: Answer::File,
+    start: HookOutput::File,
     ..CURSOR
 };
 
 const OPENCODE: Dialect = Dialect {
-    start: Answer::Text,
-    prompt: Answer::Text,
+    start: HookOutput::Text,
+    prompt: HookOutput::Text,
     transcript: Some(Format::Messages),
     characters: CHARACTERS,
 };
@@ -196,14 +196,14 @@ impl Client {
 impl Dialect {
     /// Whether the program takes anything for the event.
     pub(super) fn takes(self, event: Event) -> bool {
-        self.answer_for(event) != Answer::Nothing
+        self.answer_for(event) != HookOutput::Nothing
     }
 
-    fn answer_for(self, event: Event) -> Answer {
+    fn answer_for(self, event: Event) -> HookOutput {
         match event {
             Event::SessionStart => self.start,
             Event::UserPrompt => self.prompt,
-            Event::Stop | Event::PreCompact | Event::SessionEnd => Answer::Nothing,
+            Event::Stop | Event::PreCompact | Event::SessionEnd => HookOutput::Nothing,
         }
     }
 
@@ -218,19 +218,19 @@ impl Dialect {
         text: &str,
     ) -> Result<Option<String>, Failure> {
         Ok(match self.answer_for(event) {
-            Answer::Specific(name) => {
+            HookOutput::Specific(name) => {
                 // One that reads another's hooks calls its own events by its own names.
                 let name = payload.event.as_deref().unwrap_or(name);
                 let answer = json!({"hookEventName": name, "additionalContext": text});
                 Some(json!({"hookSpecificOutput": answer}).to_string())
             }
-            Answer::Field(field) => Some(json!({field: text}).to_string()),
-            Answer::Text => Some(text.to_owned()),
-            Answer::File => {
+            HookOutput::Field(field) => Some(json!({field: text}).to_string()),
+            HookOutput::Text => Some(text.to_owned()),
+            HookOutput::File => {
                 super::text::write_hints(text)?;
                 None
             }
-            Answer::Nothing => None,
+            HookOutput::Nothing => None,
         })
     }
 }
