@@ -460,13 +460,12 @@ impl RecallIndex {
             scored = self.score(&looked, is_asked, query);
         }
         let asked = asked.filter(|_| is_asked);
-        let nearest = asked.map_or_else(Vec::new, |asked| self.nearest(asked, query));
+        let nearest = asked.map_or_else(Vec::new, |asked| self.nearest(asked, &looked, query));
         let mut found = if nearest.is_empty() {
             rank::first(scored, needed)
         } else {
-            let by_words = rank::first(scored, usize::MAX);
-            let is_bound = looked.iter().any(|one| one.must);
-            rank::merged(by_words, nearest.iter().map(|(one, _)| *one), is_bound)
+            let by_words = rank::first(scored, needed.max(rank::MERGED));
+            rank::merged(by_words, nearest.iter().map(|(one, _)| *one))
         };
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
@@ -500,9 +499,13 @@ impl RecallIndex {
     }
 
     /// What is near a question in meaning, the nearest first, each with how near it is.
-    fn nearest(&self, asked: &Vector, query: &Query) -> Vec<(Found, f32)> {
+    fn nearest(&self, asked: &Vector, looked: &[LookedUp], query: &Query) -> Vec<(Found, f32)> {
         let narrowed = Narrowed::by(query);
-        let admits = |at: u32| narrowed.admits(&self.slots[at as usize]);
+        let musts = self.musts(looked);
+        let admits = |at: u32| {
+            narrowed.admits(&self.slots[at as usize])
+                && musts.iter().all(|slots| slots.contains(&at))
+        };
         let near = self.vectors.nearest(asked, admits).into_iter();
         near.map(|(at, nearness)| {
             let slot = &self.slots[at as usize];
@@ -800,17 +803,7 @@ impl RecallIndex {
                 scores[slot as usize] += one.rarity * saturated(times, length, average);
             });
         }
-        let musts: Vec<HashSet<u32>> = looked
-            .iter()
-            .filter(|one| one.must)
-            .map(|one| {
-                let mut slots = HashSet::new();
-                one.each(self, |slot, _| {
-                    slots.insert(slot);
-                });
-                slots
-            })
-            .collect();
+        let musts = self.musts(looked);
         let scored = scores.iter().zip(&self.slots).enumerate();
         scored
             .filter(|(_, (score, _))| **score > 0.0)
@@ -818,6 +811,20 @@ impl RecallIndex {
                 admits(slot) && musts.iter().all(|slots| slots.contains(&(*at as u32)))
             })
             .map(|(at, (score, slot))| found(at, slot, *score))
+            .collect()
+    }
+
+    /// Of each element that must occur the slots that have it.
+    fn musts(&self, looked: &[LookedUp]) -> Vec<HashSet<u32>> {
+        let musts = looked.iter().filter(|one| one.must);
+        musts
+            .map(|one| {
+                let mut slots = HashSet::new();
+                one.each(self, |slot, _| {
+                    slots.insert(slot);
+                });
+                slots
+            })
             .collect()
     }
 

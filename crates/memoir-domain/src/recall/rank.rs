@@ -1,6 +1,6 @@
 //! The order of what was found: by score, and the newest first among those within a tenth of the best of them.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::{cmp::Reverse, collections::HashSet};
 
 use super::RecallPlace;
 use crate::{Timestamp, memory::Number};
@@ -55,37 +55,40 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
 /// stand out. So few that the first five of either are among the first ten.
 const RANKS: f32 = 5.0;
 
+/// How many of what words found take part in merging; the rest follows as it stands. What is near in meaning comes
+/// before it by that alone.
+pub(super) const MERGED: usize = 200;
+
 /// Two orders merged by reciprocal rank: what both have far ahead comes first. Nothing is compared but ranks, so
-/// that scores of words and angles between vectors need no common measure. With `is_bound` only what words found.
-pub(super) fn merged(
-    by_words: Vec<Found>,
-    by_meaning: impl Iterator<Item = Found>,
-    is_bound: bool,
-) -> Vec<Found> {
+/// that scores of words and angles between vectors need no common measure.
+pub(super) fn merged(by_words: Vec<Found>, by_meaning: impl Iterator<Item = Found>) -> Vec<Found> {
     let worth = |at: usize| 1.0 / (RANKS + at as f32 + 1.0);
-    let mut worths: HashMap<u32, f32> = HashMap::with_capacity(by_words.len());
-    worths.extend(
-        by_words
-            .iter()
-            .enumerate()
-            .map(|(at, one)| (one.slot, worth(at))),
-    );
-    let mut found = by_words;
+    let mut found: Vec<(f32, Found)> = by_words
+        .iter()
+        .take(MERGED)
+        .copied()
+        .enumerate()
+        .map(|(at, one)| (worth(at), one))
+        .collect();
+    let mut near = HashSet::new();
     for (at, one) in by_meaning.enumerate() {
-        match worths.get_mut(&one.slot) {
-            Some(known) => *known += worth(at),
-            None if is_bound => {}
-            None => {
-                worths.insert(one.slot, worth(at));
-                found.push(one);
-            }
+        near.insert(one.slot);
+        match found.iter_mut().find(|(_, known)| known.slot == one.slot) {
+            Some((known, _)) => *known += worth(at),
+            None => found.push((worth(at), one)),
         }
     }
-    found.sort_by(|one, other| {
-        let order = worths[&other.slot].total_cmp(&worths[&one.slot]);
+    found.sort_by(|(worth, one), (other_worth, other)| {
+        let order = other_worth.total_cmp(worth);
         order.then(one.age().cmp(&other.age()))
     });
+    let behind = by_words.into_iter().skip(MERGED);
+    let behind = behind.filter(|one| !near.contains(&one.slot));
     found
+        .into_iter()
+        .map(|(_, one)| one)
+        .chain(behind)
+        .collect()
 }
 
 /// How many of the best are looked at for corrections.

@@ -483,6 +483,68 @@ fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
 }
 
 #[test]
+fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
+    const COUNT: usize = 3_000;
+    let mut state = 5_u64;
+    let mut draw = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1_u32 << 23) as f32 - 1.0
+    };
+    // All have much in common, as with many models, and one dimension that is large with all.
+    let mut drawn = || {
+        let mut values: Vec<f32> = (0..96).map(|_| 0.8 + draw()).collect();
+        values[7] = 12.0;
+        values
+    };
+    let question = drawn();
+    let mut all: Vec<Vec<f32>> = (0..COUNT).map(|_| drawn()).collect();
+    for planted in 1..=5 {
+        // The further, the later.
+        let other = drawn();
+        let pairs = question.iter().zip(&other);
+        let mixed = pairs.map(|(own, other)| own + (other - own) * planted as f32 / 10.0);
+        all[planted * 500] = mixed.collect();
+    }
+    let texts: Vec<String> = (0..COUNT).map(|at| format!("word{at}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut index = RecallIndex::of(&memories(&texts));
+    for (at, values) in all.iter().enumerate() {
+        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
+    }
+    let cosine = |one: &[f32], other: &[f32]| {
+        let dot =
+            |one: &[f32], other: &[f32]| -> f32 { one.iter().zip(other).map(|(a, b)| a * b).sum() };
+        dot(one, other) / (dot(one, one) * dot(other, other)).sqrt()
+    };
+    let mut nearest: Vec<u64> = (1..=COUNT as u64).collect();
+    nearest.sort_by(|one, other| {
+        let near = |number: u64| cosine(&question, &all[number as usize - 1]);
+        near(*other).total_cmp(&near(*one))
+    });
+    let query = Query {
+        limit: 50,
+        ..asked("elsewhere")
+    };
+    let found = find_near(&index, &query, &question);
+    assert_eq!(found[..5], [501, 1_001, 1_501, 2_001, 2_501]);
+    assert_eq!(nearest[..5], found[..5]);
+    let missed = nearest[..20].iter().filter(|one| !found.contains(one));
+    assert_eq!(missed.count(), 0, "{nearest:?} {found:?}");
+    let newer = Query {
+        since: Some(test_memory(1_001, "").created_at),
+        ..query
+    };
+    let found = find_near(&index, &newer, &question);
+    assert_eq!(
+        found[..2],
+        [1_001, 1_501],
+        "narrowed before they are chosen"
+    );
+}
+
+#[test]
 fn spec_5_3_a_vector_goes_with_the_wording_that_it_is_of() {
     let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
     assert!(index.without_vector().is_empty());
