@@ -203,7 +203,7 @@ byKeys("a session that runs does not take the focus from whoever watches", async
   await page.getByText("This page follows the session.").waitFor();
   await reach(page, "button Cancel the session");
   await wren.call("POST", `/v1/sessions/${id}/tools/delete_memory`, { id: 4 });
-  await page.getByRole("row").filter({ hasText: "memory refinement delete" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "deleted" }).waitFor();
   assert.equal((await focused(page)).is, "button Cancel the session");
   await page.keyboard.press("Enter");
   await page.getByText("The session was cancelled; its edits stay.").waitFor();

@@ -69,11 +69,11 @@ test("a page that nobody looks at holds no stream, and has caught up when somebo
   await until("the end of the stream", () => open.size === 0);
   await wren.call("POST", `/v1/sessions/${id}/tools/protect_memory`, { id: 2 });
   await turn(false);
-  await page.getByRole("row").filter({ hasText: "memory refinement protect" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "protected" }).waitFor();
   await turn(true);
   await wren.call("POST", `/v1/sessions/${id}/tools/complete_refinement`, { summary: "Nothing to do." });
   await turn(false);
   await page.getByText("completed", { exact: true }).waitFor();
-  assert.equal(await page.getByRole("row").filter({ hasText: "memory refinement complete" }).count(), 1);
+  assert.equal(await page.getByRole("row").filter({ hasText: "session completed" }).count(), 1);
   house.isCalm();
 });

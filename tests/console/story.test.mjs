@@ -212,7 +212,7 @@ step("a session of the built-in refiner is seen to its end without loading the p
   let loads = 0;
   page.on("load", () => loads++);
   await page.getByText("completed", { exact: true }).waitFor();
-  await page.getByRole("row").filter({ hasText: "memory refinement complete" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "session completed" }).waitFor();
   assert.ok(loads <= 1, "the page was loaded again");
   await isSound(page, "the page of a session that Memoir drove");
   const session = await house.call("GET", `/v1${wren.sessions[0]}`);
@@ -230,13 +230,13 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   const rows = page.getByRole("row");
   const [first] = (await call("GET", `/v1/agents/${wren.id}/memories?kind=core`)).items;
   await tool("delete_memory", { id: first.number });
-  await rows.filter({ hasText: "memory refinement delete" }).filter({ hasText: `#${first.number}` }).waitFor();
+  await rows.filter({ hasText: "deleted" }).filter({ hasText: `#${first.number}` }).waitFor();
   await tool("update_memory", { id: 5, content: told("Marta prefers linen thread") });
-  await rows.filter({ hasText: "memory refinement update" }).filter({ hasText: "#5" }).waitFor();
+  await rows.filter({ hasText: "rewritten" }).filter({ hasText: "#5" }).waitFor();
   await page.getByText("running", { exact: true }).waitFor();
   const tripped = await tool("consolidate_memories", { ids: [3, 4, 6], content: told("So it was") });
   assert.equal(tripped.type, "refinement_rolled_back");
-  await rows.filter({ hasText: "memory refinement rollback" }).waitFor();
+  await rows.filter({ hasText: "session rolled back" }).waitFor();
   await page.getByText("rolled back", { exact: true }).waitFor();
   assert.equal(loads, 0, "the page was loaded again");
   // What came with the stream is searched like every other answer.

@@ -154,7 +154,7 @@ silently("a session is run, followed by looking again, and rolled back past what
   await refine(page);
   const gone = page.getByRole("cell", { name: /^#\d+$/ }).first();
   const number = (await gone.innerText()).replace(/\D/g, "");
-  await page.getByRole("row").filter({ hasText: "memory refinement complete" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "session completed" }).waitFor();
   const session = page.url().replace(/\?.*/, "");
   // Somebody changes the same memory afterwards.
   const { items } = await wren.call("GET", `/v1/agents/${wren.id}/memories?include=discarded&limit=50`);

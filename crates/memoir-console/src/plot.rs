@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use memoir_app::{MassHistory, Return, SessionMark};
-use memoir_domain::{Timestamp, audit::Action, session::State};
+use memoir_domain::{Timestamp, audit::Action, said, session::State};
 use serde::Serialize;
 
 use crate::words;
@@ -139,7 +139,7 @@ fn of_session(session: &SessionMark) -> Happening {
         State::Completed => Kind::Done,
         _ => Kind::Other,
     };
-    let mut told = format!("Session {}", words::state(session.state));
+    let mut told = format!("Session {}", said::state(session.state));
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
         let (before, after) = (words::number(before), words::number(after));
         told += &format!(", {before} → {after} tokens");

@@ -3,10 +3,7 @@
 use memoir_app::Error;
 use std::time::Duration;
 
-use memoir_domain::{
-    Timestamp,
-    session::{EndReason, State},
-};
+use memoir_domain::Timestamp;
 
 /// With a comma between thousands: `12,345`.
 pub(crate) fn number(count: u64) -> String {
@@ -61,65 +58,20 @@ pub(crate) fn clock(left: Duration) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// How a session stands.
-pub(crate) fn state(state: State) -> &'static str {
-    match state {
-        State::Queued => "queued",
-        State::Asking => "asking the agent",
-        State::Open => "running",
-        State::Completed => "completed",
-        State::RolledBack => "rolled back",
-        State::Declined => "declined",
-        State::Abandoned => "abandoned",
-        State::Failed => "failed",
-    }
-}
-
-/// Why a session ended, by its code.
-pub(crate) fn end_reason(code: &str) -> &'static str {
-    let known = [
-        (EndReason::Refused, "the agent did not consent"),
-        (
-            EndReason::BreakerMass,
-            "the breaker tripped: too little mass was left",
-        ),
-        (
-            EndReason::BreakerRemoved,
-            "the breaker tripped: too much was removed",
-        ),
-        (
-            EndReason::RolledBackOnRequest,
-            "somebody asked for it to be rolled back",
-        ),
-        (EndReason::Stopped, "the model stopped without completing"),
-        (EndReason::TurnLimit, "the limit of turns was reached"),
-        (EndReason::TimeLimit, "the limit of time was reached"),
-        (EndReason::TokenLimit, "the limit of tokens was reached"),
-        (EndReason::CostLimit, "the limit of cost was reached"),
-        (EndReason::Idle, "the agent made no call for too long"),
-        (EndReason::LeaseExpired, "its worker died"),
-        (EndReason::Cancelled, "it was cancelled"),
-        (EndReason::Provider, "the model’s provider failed"),
-    ];
-    let found = known
-        .into_iter()
-        .find(|(reason, _)| reason.as_str() == code);
-    found.map_or("for another reason", |(_, words)| words)
-}
-
 /// The message of an error, which is a sentence without its capital and its full stop.
 pub(crate) fn message(error: &Error) -> String {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
-        None => text,
+    match error.to_string() {
+        text if text.is_empty() => text,
+        text => capital(&text) + ".",
     }
 }
 
-/// A wire name as words: `memory_refinement_delete` is `memory refinement delete`.
-pub(crate) fn spaced(name: &str) -> String {
-    name.replace('_', " ")
+/// With a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
 }
 
 /// What is wrong with something, as a sentence: `must be a number` is `It must be a number.`

@@ -40,6 +40,7 @@ pub mod reflection;
 pub mod replay;
 pub mod rewind;
 pub mod rollback;
+pub mod said;
 pub mod schedule;
 pub mod session;
 pub mod session_entry;

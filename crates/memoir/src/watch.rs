@@ -218,7 +218,11 @@ fn ended(session: &SessionFacts) -> Option<String> {
         (_, None) => String::new(),
     };
     let style = show::session::state_style(session.state);
-    Some(styled(style, session.state.as_str(), &text))
+    Some(styled(
+        style,
+        memoir_domain::said::state(session.state),
+        &text,
+    ))
 }
 
 /// What was done to which memories.

@@ -15,6 +15,7 @@ use memoir_domain::{
         PURPOSE_LIMIT,
     },
     memory::{Invalid, Number},
+    said,
 };
 use serde::Deserialize;
 
@@ -353,7 +354,7 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
         let text = format!(
             "What the session of {} did ({}{rehearsal})",
             words::minute(session.started_at),
-            words::state(session.state),
+            said::state(session.state),
         );
         scopes.push((name(session.id), text));
     }
@@ -463,14 +464,8 @@ fn left(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
 /// What is asked for, in words.
 pub(super) fn what(request: &AccessRequestView) -> Markup {
     html! {
-        @match (request.kind, request.scope) {
-            ("token", _) => "one more token",
-            ("embeddings", _) => "embeddings elsewhere",
-            ("shred", _) => { "shredding memory #" (request.memory.map_or(0, |number| number.0)) }
-            (_, Some("core")) => "core memories",
-            (_, Some("session")) => "one session",
-            _ => "everything",
-        }
+        (said::access(request.kind, request.scope))
+        @if let Some(number) = request.memory { " memory " (number) }
         @if let Some(minutes) = request.minutes {
             ", " (words::counted(minutes.into(), "minute", "minutes"))
         }
@@ -485,15 +480,21 @@ pub(super) fn badge(request: &AccessRequestView) -> Markup {
 
 /// How where a request stands looks, and the word for it.
 pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static str) {
-    match request.state {
-        AccessState::Asked => ("badge running", "waiting"),
-        AccessState::Granted => ("badge good", "granted"),
-        AccessState::Refused => ("badge bad", "refused"),
-        AccessState::Done => ("badge plain", "done"),
-        AccessState::Revoked => ("badge plain", "taken back"),
-        AccessState::Expired if request.answered_at.is_none() => ("badge plain", "no answer"),
-        AccessState::Expired => ("badge plain", "over"),
-    }
+    let class = match request.state {
+        AccessState::Asked => "badge running",
+        AccessState::Granted => "badge good",
+        AccessState::Refused => "badge bad",
+        AccessState::Done | AccessState::Revoked | AccessState::Expired => "badge plain",
+    };
+    let is_unanswered = request.state == AccessState::Expired && request.answered_at.is_none();
+    (
+        class,
+        if is_unanswered {
+            "no answer"
+        } else {
+            said::access_state(request.state)
+        },
+    )
 }
 
 pub(crate) async fn shredding(

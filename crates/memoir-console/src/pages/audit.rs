@@ -1,5 +1,7 @@
 //! `/audit`: an agent's log without words, what verifying it comes to, and checkpoints.
 
+use std::borrow::Cow;
+
 use axum::{
     Extension,
     extract::{Path, RawQuery},
@@ -8,9 +10,10 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordQuery, Verification};
+use memoir_domain::said;
 use serde_json::{Map, Value};
 
-use super::{Tab, agent_head, agent_path, audit_filter::PageQuery};
+use super::{Tab, agent_head, agent_path, audit_filter::PageQuery, settings::setting};
 use crate::{
     answer::{PageResult, page_of},
     browser::Visitor,
@@ -72,7 +75,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
                 dl.facts {
                     (parts::pair("Records", html! { (words::number(newest.seq)) }))
                     (parts::pair("The last one", html! {
-                        (parts::time(newest.recorded_at)) span.of { " · " (words::spaced(newest.action.as_str())) }
+                        (parts::time(newest.recorded_at)) span.of { " · " (said::action(newest.action)) }
                     }))
                     (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
                 }
@@ -167,7 +170,7 @@ fn row(record: &RecordFacts) -> Markup {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
             td role="cell" data-label="Who" { span { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } } }
-            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td.what role="cell" data-label="What" { (said::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -193,14 +196,14 @@ pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
                 .as_u64()
                 .map_or_else(|| number.to_string(), words::number),
             Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::String(code) => code.clone(),
+            Value::String(code) => said::fact_code(name, code).to_owned(),
             // A list of what only the agent sees is empty here.
             Value::Array(items) if !items.is_empty() => listed(items),
             _ => return None,
         };
-        Some((words::spaced(name), text))
+        Some((said::fact(name), text))
     });
-    let told: Vec<(String, String)> = told.collect();
+    let told: Vec<(Cow<'static, str>, String)> = told.collect();
     html! {
         @if told.is_empty() { span.none { "–" } }
         @else {
@@ -209,11 +212,11 @@ pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
     }
 }
 
-/// Codes by their names, anything else by how many there are.
+/// Settings by their labels, anything else by how many there are.
 fn listed(items: &[Value]) -> String {
     let codes: Option<Vec<String>> = items
         .iter()
-        .map(|item| item.as_str().map(words::spaced))
+        .map(|item| item.as_str().map(setting))
         .collect();
     codes.map_or_else(
         || words::number(items.len() as u64),

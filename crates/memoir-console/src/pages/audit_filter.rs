@@ -5,13 +5,14 @@ use memoir_app::RecordQuery;
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
+    said,
 };
 use serde::Deserialize;
 
 use crate::{
     answer::Failure,
     field::{Faults, Labelled},
-    form, words,
+    form,
 };
 
 /// Who can do something.
@@ -122,7 +123,7 @@ impl PageQuery {
         let every = [("".to_owned(), "All".to_owned())].into_iter();
         let actions = Action::ALL
             .iter()
-            .map(|action| (action.as_str().to_owned(), words::spaced(action.as_str())));
+            .map(|action| (action.as_str().to_owned(), said::action(*action).to_owned()));
         let actions: Vec<_> = every.clone().chain(actions).collect();
         let roles = ROLES.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();

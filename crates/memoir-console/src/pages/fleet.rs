@@ -3,6 +3,7 @@
 use axum::{Extension, extract::RawQuery};
 use maud::{Markup, html};
 use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
+use memoir_domain::said;
 use serde::Deserialize;
 
 use crate::{
@@ -234,22 +235,12 @@ fn next(standing: &StandingView) -> Markup {
         @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
         @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
         @else if let Some(due) = agent.refinement_due {
-            span.badge.running { "due: " (words::spaced(trigger(due.reason))) }
+            span.badge.running { "due: " (said::trigger(due.reason)) }
         }
         @else if let Some(reason) = agent.next_refinement_reason {
             span.none { "never: " (reason.explanation()) }
         }
         @else { (parts::time_or(agent.next_refinement_at, "not scheduled")) }
-    }
-}
-
-/// Why a session is due.
-fn trigger(trigger: memoir_domain::session::Trigger) -> &'static str {
-    use memoir_domain::session::Trigger;
-    match trigger {
-        Trigger::Request => "on request",
-        Trigger::Weekly => "weekly",
-        Trigger::Budget => "over budget",
     }
 }
 

@@ -24,6 +24,7 @@ use memoir_app::{
 use memoir_domain::{
     agent::Field,
     memory::{Kind, Number},
+    said,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,7 +33,7 @@ use super::{
     access_request::{ShownRequest, refreshing},
     audit::facts,
     memories,
-    settings::fields::label,
+    settings::{fields::label, setting},
 };
 use crate::{
     answer::{Failure, PageResult, see_other},
@@ -468,7 +469,7 @@ fn record_words(record: &ShownRecord) -> Markup {
     let list = |name: &str| data.get(name).and_then(Value::as_array);
     html! {
         header {
-            h3 { (words::spaced(record.action.as_str())) }
+            h3 { (said::action(record.action)) }
             span.of { "record " (record.seq) ", "
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
                 @if let Some(Number(number)) = record.memory { ", memory #" (number) } }
@@ -524,7 +525,7 @@ fn side_words(side: &Value) -> Markup {
             (tags(side.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)))
         } @else {
             @for (name, value) in side.as_object().into_iter().flatten() {
-                h5 { (words::spaced(name)) }
+                h5 { (setting(name)) }
                 (said(&text(value)))
             }
         }

@@ -9,7 +9,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
-use memoir_domain::{SessionId, agent::Field, session::Mode};
+use memoir_domain::{SessionId, agent::Field, said, session::Mode};
 use serde_json::Value;
 
 use super::{
@@ -22,7 +22,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, Labelled},
     form::Form,
-    parts,
+    parts, words,
 };
 
 /// Where on the page it is, whether there is a form or only why there is none.
@@ -31,8 +31,6 @@ const PLACE: &str = "actions";
 const MODE: &str = "mode";
 const REHEARSAL: &str = "rehearsal";
 const MODEL: &str = "model";
-/// The ways of refining.
-const MODES: [(&str, &str); 2] = [("full", "All six tools"), ("dedup_only", "Duplicates only")];
 
 /// What was typed into the form, and why nothing came of it.
 #[derive(Default)]
@@ -102,12 +100,13 @@ pub(super) fn section(
 fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
     let labelled = |id, label| Labelled::new(id, label).faults(faults);
+    let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(said::mode(mode))));
     html! {
         form method="post" action={ (agent_path(view.id)) "/refine" } {
             (parts::form_token(visitor))
             (fields::models(console.memoir()))
             div.row {
-                (labelled(MODE, "How").choice(form.field(MODE), &MODES))
+                (labelled(MODE, "How").choice(form.field(MODE), &modes))
                 (labelled(REHEARSAL, "Rehearse on a copy").tick(form.is_ticked(REHEARSAL)))
                 button.main type="submit" { "Refine now" }
             }
@@ -151,11 +150,8 @@ pub(crate) async fn refine(
     Path(name): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&name).await?;
-    let mode = match form.field(MODE) {
-        "full" => Mode::Full,
-        "dedup_only" => Mode::DedupOnly,
-        _ => return Err(Failure::invalid("There is no such way of refining.")),
-    };
+    let mode = Mode::from_name(form.field(MODE))
+        .ok_or_else(|| Failure::invalid("There is no such way of refining."))?;
     let mut faults = Faults::default();
     let model = given(form.field(MODEL)).unwrap_or_else(|problem| {
         faults.add(MODEL, "Model", &problem);

@@ -7,8 +7,8 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, SessionFacts};
 use memoir_domain::{
-    SessionId,
-    session::{Driver, EDIT_CAP, Mode, State as SessionState, Trigger},
+    SessionId, said,
+    session::{Driver, EDIT_CAP, EndReason, State as SessionState},
 };
 use serde::Deserialize;
 
@@ -93,7 +93,7 @@ fn row(session: &SessionFacts) -> Markup {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
             td role="cell" data-label="Outcome" { span { (state(session)) } }
-            td role="cell" data-label="Why" { (trigger(session.trigger)) }
+            td role="cell" data-label="Why" { (said::trigger(session.trigger)) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
             td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
             td.figure role="cell" data-label="After" { (tokens(session.post_session_tokens)) }
@@ -107,14 +107,6 @@ fn state(session: &SessionFacts) -> Markup {
         session.rehearsal,
         session.undone_at.is_some(),
     )
-}
-
-fn trigger(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::Request => "asked for",
-        Trigger::Weekly => "weekly slot",
-        Trigger::Budget => "over budget",
-    }
 }
 
 fn tokens(count: Option<u64>) -> Markup {
@@ -169,10 +161,7 @@ fn following(id: SessionId) -> Markup {
 }
 
 fn outcome(console: &Console, session: &SessionFacts) -> Markup {
-    let mode = match session.mode {
-        Mode::Full => "all six tools",
-        Mode::DedupOnly => "duplicates only",
-    };
+    let mode = said::mode(session.mode);
     let driver = match session.driver {
         Driver::Agent => "the agent itself",
         Driver::Model => "Memoir, with the agent’s model",
@@ -203,13 +192,13 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                 (parts::pair("Model", html! { code { (model) } }))
             }
             (parts::pair("Begun", html! {
-                (parts::time(session.started_at)) ", " (trigger(session.trigger))
+                (parts::time(session.started_at)) ", " (said::trigger(session.trigger))
                 @if let Some(actor) = &session.started_by { ", by " (actor.name) }
             }))
             (parts::pair("Ended", html! {
                 (parts::time_or(session.ended_at, "not yet"))
-                @if let Some(code) = session.end_reason {
-                    " (" code { (code) } ")"
+                @if let Some(why) = session.end_reason.and_then(EndReason::from_name) {
+                    ", since " (said::end_reason(why))
                 }
             }))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }

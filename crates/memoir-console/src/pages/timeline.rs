@@ -11,7 +11,8 @@ type LiveSession = LiveOf<SessionFacts>;
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
-    session::{EDIT_CAP, State},
+    said,
+    session::{EDIT_CAP, EndReason, State},
 };
 
 use super::audit::facts;
@@ -175,7 +176,7 @@ fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> Mar
     told += &format!(
         ", {}: {}",
         words::second(record.recorded_at),
-        words::spaced(record.action.as_str())
+        said::action(record.action)
     );
     if let Some(number) = record.memory {
         told += &format!(" (#{})", number.0);
@@ -237,7 +238,7 @@ fn row(record: &RecordFacts, live: &LiveSession) -> Markup {
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
-            td.what role="cell" data-label="What" { (words::spaced(record.action.as_str())) }
+            td.what role="cell" data-label="What" { (said::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -309,8 +310,8 @@ fn now(live: &LiveSession) -> String {
 }
 
 fn because(live: &LiveSession) -> String {
-    match live.session.end_reason {
-        Some(code) => format!(", since {}", words::end_reason(code)),
+    match live.session.end_reason.and_then(EndReason::from_name) {
+        Some(why) => format!(", since {}", said::end_reason(why)),
         None => String::new(),
     }
 }

@@ -23,6 +23,7 @@ mod properties;
 mod recall;
 mod replay;
 mod rewind;
+mod said;
 mod schedule;
 mod shred;
 mod tightening;

@@ -177,7 +177,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         .to_owned();
     let text = ended(&browser, &session).await;
     assert!(
-        text.contains("completed") && text.contains("memory refinement complete"),
+        text.contains("completed") && text.contains("session completed"),
         "{text}"
     );
     assert!(text.contains("1 of 10"), "{text}");

@@ -257,7 +257,7 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
     assert!(text.contains("10 of 10 edits are left") && text.contains("go, everything is undone;"));
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let (_, text) = followed().await;
-    assert!(text.contains("9 of 10 edits are left") && text.contains("memory refinement delete"));
+    assert!(text.contains("9 of 10 edits are left") && text.contains("deleted"));
     let summary = json!({"summary": format!("Done, {CANARY}.")});
     call(&agent, session, "complete_refinement", summary).await;
     let (address, text) = followed().await;

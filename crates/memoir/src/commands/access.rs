@@ -192,7 +192,11 @@ fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
         terminal::json(request)?;
         return Ok(Ending::Done);
     }
-    terminal::print(&format!("{} {}\n", request.state.as_str(), request.id))?;
+    terminal::print(&format!(
+        "{} {}\n",
+        memoir_domain::said::access_state(request.state),
+        request.id
+    ))?;
     match request.state {
         AccessState::Asked => terminal::note(&format!(
             "it waits for the agent's answer until {}",

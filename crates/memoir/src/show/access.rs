@@ -1,6 +1,7 @@
 //! Requests to agents to let somebody in.
 
 use memoir_app::AccessRequestView;
+use memoir_domain::said;
 
 use super::{Table, when};
 use crate::terminal::safe;
@@ -15,7 +16,7 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
     for request in requests {
         table.row([
             request.id.to_string(),
-            request.state.as_str().to_owned(),
+            said::access_state(request.state).to_owned(),
             when(request.requested_at),
             when(request.ended_at.unwrap_or(request.expires_at)),
             safe(&request.asked_by.name).into_owned(),
@@ -30,11 +31,11 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
 
 /// What is asked for.
 fn what(request: &AccessRequestView) -> String {
-    let what = match (request.scope, request.session_id, request.memory) {
-        (_, Some(session), _) => format!("session:{session}"),
-        (Some(scope), ..) => scope.to_owned(),
-        (_, _, Some(number)) => format!("{} {number}", request.kind),
-        _ => request.kind.to_owned(),
+    let what = said::access(request.kind, request.scope);
+    let what = match (request.session_id, request.memory) {
+        (Some(session), _) => format!("{what} {session}"),
+        (None, Some(number)) => format!("{what} {number}"),
+        (None, None) => what.to_owned(),
     };
     match request.minutes {
         Some(minutes) => format!("{what}, {minutes} min"),

@@ -8,6 +8,7 @@ use memoir_domain::{
     audit::{Action, ActorKind},
     history::{Event, History, Story, What},
     memory::{Kind, Memory, Number},
+    said,
 };
 
 use super::{diff::diff, moment, numbers};
@@ -179,7 +180,7 @@ fn why(action: Action) -> &'static str {
         Action::MemoryRefinementRollback => "rolled back",
         Action::SessionUndone => "undone",
         Action::AgentRewound => "rewound",
-        other => other.as_str(),
+        other => said::action(other),
     }
 }
 

@@ -6,6 +6,7 @@ use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
     audit::{Action, Actor, ActorKind, STARTED_BY},
+    said,
 };
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
             record.seq.to_string(),
             moment(record.recorded_at),
             actor(&record.actor),
-            record.action.as_str().to_owned(),
+            said::action(record.action).to_owned(),
             memory(record),
             record
                 .session_id
@@ -42,7 +43,7 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
         table.row([
             record.seq.to_string(),
             moment(record.recorded_at),
-            record.action.as_str().to_owned(),
+            said::action(record.action).to_owned(),
             memory(record),
             facts(record),
         ]);
@@ -55,7 +56,7 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
     format!(
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
         moment(record.recorded_at),
-        record.action.as_str(),
+        said::action(record.action),
         memory(record),
         facts(record)
     )
@@ -74,8 +75,8 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
         let _ = writeln!(
             text,
             "{BOLD}{} {}{BOLD:#} {DIM}(record {}){DIM:#}",
-            action(record),
             memory(record),
+            said::action(record.action),
             record.seq
         );
         text.push_str(&changes);
@@ -120,18 +121,6 @@ fn changes(record: &ShownRecord, memories: &[ShownMemory]) -> String {
         text.push_str(&diff(before, after));
     }
     text
-}
-
-/// `merged into`, for the actions of a session; the action's own name for others.
-fn action(record: &ShownRecord) -> &'static str {
-    match record.action {
-        Action::MemoryRefinementConsolidate => "merged into",
-        Action::MemoryRefinementUpdate => "rewritten",
-        Action::MemoryRefinementDelete => "deleted",
-        Action::MemoryRefinementProtect => "protected",
-        Action::MemoryDeduplicated => "doubles cleaned into",
-        other => other.as_str(),
-    }
 }
 
 /// Somebody who did something.
@@ -222,7 +211,7 @@ fn facts(record: &ShownRecord) -> String {
             }
             (STARTED_BY, _) => {
                 let by: Actor = serde_json::from_value(value.clone()).ok()?;
-                Some(format!("{STARTED_BY}={}", actor(&by)))
+                Some(format!("{}: {}", said::fact(STARTED_BY), actor(&by)))
             }
             ("discarded" | "memories", Value::Array(_)) => {
                 Some(listed(name, numbers(record, name)))
@@ -230,16 +219,16 @@ fn facts(record: &ShownRecord) -> String {
             _ => fact(name, value),
         }),
     );
-    safe(&facts.join(" ")).into_owned()
+    safe(&facts.join(", ")).into_owned()
 }
 
-/// `merged=#1,#2`
+/// `merged: #1 #2`
 fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
     let numbers: Vec<String> = numbers
         .into_iter()
         .map(|number| format!("#{number}"))
         .collect();
-    format!("{name}={}", numbers.join(","))
+    format!("{}: {}", said::fact(name), numbers.join(" "))
 }
 
 /// One fact; a zero is not worth its room.
@@ -247,7 +236,8 @@ fn fact(name: &str, value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
         Value::Number(number) if number.as_u64() == Some(0) => return None,
-        Value::String(code) => code.clone(),
+        Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Value::String(code) => said::fact_code(name, code).to_owned(),
         Value::Array(items) => {
             let items: Vec<String> = items
                 .iter()
@@ -256,16 +246,16 @@ fn fact(name: &str, value: &Value) -> Option<String> {
                         .map_or_else(|| item.to_string(), str::to_owned)
                 })
                 .collect();
-            items.join(",")
+            items.join(" ")
         }
         Value::Object(parts) => {
             let parts: Vec<String> = parts
                 .iter()
                 .filter_map(|(name, value)| fact(name, value))
                 .collect();
-            return (!parts.is_empty()).then(|| parts.join(" "));
+            return (!parts.is_empty()).then(|| parts.join(", "));
         }
         other => other.to_string(),
     };
-    Some(format!("{name}={text}"))
+    Some(format!("{}: {text}", said::fact(name)))
 }

@@ -7,7 +7,10 @@ use memoir_app::{
     SessionFacts, ShownSession,
     sessions::{LiveSession, RehearsedMemory},
 };
-use memoir_domain::session::{State, Stats};
+use memoir_domain::{
+    said,
+    session::{EndReason, State, Stats},
+};
 
 use super::{Table, counted, diff::diff, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
@@ -15,7 +18,7 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 /// The outcome, beginning with a line that is the state alone.
 pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
-    let mut text = format!("{style}{}{style:#}\n", session.state.as_str());
+    let mut text = format!("{style}{}{style:#}\n", said::state(session.state));
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {value}");
@@ -66,7 +69,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
 pub(crate) fn standing(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
-    let mut parts = vec![format!("{style}{}{style:#}", state.as_str())];
+    let mut parts = vec![format!("{style}{}{style:#}", said::state(state))];
     if let Some(mass) = live.core_tokens {
         parts.push(format!("{} tokens", thousands(mass)));
     }
@@ -81,7 +84,7 @@ pub(crate) fn standing(live: &LiveSession) -> String {
 }
 
 fn mode(session: &SessionFacts) -> String {
-    let mut words = vec![session.mode.as_str().to_owned()];
+    let mut words = vec![said::mode(session.mode).to_owned()];
     if session.rehearsal {
         words.push("rehearsal".to_owned());
     }
@@ -136,7 +139,8 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         if let Some(undone) = session.undone_at {
             notes.push(format!("undone {}", undone.date()));
         }
-        notes.extend(session.end_reason.map(str::to_owned));
+        let because = session.end_reason.and_then(EndReason::from_name);
+        notes.extend(because.map(|reason| said::end_reason(reason).to_owned()));
         let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
             .into_iter()
             .flatten()
@@ -145,8 +149,8 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         table.row([
             session.id.to_string(),
             when(session.started_at),
-            session.state.as_str().to_owned(),
-            session.mode.as_str().to_owned(),
+            said::state(session.state).to_owned(),
+            said::mode(session.mode).to_owned(),
             tokens.join(" → "),
             session.edits.to_string(),
             notes.join(", "),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
-use memoir_domain::{Timestamp, audit::Action, mass::Cause, session::State};
+use memoir_domain::{Timestamp, audit::Action, mass::Cause, said, session::State};
 
 use super::{counted, plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
@@ -72,7 +72,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let last = history.points.last().map_or(0, |point| point.core_tokens);
     line("at the beginning", thousands(first));
     for (cause, flow) in &stats.causes {
-        let name = words_for(*cause);
+        let name = said::cause(*cause);
         if flow.tokens_added > 0 || flow.tokens_removed == 0 {
             line(name, format!("+{}", thousands(flow.tokens_added)));
         }
@@ -88,7 +88,8 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     };
     let sessions = &stats.sessions;
     for (end, count) in &sessions.ends {
-        line(&end.replace('_', " "), *count);
+        let end = State::from_name(end).map_or(*end, said::state);
+        line(end, *count);
     }
     line("running", sessions.running);
     line("undone after their end", sessions.undone);
@@ -119,19 +120,4 @@ fn kept(stats: &AgentStats, width: usize) -> String {
     );
     let told = super::wrap::wrap(&told, width.saturating_sub(2));
     format!("\n{BOLD}Kept{BOLD:#}\n  {}\n", told.join("\n  "))
-}
-
-fn words_for(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Saved => "saved",
-        Cause::Promoted => "promoted",
-        Cause::Refined => "edited in sessions",
-        Cause::Deduplicated => "exact doubles cleaned",
-        Cause::TakenBack => "rolled back or undone",
-        Cause::Rewound => "rewound",
-        Cause::Discarded => "discarded",
-        Cause::Restored => "restored",
-        Cause::Shredded => "shredded",
-        Cause::Other => "other",
-    }
 }

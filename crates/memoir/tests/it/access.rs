@@ -54,7 +54,7 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
         "5",
     ]);
     assert_eq!(asked.code, Some(0), "{asked:?}");
-    let id = asked.stdout.strip_prefix("asked ").unwrap().trim_end();
+    let id = asked.stdout.strip_prefix("waiting ").unwrap().trim_end();
     assert!(
         asked
             .stderr
@@ -71,7 +71,7 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
         "{answered:?}"
     );
     let revoked = bench.ok(&["access", "revoke", id]);
-    assert_eq!(revoked, format!("revoked {id}\n"));
+    assert_eq!(revoked, format!("taken back {id}\n"));
     let error = bench.refused(&["access", "answer", id, "no"]);
     assert!(error.contains("the request is revoked"), "{error}");
     let requests = bench.json(&["access", "list", "wren"]);
@@ -137,7 +137,7 @@ fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_i
         (&json!(2), &json!(2))
     );
     let revoked = with_token(&bench, &agent, &["access", "revoke", id]);
-    assert_eq!(revoked.stdout, format!("revoked {id}\n"));
+    assert_eq!(revoked.stdout, format!("taken back {id}\n"));
     assert_eq!(shows(&bench, &ada), [false; 2]);
     // An agent asks nobody.
     let own = ["access", "ask", "wren", "--purpose", PURPOSE];

@@ -369,7 +369,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
     let table = bench.ok(&["audit", "list", "wren"]);
     assert!(
-        table.contains("administrator (command line)") && table.contains("discarded=#2"),
+        table.contains("administrator (command line)") && table.contains("discarded: #2"),
         "{table}"
     );
 }

@@ -73,7 +73,7 @@ fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
     let json = bench.json(&["rewind", "wren", "--to", "2020-02-29", "--dry-run"]);
     assert_eq!((&json["changed"], &json["seq"]), (&json!(0), &Value::Null));
     let list = bench.ok(&["audit", "list", "wren", "--last", "1"]);
-    assert!(list.contains("to=2020-02-29T00:00:00Z"), "{list}");
+    assert!(list.contains("to: 2020-02-29T00:00:00Z"), "{list}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     ]));
     let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.starts_with("rolled_back\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("rolled back\n"), "{}", ran.stdout);
     assert!(
         ran.stderr
             .contains("tripped   the breaker; everything was taken back to 66 tokens"),
@@ -112,7 +112,7 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     );
     assert!(
         ran.stderr
-            .contains("\nerror: the session ended as `rolled_back`"),
+            .contains("\nerror: the session ended as `rolled back`"),
         "{}",
         ran.stderr
     );
@@ -217,7 +217,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     let refused = bench.refused(&["rollback", &first]);
     for told in [
         "stand in the way",
-        "memory_refinement_update",
+        "rewritten",
         "#3",
         &second[..13],
         "hint: `--cascade`",
@@ -249,7 +249,7 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     let session = bench.last_session();
     let shown = bench.ok(&["session", &session]);
     assert!(
-        shown.contains("memory_refinement_update    #3      66 → 65 tokens"),
+        shown.contains("rewritten          #3      66 → 65 tokens"),
         "{shown}"
     );
     assert!(!shown.contains("Marta"), "{shown}");
@@ -491,5 +491,5 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
     assert_eq!(records[0]["data"]["started_by"], owner);
     let told = |record: &Value| record["data"].get("started_by").is_some();
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
-    assert!(bench.ok(&list).contains("started_by=owner (command line)"));
+    assert!(bench.ok(&list).contains("begun by: owner (command line)"));
 }

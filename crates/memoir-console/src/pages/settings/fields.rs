@@ -2,9 +2,14 @@
 
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, Memoir};
-use memoir_domain::agent::{
-    DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS, Field,
-    PROMPT_LIMIT, SYSTEM_PROMPT_LIMIT, Threshold,
+use memoir_domain::{
+    agent::{
+        DEFAULT_CONTEXT_JOURNAL_TOKENS, DEFAULT_CORE_TOKEN_BUDGET, DEFAULT_IMMUTABLE_TAGS,
+        DuplicateMatch, Field, LossGuard, PROMPT_LIMIT, ReasoningEffort, SYSTEM_PROMPT_LIMIT,
+        Threshold,
+    },
+    said,
+    session::Mode,
 };
 use serde_json::Value;
 
@@ -130,34 +135,42 @@ fn limit(field: Field) -> usize {
 }
 
 /// The values of a setting that is one of several, with their words.
-fn choices(field: Field) -> &'static [(&'static str, &'static str)] {
+fn choices(field: Field) -> Vec<(&'static str, String)> {
+    let values: Vec<_> = match field {
+        Field::DuplicateMatch => {
+            let words = |one: DuplicateMatch| (one.as_str(), said::duplicate_match(one));
+            DuplicateMatch::ALL.map(words).to_vec()
+        }
+        Field::LossGuard => {
+            let words = |one: LossGuard| (one.as_str(), said::loss_guard(one));
+            LossGuard::ALL.map(words).to_vec()
+        }
+        Field::RefinementMode => Mode::ALL
+            .map(|one| (one.as_str(), said::mode(one)))
+            .to_vec(),
+        Field::ReasoningEffort => {
+            let words = |one: ReasoningEffort| (one.as_str(), said::reasoning_effort(one));
+            ReasoningEffort::ALL.map(words).to_vec()
+        }
+        _ => Vec::new(),
+    };
+    let values = values
+        .into_iter()
+        .map(|(value, said)| (value, words::capital(said)));
+    let default = constant_default(field).unwrap_or("left to the provider");
+    [("", format!("Default: {default}"))]
+        .into_iter()
+        .chain(values)
+        .collect()
+}
+
+/// The default of a setting that is one of several, where Memoir has one.
+fn constant_default(field: Field) -> Option<&'static str> {
     match field {
-        Field::DuplicateMatch => &[
-            ("", "Default: exact"),
-            ("exact", "Exact"),
-            ("ignore_case", "Whatever the case"),
-        ],
-        Field::LossGuard => &[
-            ("", "Default: limit"),
-            ("limit", "Ask, within limits"),
-            ("refuse", "Refuse"),
-            ("off", "Count only"),
-        ],
-        Field::RefinementMode => &[
-            ("", "Default: full"),
-            ("full", "Full"),
-            ("dedup_only", "Duplicates only"),
-        ],
-        Field::ReasoningEffort => &[
-            ("", "Default: left to the provider"),
-            ("none", "None"),
-            ("minimal", "Minimal"),
-            ("low", "Low"),
-            ("medium", "Medium"),
-            ("high", "High"),
-            ("xhigh", "Very high"),
-        ],
-        _ => &[],
+        Field::DuplicateMatch => Some(said::duplicate_match(DuplicateMatch::default())),
+        Field::LossGuard => Some(said::loss_guard(LossGuard::default())),
+        Field::RefinementMode => Some(said::mode(Mode::default())),
+        _ => None,
     }
 }
 
@@ -172,10 +185,10 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
         Field::CoreTokenBudget => words::number(DEFAULT_CORE_TOKEN_BUDGET),
         Field::RefinementTriggerTokens => "the budget".to_owned(),
         Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
-        Field::DuplicateMatch => "exact".to_owned(),
-        Field::LossGuard => "limit".to_owned(),
+        Field::DuplicateMatch | Field::LossGuard | Field::RefinementMode => {
+            constant_default(field)?.to_owned()
+        }
         Field::RefinementSchedule => format!("weekly, {}", memoir.schedule().weekly),
-        Field::RefinementMode => "full".to_owned(),
         Field::ContextJournalTokens => words::number(DEFAULT_CONTEXT_JOURNAL_TOKENS),
         Field::ContextCoreTokens => "all of them".to_owned(),
         Field::ReasoningEffort => "left to the provider".to_owned(),
@@ -186,7 +199,6 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
 
 /// What is in force of a setting that has a default.
 fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
-    let code = |value: Value| value.as_str().map(words::spaced);
     match field {
         Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
         Field::RefinementThreshold => Some(view.effective_refinement_threshold.to_string()),
@@ -198,16 +210,18 @@ fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> 
             [] => "none".to_owned(),
             tags => tags.join(", "),
         }),
-        Field::DuplicateMatch => code(serde_json::json!(view.effective_duplicate_match)),
-        Field::LossGuard => code(serde_json::json!(view.effective_loss_guard)),
+        Field::DuplicateMatch => {
+            Some(said::duplicate_match(view.effective_duplicate_match).to_owned())
+        }
+        Field::LossGuard => Some(said::loss_guard(view.effective_loss_guard).to_owned()),
         Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
             match view.settings.expose().get(field.as_str()) {
-                Some(Value::String(text)) => Some(words::spaced(text)),
+                Some(Value::String(text)) => Some(text.clone()),
                 Some(Value::Number(tokens)) => tokens.as_u64().map(words::number),
                 _ => default(memoir, field),
             }
         }
-        Field::RefinementMode => code(serde_json::json!(view.effective_refinement_mode)),
+        Field::RefinementMode => Some(said::mode(view.effective_refinement_mode).to_owned()),
         Field::ContextJournalTokens => Some(words::number(view.effective_context_journal_tokens)),
         Field::AnswerTokens => Some(words::number(view.effective_answer_tokens.into())),
         _ => None,
@@ -255,7 +269,7 @@ pub(in crate::pages) fn plain(
         Field::DuplicateMatch
         | Field::LossGuard
         | Field::RefinementMode
-        | Field::ReasoningEffort => labelled.choice(value, choices(field)),
+        | Field::ReasoningEffort => labelled.choice(value, &choices(field)),
         Field::Model => labelled.suggested(value, MODELS),
         Field::RefinementThreshold => labelled.number(value, "decimal"),
         Field::CoreTokenBudget

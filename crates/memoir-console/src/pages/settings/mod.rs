@@ -574,10 +574,12 @@ fn history(standing: &SettingsView) -> Markup {
 
 /// The settings that a record tells of, in words.
 fn names(change: &RecordFacts) -> String {
-    let name = |name: &str| match name.parse::<Field>() {
-        Ok(field) => label(field).to_lowercase(),
-        Err(_) => words::spaced(name),
-    };
-    let names: Vec<String> = touched_by(change).map(name).collect();
+    let names: Vec<String> = touched_by(change).map(setting).collect();
     names.join(", ")
+}
+
+/// A setting in words, by its wire name.
+pub(super) fn setting(name: &str) -> String {
+    name.parse()
+        .map_or_else(|_| name.to_owned(), |field| label(field).to_lowercase())
 }

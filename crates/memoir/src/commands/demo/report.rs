@@ -61,7 +61,11 @@ pub(super) fn after(shown: &Shown) -> String {
         slice::from_ref(&shown.verification),
         None,
     ));
-    let _ = write!(text, "\n{}", shown.session.state.as_str());
+    let _ = write!(
+        text,
+        "\n{}",
+        memoir_domain::said::state(shown.session.state)
+    );
     text
 }
 

@@ -1,0 +1,232 @@
+//! What things are called before people: one table, for the command line, the console and the pages of documentation
+//! (`docs/words.md`).
+//!
+//! Each function is of one noun and names every wire name of it, so that a new one does not compile without its
+//! words. Those that have no function here (kinds, origins, roles, drivers) are words already. What programs read is
+//! the wire name, everywhere.
+
+use std::borrow::Cow;
+
+use crate::{
+    access::{AccessState, Over},
+    agent::{DuplicateMatch, LossGuard, ReasoningEffort},
+    audit::Action,
+    mass::Cause,
+    session::{EndReason, Mode, State, Trigger},
+};
+
+/// What a record says was done.
+pub fn action(action: Action) -> &'static str {
+    match action {
+        Action::MemoryRefinementConsolidate => "merged",
+        Action::MemoryRefinementUpdate => "rewritten",
+        Action::MemoryRefinementDelete => "deleted",
+        Action::MemoryRefinementProtect => "protected",
+        Action::MemoryRefinementComplete => "session completed",
+        Action::MemoryRefinementRollback => "session rolled back",
+        Action::MemoryRefinementDeclined => "session declined",
+        Action::MemoryRefinementAbandoned => "session abandoned",
+        Action::MemoryRefinementFailed => "session failed",
+        Action::MemorySaved => "saved",
+        Action::MemoryDeduplicated => "doubles cleaned up",
+        Action::MemoryProtected => "made constitutional",
+        Action::MemoryUnprotected => "no longer constitutional",
+        Action::MemoryDiscarded => "discarded",
+        Action::MemoryEdited => "edited by hand",
+        Action::MemoryRestored => "restored",
+        Action::MemoryShredded => "shredded",
+        Action::MemoryPromoted => "promoted",
+        Action::ReflectionCompleted => "reflection completed",
+        Action::ReflectionFailed => "reflection failed",
+        Action::TranscriptAbsorbed => "conversation absorbed",
+        Action::TranscriptFailed => "conversation given up",
+        Action::AgentConfigured => "settings changed",
+        Action::AgentConfigureQuestioned => "change of settings questioned",
+        Action::TimesCorrected => "times corrected",
+        Action::AgentRewound => "rewound",
+        Action::AgentErased => "agent erased",
+        Action::AgentImported => "agent imported",
+        Action::MemoriesImported => "memories imported",
+        Action::ImportUndone => "import undone",
+        Action::SessionUndone => "session undone",
+        Action::TokenCreated => "token created",
+        Action::TokenRevoked => "token revoked",
+        Action::AccessRequested => "access asked for",
+        Action::AccessGranted => "access granted",
+        Action::AccessRefused => "access refused",
+        Action::AccessUsed => "access used",
+        Action::AccessRevoked => "access taken back",
+        Action::AccessExpired => "access over",
+        Action::AccountCreated => "account created",
+        Action::InstallationClosed => "installation closed",
+        Action::InstallationOpened => "installation opened",
+        Action::UserCreated => "administrator added",
+        Action::UserRemoved => "administrator removed",
+        Action::PasswordChanged => "password changed",
+        Action::SecondFactorSet => "second factor set",
+        Action::SecondFactorRemoved => "second factor removed",
+        Action::RecoveryCodesRenewed => "recovery codes renewed",
+        Action::RecoveryCodeUsed => "recovery code used",
+        Action::SignedIn => "signed in",
+        Action::SignInFailed => "sign-in failed",
+        Action::SignInsEnded => "sign-ins ended",
+    }
+}
+
+/// How a session stands.
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::Queued => "queued",
+        State::Asking => "asking the agent",
+        State::Open => "running",
+        State::Completed => "completed",
+        State::RolledBack => "rolled back",
+        State::Declined => "declined",
+        State::Abandoned => "abandoned",
+        State::Failed => "failed",
+    }
+}
+
+/// Which tools a session has.
+pub fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Full => "all six tools",
+        Mode::DedupOnly => "duplicates only",
+    }
+}
+
+/// Which texts are one text.
+pub fn duplicate_match(matching: DuplicateMatch) -> &'static str {
+    match matching {
+        DuplicateMatch::Exact => "exact",
+        DuplicateMatch::IgnoreCase => "upper and lower case alike",
+    }
+}
+
+/// What becomes of an edit that would let something go.
+pub fn loss_guard(guard: LossGuard) -> &'static str {
+    match guard {
+        LossGuard::Off => "off",
+        LossGuard::Limit => "asked about, within limits",
+        LossGuard::Refuse => "refused",
+    }
+}
+
+/// How much a model is to think, as providers call it.
+pub fn reasoning_effort(effort: ReasoningEffort) -> &'static str {
+    match effort {
+        ReasoningEffort::None => "none",
+        ReasoningEffort::Minimal => "minimal",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+        ReasoningEffort::Xhigh => "very high",
+    }
+}
+
+/// Why a session was begun, or is due.
+pub fn trigger(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Request => "asked for",
+        Trigger::Weekly => "weekly slot",
+        Trigger::Budget => "over budget",
+    }
+}
+
+/// Why a session ended as it did, to follow `since`.
+pub fn end_reason(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Refused => "the agent did not consent",
+        EndReason::BreakerMass => "the breaker tripped: too little mass was left",
+        EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
+        EndReason::RolledBackOnRequest => "somebody asked for it to be rolled back",
+        EndReason::Stopped => "the model stopped without completing",
+        EndReason::TurnLimit => "the limit of turns was reached",
+        EndReason::TimeLimit => "the limit of time was reached",
+        EndReason::TokenLimit => "the limit of tokens was reached",
+        EndReason::CostLimit => "the limit of cost was reached",
+        EndReason::Idle => "the agent made no call for too long",
+        EndReason::LeaseExpired => "its worker died",
+        EndReason::Cancelled => "it was cancelled",
+        EndReason::Provider => "the model's provider failed",
+    }
+}
+
+/// Why the mass changed.
+pub fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Saved => "saved",
+        Cause::Promoted => "promoted",
+        Cause::Refined => "edited in sessions",
+        Cause::Deduplicated => "exact doubles cleaned",
+        Cause::TakenBack => "rolled back or undone",
+        Cause::Rewound => "rewound",
+        Cause::Discarded => "discarded",
+        Cause::Restored => "restored",
+        Cause::Shredded => "shredded",
+        Cause::Other => "other",
+    }
+}
+
+/// Where a request for access stands.
+pub fn access_state(state: AccessState) -> &'static str {
+    match state {
+        AccessState::Asked => "waiting",
+        AccessState::Granted => "granted",
+        AccessState::Refused => "refused",
+        AccessState::Done => "done",
+        AccessState::Revoked => "taken back",
+        AccessState::Expired => "over",
+    }
+}
+
+/// What a request for access asks for, by the wire name of its kind and, where it is to look, of its scope
+/// ([`crate::access::AccessKind::as_str`], [`crate::access::AccessScope::as_str`]).
+pub fn access(kind: &str, scope: Option<&str>) -> &'static str {
+    match (kind, scope) {
+        ("token", _) => "one more token",
+        ("shred", _) => "shredding",
+        ("embeddings", _) => "embeddings elsewhere",
+        (_, Some("core")) => "core memories",
+        (_, Some("session")) => "one session",
+        _ => "everything",
+    }
+}
+
+/// Why a request for access is over.
+pub fn over(over: Over) -> &'static str {
+    match over {
+        Over::Time => "its time has come",
+        Over::ClockWentBack => "the clock was put back",
+        Over::RunOut => "its time has run out",
+        Over::Refused => "the agent refused the same",
+    }
+}
+
+/// What a fact of a record is called: its name with spaces, but for those that say more in other words.
+pub fn fact(name: &str) -> Cow<'static, str> {
+    Cow::Borrowed(match name {
+        "core_tokens" => "tokens",
+        "core_tokens_before" => "tokens before",
+        "core_tokens_after" => "tokens after",
+        "pre_session_tokens" => "tokens at the beginning",
+        "post_session_tokens" => "tokens at the end",
+        "lost_words" => "words let go",
+        "started_by" => "begun by",
+        "limit" | "reason" | "why" => "because",
+        name => return Cow::Owned(name.replace('_', " ")),
+    })
+}
+
+/// What a code says that is the fact of that name; one that has no words, as a model's name, is itself.
+pub fn fact_code<'a>(name: &str, code: &'a str) -> &'a str {
+    let known = match name {
+        "reason" | "limit" => EndReason::from_name(code).map(end_reason),
+        "why" => Over::from_name(code).map(over),
+        "kind" if code == "read" => Some("reading"),
+        "kind" => Some(access(code, None)),
+        "scope" => Some(access("read", Some(code))),
+        _ => None,
+    };
+    known.unwrap_or(code)
+}

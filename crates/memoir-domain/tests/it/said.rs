@@ -1,0 +1,106 @@
+//! Every name outside of the code has words for people, and `docs/words.md` has the same.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use memoir_domain::{
+    absorption::MessageState,
+    access::{AccessState, Over},
+    agent::{DuplicateMatch, LossGuard, ReasoningEffort},
+    audit::{Action, ActorKind},
+    mass::Cause,
+    memory::Kind,
+    said,
+    session::{Driver, EndReason, Mode, State, Trigger},
+    wording::Origin,
+};
+
+type Words = Vec<(&'static str, &'static str)>;
+
+fn nouns() -> Vec<(&'static str, Words)> {
+    macro_rules! words {
+        ($noun:ident, $of:ident) => {
+            $of::ALL
+                .iter()
+                .map(|one| (one.as_str(), said::$noun(*one)))
+                .collect()
+        };
+    }
+    vec![
+        ("What a record says was done", words!(action, Action)),
+        ("How a session stands", words!(state, State)),
+        ("Which tools it has", words!(mode, Mode)),
+        ("Why it was begun", words!(trigger, Trigger)),
+        ("Why it ended", words!(end_reason, EndReason)),
+        ("Why the mass changed", words!(cause, Cause)),
+        (
+            "Where a request for access stands",
+            words!(access_state, AccessState),
+        ),
+        (
+            "What it asks for",
+            ["token", "shred", "embeddings"]
+                .map(|kind| (kind, said::access(kind, None)))
+                .into_iter()
+                .chain(
+                    ["session", "core", "all"]
+                        .map(|scope| (scope, said::access("read", Some(scope)))),
+                )
+                .collect(),
+        ),
+        ("Why it is over", words!(over, Over)),
+        (
+            "Which texts are one text",
+            words!(duplicate_match, DuplicateMatch),
+        ),
+        (
+            "What becomes of an edit that would let something go",
+            words!(loss_guard, LossGuard),
+        ),
+        (
+            "How much a model is to think",
+            words!(reasoning_effort, ReasoningEffort),
+        ),
+    ]
+}
+
+#[test]
+fn every_name_has_words_of_its_own_for_people() {
+    for (noun, words) in nouns() {
+        let told: BTreeSet<_> = words.iter().map(|(_, said)| *said).collect();
+        assert_eq!(told.len(), words.len(), "{noun}: two are called the same");
+        for (name, said) in words {
+            assert!(!said.is_empty() && !said.contains('_'), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn names_without_words_are_words_themselves() {
+    macro_rules! names {
+        ($($of:ident),+) => { [$($of::ALL.map($of::as_str).to_vec()),+].concat() };
+    }
+    for name in names!(Kind, Origin, ActorKind, Driver, MessageState) {
+        assert!(!name.contains('_'), "{name}");
+    }
+}
+
+#[test]
+fn the_page_of_words_is_the_table() {
+    let page = include_str!("../../../../docs/words.md");
+    let mut table = String::new();
+    for (noun, words) in nouns() {
+        writeln!(table, "\n## {noun}\n\n| name | words |\n|---|---|").unwrap();
+        for (name, said) in words {
+            writeln!(table, "| `{name}` | {said} |").unwrap();
+        }
+    }
+    let (_, there) = page.split_once("\n\n").unwrap();
+    let there = there
+        .split_once("\n## ")
+        .map(|(_, rest)| format!("\n## {rest}"));
+    assert_eq!(
+        there.as_deref(),
+        Some(table.as_str()),
+        "docs/words.md is to end with this:{table}"
+    );
+}
