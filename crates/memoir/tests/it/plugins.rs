@@ -1,5 +1,5 @@
-//! The files by which other programs take Memoir in: one version in all, nothing that a program does not know, and
-//! commands that there are.
+//! The files by which other programs take Memoir in: one version in all, and commands that there are. Their forms are
+//! held by `tests/mcp/python/test_manifests.py`.
 
 use std::{fs, path::PathBuf};
 
@@ -37,64 +37,6 @@ fn one_version_is_in_all_of_them() {
         let version = read(&path).pointer(place).cloned();
         assert_eq!(version, Some(env!("CARGO_PKG_VERSION").into()), "{path}");
     }
-}
-
-#[test]
-fn closed_forms_hold_nothing_else() {
-    // Agent Plugins 1.0.0 and the registry of the Model Context Protocol refuse what they do not know.
-    for (path, schema, known, needed) in [
-        (
-            "integrations/plugin/plugin.json",
-            "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
-            &[
-                "$schema",
-                "name",
-                "version",
-                "description",
-                "author",
-                "homepage",
-                "repository",
-                "license",
-                "keywords",
-                "extensions",
-            ][..],
-            &["$schema", "name"][..],
-        ),
-        (
-            "integrations/plugin/mcp.json",
-            "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
-            &["$schema", "mcpServers"],
-            &["$schema", "mcpServers"],
-        ),
-        (
-            "server.json",
-            "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-            &[
-                "$schema",
-                "name",
-                "title",
-                "description",
-                "version",
-                "remotes",
-                "packages",
-                "repository",
-                "websiteUrl",
-            ],
-            &["name", "description", "version"],
-        ),
-    ] {
-        let file = read(path);
-        let fields = file.as_object().unwrap();
-        assert_eq!(fields["$schema"], schema, "{path}");
-        for field in fields.keys() {
-            assert!(known.contains(&field.as_str()), "{path}: {field}");
-        }
-        for field in needed {
-            assert!(fields.contains_key(*field), "{path}: {field}");
-        }
-    }
-    let description = read("server.json")["description"].as_str().unwrap().len();
-    assert!(description <= 100, "the registry takes 100 characters");
 }
 
 /// Every text under a name, wherever it stands.
