@@ -309,20 +309,44 @@ def test_the_image_serves_and_its_check_says_so(inside: list[Any], told: Any) ->
     assert {each.relative_to(root).parts[0] for each in own} == {"data"}
 
 
+def secrets_of(container: dict[str, Any]) -> dict[str, str]:
+    """The secret and the key that each variable of a container comes from."""
+    keys = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container["env"]}
+    return {name: f"{key['name']}/{key['key']}" for name, key in keys.items()}
+
+
 def test_the_manifests_fit_kubernetes_schemas() -> None:
     validate = Path(sys.executable).with_name("kubernetes-validate")
     path = PACKAGING / "kubernetes/memoir.yaml"
     run([validate, "--strict", path])
-    kinds = [each["kind"] for each in yaml.safe_load_all(path.read_text())]
-    assert {"Job", "Deployment", "PodDisruptionBudget"} <= set(kinds)
+    kinds = {each["kind"]: each for each in yaml.safe_load_all(path.read_text())}
+    assert set(kinds) == {"Job", "Deployment", "Service", "PodDisruptionBudget"}
     # A job of another version than the image's would be taken for one that has run.
     assert f"memoir-migrate-{VERSION.replace('.', '-')}" in path.read_text()
     assert set(re.findall(r"image: (\S+)", path.read_text())) == {f"memoir:{VERSION}"}
+    # Only the migration has the roles that own the tables, and it has no key.
+    (migrates,) = kinds["Job"]["spec"]["template"]["spec"]["containers"]
+    (serves,) = kinds["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert secrets_of(migrates) == {
+        "MEMOIR_DATABASE": "memoir-owner/database-url",
+        "MEMOIR_KEYS_URL": "memoir-owner/keys-url",
+    }
+    assert secrets_of(serves) == {
+        "MEMOIR_DATABASE": "memoir/database-url",
+        "MEMOIR_KEYS_URL": "memoir/keys-url",
+        "MEMOIR_MASTER_KEY": "memoir/master-key",
+    }
+    # Several pods: nothing that they need lies in one of them.
+    assert kinds["Deployment"]["spec"]["replicas"] > 1
 
 
-def test_compose_has_a_root_that_is_read_only() -> None:
-    service = yaml.safe_load((PACKAGING / "container/compose.yaml").read_text())["services"][
-        "memoir"
-    ]
-    assert service["read_only"] and service["cap_drop"] == ["ALL"]
-    assert service["image"] == f"memoir:{VERSION}"
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.postgres.yaml"])
+def test_the_compose_files_fit_their_schema(name: str) -> None:
+    validate = Path(sys.executable).with_name("check-jsonschema")
+    path = PACKAGING / "container" / name
+    run([validate, "--builtin-schema", "vendor.compose-spec", path])
+    for service in yaml.safe_load(path.read_text())["services"].values():
+        # The second file adds to the first, where the service stands in both.
+        if "image" in service:
+            assert service["read_only"] and service["cap_drop"] == ["ALL"]
+            assert service["image"] == f"memoir:{VERSION}"
