@@ -95,7 +95,8 @@ impl Access for PostgresStore {
             Err(fault) if fault.broken() == Some("tokens_by_digest") => {
                 Err(about("has the digest of another token"))
             }
-            Err(fault) if fault.is_unmet(last) => Err(about("is another token, or was revoked")),
+            // Somebody else wrote a later version of it.
+            Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
             Err(fault) if fault.is_unmet(0) => {
                 Err(about("is of an agent that its account has not"))
             }

@@ -148,7 +148,8 @@ pub(crate) fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault 
         Some(About::Tokens) if fault.broken() == Some("tokens_by_digest") => {
             about("tokens", "has the digest of another token")
         }
-        Some(About::Tokens) if is_unmet => about("tokens", "is another token, or was revoked"),
+        // Somebody else wrote a later version of one.
+        Some(About::Tokens) if is_unmet => Error::Conflict.into(),
         Some(About::Requests) if is_unmet => {
             about("access_requests", "is another request, or is over")
         }
@@ -396,6 +397,7 @@ pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
          WHERE tokens.account_id = excluded.account_id \
              AND tokens.agent_id IS NOT DISTINCT FROM excluded.agent_id \
              AND tokens.digest = excluded.digest AND tokens.created_at = excluded.created_at \
+             AND tokens.version < excluded.version \
              AND (tokens.revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)";
     Ok(met(sql, rows.len(), values))
 }

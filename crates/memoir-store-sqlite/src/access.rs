@@ -79,7 +79,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
              sealed = excluded.sealed \
          WHERE account_id = excluded.account_id AND agent_id IS excluded.agent_id \
              AND digest = excluded.digest AND created_at = excluded.created_at \
-             AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
+             AND version < excluded.version AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
     )?;
     for token in tokens {
         let about = |problem: &str| Error::Inconsistent {
@@ -102,7 +102,8 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
             ])
             .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
         if written == 0 {
-            return Err(about("is another token, or was revoked").into());
+            // Somebody else wrote a later version of it.
+            return Err(Error::Conflict.into());
         }
     }
     Ok(())

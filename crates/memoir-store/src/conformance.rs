@@ -107,6 +107,7 @@ stories! {
     access::spec_5_5_a_commit_writes_tokens_of_its_agent_only,
     access::spec_5_5_a_secret_has_one_token,
     access::spec_5_5_a_revoked_token_stays_revoked,
+    access::spec_5_5_a_token_is_written_over_an_earlier_version_only,
     access::spec_5_5_uses_never_go_back,
     access::spec_5_5_users_have_a_name_of_their_own_in_an_account,
     access::spec_5_5_of_first_users_at_once_exactly_one_is_made,

@@ -250,12 +250,14 @@ pub struct Faded {
 /// Who may come in, and what was answered: content-blind, of one account each.
 #[async_trait]
 pub trait Access: Send + Sync {
-    /// Makes a token, or writes it in place of the row of the same identifier: then only its end and its
-    /// document are written, and its last use where that is later than the one noted.
+    /// Makes a token, or writes it in place of the row of the same identifier and of an earlier version: then only
+    /// its end and its document are written, and its last use where that is later than the one noted.
     ///
     /// # Errors
-    /// [`Error::Inconsistent`](crate::Error::Inconsistent) where anything else of it would change, a
-    /// revoked one would be valid again, another token has its digest, or its account has no such agent.
+    /// [`Error::Conflict`](crate::Error::Conflict) where a row of this version or a later one is there, anything else
+    /// of it would change, or a revoked one would be valid again;
+    /// [`Error::Inconsistent`](crate::Error::Inconsistent) where another token has its digest, or its account has no
+    /// such agent.
     async fn put_token(&self, token: &TokenRow) -> Result<()>;
 
     /// The token of that digest, whatever became of it, and the name of the agent that it opens.

@@ -125,7 +125,10 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
     }
 
     // One is replaced by another, in one decision.
-    let revoked = token_with(theirs(1), |columns| columns.revoked_at = Some(at(5)));
+    let revoked = TokenRow {
+        document: document(2, "revoked"),
+        ..token_with(theirs(1), |columns| columns.revoked_at = Some(at(5)))
+    };
     let next = theirs(5);
     let commit = Commit {
         tokens: vec![revoked.clone(), next.clone()],
@@ -170,9 +173,12 @@ pub(super) async fn spec_5_5_a_secret_has_one_token(store: Arc<dyn Store>) {
         assert!(is_inconsistent(&answer), "{answer:?}");
     }
     // Nor does one that is there take another's.
-    let twin = token_with(token(1, 2), |columns| columns.digest = first.columns.digest);
+    let twin = TokenRow {
+        document: document(2, "twin"),
+        ..token_with(token(1, 2), |columns| columns.digest = first.columns.digest)
+    };
     let answer = store.put_token(&twin).await;
-    assert!(is_inconsistent(&answer), "{answer:?}");
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     assert_eq!(
         store.tokens(account_id(1)).await.unwrap(),
         [first, token(1, 2)]
@@ -191,22 +197,27 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
         ..token_with(made.clone(), |columns| columns.revoked_at = Some(at(9)))
     };
     store.put_token(&revoked).await.unwrap();
+    let later = |row: &TokenRow| TokenRow {
+        document: document(3, "later"),
+        ..row.clone()
+    };
     // As it was, and with something else of it changed.
     for change in [
         made.clone(),
+        later(&made),
         TokenRow {
             account: account_id(2),
-            ..revoked.clone()
+            ..later(&revoked)
         },
         TokenRow {
             agent: Some(author.id()),
-            ..revoked.clone()
+            ..later(&revoked)
         },
-        token_with(revoked.clone(), |columns| columns.digest = digest(2)),
-        token_with(revoked.clone(), |columns| columns.created_at = at(2)),
+        token_with(later(&revoked), |columns| columns.digest = digest(2)),
+        token_with(later(&revoked), |columns| columns.created_at = at(2)),
     ] {
         let answer = store.put_token(&change).await;
-        assert!(is_inconsistent(&answer), "{answer:?}");
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     }
     assert_eq!(
         store.token(&made.columns.digest).await.unwrap(),
@@ -214,6 +225,41 @@ pub(super) async fn spec_5_5_a_revoked_token_stays_revoked(store: Arc<dyn Store>
     );
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), [revoked]);
     assert_eq!(store.tokens(account_id(2)).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_5_5_a_token_is_written_over_an_earlier_version_only(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let version = |version, words: &str| TokenRow {
+        agent: Some(author.id()),
+        document: document(version, words),
+        ..token(1, 1)
+    };
+    let (made, one, other) = (version(1, "made"), version(2, "one"), version(2, "other"));
+    store.put_token(&made).await.unwrap();
+    store.put_token(&one).await.unwrap();
+    // Of two that were decided on the same row, one is written, by whichever way.
+    for late in [&made, &one, &other] {
+        let answer = store.put_token(late).await;
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+        let commit = Commit {
+            tokens: vec![late.clone()],
+            ..author.commit()
+        };
+        let answer = store.commit(commit).await;
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    }
+    let digest = made.columns.digest;
+    assert_eq!(store.token(&digest).await.unwrap(), Some(one));
+    let last = version(4, "last");
+    let commit = Commit {
+        tokens: vec![last.clone()],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    assert_eq!(store.token(&digest).await.unwrap(), Some(last));
     assert_sound(&store).await;
 }
 
@@ -244,9 +290,11 @@ pub(super) async fn spec_5_5_uses_never_go_back(store: Arc<dyn Store>) {
     assert_eq!(used(2).await, Some(at(21)));
 
     // A row that was read before a use was noted does not take it back; a later one is written.
-    for (last_used_at, expected) in [(None, 30), (Some(at(5)), 30), (Some(at(31)), 31)] {
+    let rows = [(2, None, 30), (3, Some(at(5)), 30), (4, Some(at(31)), 31)];
+    for (version, last_used_at, expected) in rows {
         let row = TokenRow {
             last_used_at,
+            document: document(version, "revoked"),
             ..token_with(token(1, 1), |columns| columns.revoked_at = Some(at(40)))
         };
         store.put_token(&row).await.unwrap();
