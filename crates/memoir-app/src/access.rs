@@ -14,7 +14,7 @@ use std::{
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
+    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, access,
     account::Note,
     audit::{Action, Actor, ActorKind, Facts, Record},
     manage,
@@ -28,11 +28,12 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, UserView, again,
+    Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView, again,
     codec::{
         Beside, Sealer,
         document::{self, NoWords, digest},
     },
+    connections::Connection,
 };
 
 /// Whoever holds a token that counts.
@@ -67,11 +68,15 @@ pub struct TokenView {
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// The program that it connects; `None` for a token that somebody holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionView>,
 }
 
 impl From<Token> for TokenView {
     fn from(token: Token) -> Self {
         Self {
+            connection: token.open.connection.as_ref().map(Connection::view),
             id: token.id,
             role: role(token.agent),
             agent_id: token.agent,
@@ -89,10 +94,10 @@ pub(crate) struct Token {
     pub(crate) id: TokenId,
     pub(crate) account: AccountId,
     /// The agent; `None` for an administrator.
-    agent: Option<AgentId>,
+    pub(crate) agent: Option<AgentId>,
     /// Written in batches, and bound to nothing.
     last_used_at: Option<Timestamp>,
-    version: u64,
+    pub(crate) version: u64,
     pub(crate) open: OpenToken,
 }
 
@@ -109,6 +114,10 @@ pub(crate) struct OpenToken {
     revoked_at: Option<Timestamp>,
     /// What an administrator signed in for; `None` where it was made otherwise.
     pub(crate) sign_in: Option<TokenSignIn>,
+    /// Of a program that is connected to the agent; the digest is then that of what it is found by, and no token is
+    /// it. `None` for every other token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) connection: Option<Connection>,
 }
 
 /// Who signed in for a token, and with what.
@@ -141,16 +150,17 @@ impl Token {
         })
     }
 
-    /// Whether it opens something at `now`. A sign-in that a clock made which has been put back since would not
-    /// end in time, and opens nothing.
+    /// Whether it opens something at `now`. A sign-in or a connection that a clock made which has been put back since
+    /// would not end in time, and opens nothing.
     pub(crate) fn counts(&self, now: Timestamp) -> bool {
-        let is_believed = self.open.sign_in.is_none() || self.open.created_at.is_believed_at(now);
+        let lasts = self.open.sign_in.is_none() && self.open.connection.is_none();
+        let is_believed = lasts || self.open.created_at.is_believed_at(now);
         is_believed
             && self.open.revoked_at.is_none()
             && self.open.expires_at.is_none_or(|at| at > now)
     }
 
-    fn row(&self, sealer: &Sealer<'_>) -> Result<TokenRow> {
+    pub(crate) fn row(&self, sealer: &Sealer<'_>) -> Result<TokenRow> {
         let place = Row::Token(self.id);
         Ok(self.row_with(sealer.document(place, self.version, &self.open, &NoWords {})?))
     }
@@ -284,10 +294,25 @@ impl Memoir {
         let Some((token, key)) = self.believed_token(&row).await? else {
             return Ok(None);
         };
+        if token.open.connection.is_some() {
+            // Its digest is of no token: what a program holds opens another door.
+            return Ok(None);
+        }
         let is_signed_in = token.open.sign_in.is_some();
         if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
+        Ok(Some(self.let_in(&row, name, key, now)))
+    }
+
+    /// Notes the use of a token that counts, and gives whoever holds it.
+    pub(crate) fn let_in(
+        &self,
+        row: &TokenRow,
+        name: Option<String>,
+        key: AgentKey,
+        now: Timestamp,
+    ) -> (Principal, Option<AgentHandle>) {
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         uses.insert(row.id, now);
         let principal = Principal {
@@ -300,7 +325,7 @@ impl Memoir {
             key: Some(key),
             ..AgentHandle::new(self.clone(), AgentScope { account, agent }, name)
         });
-        Ok(Some((principal, agent)))
+        (principal, agent)
     }
 
     /// Writes when tokens were last used.
@@ -410,7 +435,7 @@ impl Memoir {
 
     /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write:
     /// whoever can write to the database could put one there otherwise, or bring one back to life.
-    async fn believed_token(&self, row: &TokenRow) -> Result<Option<(Token, AgentKey)>> {
+    pub(crate) async fn believed_token(&self, row: &TokenRow) -> Result<Option<(Token, AgentKey)>> {
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -453,15 +478,14 @@ impl Memoir {
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
-                match agent.note_token(token.clone(), None, actor).await {
+                match agent.note_end(&row, actor).await {
                     // Of an agent that is gone, nothing but the token is left to be closed; with its key went
                     // every seal.
                     Err(Error::Erased { .. }) => {
                         let left = document::unsealed(token.version, &token.open)?;
                         self.store.put_token(&token.row_with(left)).await?;
                     }
-                    Err(error) => return Err(error),
-                    Ok(_) => {}
+                    ended => return Ok(ended?.into()),
                 }
             }
         }
@@ -481,12 +505,12 @@ impl Memoir {
         Ok(Nonce::from_random(nonce))
     }
 
-    fn new_token(
+    pub(crate) fn new_token(
         &self,
         (account, agent): (AccountId, Option<AgentId>),
         sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
-        secret: &TokenSecret,
+        digest: [u8; 32],
     ) -> Result<Token> {
         let now = self.now();
         if expires_at.is_some_and(|at| at <= now) {
@@ -503,11 +527,12 @@ impl Memoir {
             last_used_at: None,
             version: 1,
             open: OpenToken {
-                digest: secret.digest(),
+                digest,
                 created_at: now,
                 expires_at,
                 revoked_at: None,
                 sign_in,
+                connection: None,
             },
         })
     }
@@ -537,7 +562,7 @@ impl Account {
         note: Note<'_>,
     ) -> Result<NewToken> {
         let memoir = &self.memoir;
-        let token = memoir.new_token((self.id, None), sign_in, expires_at, &secret)?;
+        let token = memoir.new_token((self.id, None), sign_in, expires_at, secret.digest())?;
         let key = memoir.account_key(self.id).await?;
         let mut facts = note.facts.token(token.id);
         if let Some(at) = expires_at {
@@ -585,8 +610,9 @@ impl AgentHandle {
     ) -> Result<NewToken> {
         let scope = (self.scope.account, Some(self.scope.agent));
         let secret = TokenSecret::generate()?;
-        let token = self.memoir.new_token(scope, None, expires_at, &secret)?;
-        let token = self.note_token(token, Some(provision), actor).await?;
+        let digest = secret.digest();
+        let token = self.memoir.new_token(scope, None, expires_at, digest)?;
+        let token = self.note_token(token, provision, actor).await?;
         let view = token.into();
         Ok(NewToken { view, secret })
     }
@@ -648,34 +674,68 @@ impl AgentHandle {
         Ok(told.count() as u64 == given && !has_authored)
     }
 
-    /// Writes a token of the agent with its record: a new one, where `new` says under which condition, or
-    /// one that was revoked. Gives it as it was written.
-    async fn note_token(
+    /// Writes a new token of the agent with its record, under that condition. Gives it as it was written.
+    pub(crate) async fn note_token(
         &self,
         token: Token,
-        new: Option<Provision>,
+        provision: Provision,
         actor: &Actor,
     ) -> Result<Token> {
         again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             let mut token = token.clone();
             let mut leave = None;
-            if new == Some(Provision::First) && !self.is_unused(&loaded).await? {
-                let found = self.token_leave(&loaded, actor).await?.ok_or(CONFLICT)?;
+            let client = token.open.connection.as_ref().map(Connection::client);
+            if provision == Provision::First && !self.is_unused(&loaded).await? {
+                let wanted = client.map(|client| client.recipient());
+                let found = self.token_leave(&loaded, wanted, actor);
+                let found = found.await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
             }
-            let (now, created) = (self.memoir.now(), new.is_some());
+            let now = self.memoir.now();
             let agent = match &leave {
                 Some(leave) => leave.agent.clone(),
                 None => loaded.agent,
             };
             let ends_at = token.open.expires_at;
-            let mut decision = manage::token(agent, created, token.id, ends_at, actor, now);
+            let mut decision = match client {
+                Some(client) => {
+                    access::connect(agent, token.id, &client, leave.is_some(), actor, now)
+                }
+                None => manage::token(agent, true, token.id, ends_at, actor, now),
+            };
             if let Some(leave) = leave {
                 decision = leave.then(decision);
             }
+            let sealer = self.memoir.sealer(loaded.base.key());
+            let beside = Beside {
+                tokens: vec![token.row(&sealer)?],
+                ..Beside::default()
+            };
+            self.commit(&loaded.base, decision, beside).await?;
+            Ok(token)
+        })
+        .await
+    }
+
+    /// Revokes a token of the agent with its record, if nobody did before. Gives it as it was written.
+    async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<Token> {
+        again(|| async {
+            let loaded = self.load(&AgentQuery::default()).await?;
+            // After the agent: what a program exchanged meanwhile is a later version of the row.
+            let row = self.memoir.store.token(&row.columns.digest).await?;
+            let row = row.ok_or(CONFLICT)?;
+            let mut token = Token::read(&row)?;
+            if token.open.revoked_at.is_some() {
+                return Ok(token);
+            }
+            let now = self.memoir.now();
+            token.open.revoked_at = Some(now);
+            token.version += 1;
+            let ends_at = token.open.expires_at;
+            let decision = manage::token(loaded.agent, false, token.id, ends_at, actor, now);
             let sealer = self.memoir.sealer(loaded.base.key());
             let beside = Beside {
                 tokens: vec![token.row(&sealer)?],

@@ -36,8 +36,8 @@ pub struct AccessRequestView {
     pub id: AccessRequestId,
     /// The agent's name.
     pub agent: String,
-    /// `read`: to look for a while; `token`: to make one more token of the agent; `shred`: to have a memory
-    /// shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
+    /// `read`: to look for a while; `token`: to make one more token of the agent; `connection`: to connect a program,
+    /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
     #[schema(value_type = schemas::AccessKind)]
     pub kind: &'static str,
     /// What may be seen; null where it is not to look.
@@ -100,7 +100,7 @@ impl AccessRequestView {
             AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
             AccessKind::Token { expires_at } => token_expires_at = expires_at,
             AccessKind::Shred { number } => memory = Some(number),
-            AccessKind::Embeddings { .. } => {}
+            AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
         }
         Self {
             id: request.id,
@@ -586,18 +586,22 @@ impl AgentHandle {
         }
     }
 
-    /// The agent's leave for `actor` to make one more token, and the decision that uses it up. The inner
+    /// The agent's leave for `actor` to make one more token, or with `client` to connect that program, and the
+    /// decision that uses it up. The inner
     /// value is `None` where it gave none that is not over; the outer one where somebody changed something
     /// meanwhile: then again.
     pub(crate) async fn token_leave(
         &self,
         loaded: &Loaded,
+        client: Option<u64>,
         actor: &Actor,
     ) -> Result<Option<Option<TokenLeave>>> {
         for row in self.memoir.store.open_requests(self.scope).await? {
             let request = codec::access_request(loaded.base.key(), &row)?;
-            let AccessKind::Token { expires_at } = request.kind else {
-                continue;
+            let expires_at = match (request.kind, client) {
+                (AccessKind::Token { expires_at }, None) => expires_at,
+                (AccessKind::Connection { client }, Some(wanted)) if client == wanted => None,
+                _ => continue,
             };
             if request.state != AccessState::Granted || request.asked_by != *actor {
                 continue;
@@ -656,7 +660,9 @@ fn wanted_for(kind: AccessKind) -> AgentQuery {
             session: scope.session(),
             ..AgentQuery::default()
         },
-        AccessKind::Token { .. } | AccessKind::Embeddings { .. } => AgentQuery::default(),
+        AccessKind::Token { .. }
+        | AccessKind::Connection { .. }
+        | AccessKind::Embeddings { .. } => AgentQuery::default(),
     }
 }
 
@@ -682,7 +688,7 @@ fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()>
                 return Err(Invalid::new("expires_at", problem).into());
             }
         }
-        AccessKind::Embeddings { .. } => {}
+        AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
     }
     Ok(())
 }

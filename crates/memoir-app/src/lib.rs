@@ -25,6 +25,7 @@ mod checkpoint;
 pub mod clock;
 mod closing;
 mod codec;
+mod connections;
 mod context;
 mod doctor;
 mod doubles;
@@ -83,6 +84,10 @@ pub use asking::AskOutcome;
 pub use authoring::{OwnSetting, SettingVersion};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random, SystemClock};
+pub use connections::{
+    ACCESS_SECONDS, ADDRESSES_LIMIT, Client, ClientAddress, CodeProof, Connecting, ConnectionView,
+    ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, SCOPE,
+};
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
 pub use doubles::{NearDoubleView, NearDoublesView};

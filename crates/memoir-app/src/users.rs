@@ -414,7 +414,7 @@ impl Account {
     }
 
     /// Removes an administrator: what was signed in for is over, what agents let them see or were asked for is
-    /// taken back, and the name is free.
+    /// taken back, programs that they connected are not any more, and the name is free.
     ///
     /// # Errors
     /// [`Error::LastUser`], so that an installation that is closed is not left with nobody who could sign in;
@@ -434,6 +434,7 @@ impl Account {
         });
         let view = self.without_sign_ins(changed.await?, actor).await?;
         self.end_access_of(&view.actor()).await?;
+        self.end_connections_of(view.id, actor).await?;
         Ok(view)
     }
 
@@ -502,6 +503,15 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let counts = |user: &User| user.may_sign_in() && user.open.generation == generation;
         Ok(believed(&key, &row).filter(counts))
+    }
+
+    /// Whether the user of that identifier was made and not removed since.
+    pub(crate) async fn still_has(&self, id: UserId) -> Result<bool> {
+        let Some(row) = self.memoir.store.user(self.id, id).await? else {
+            return Ok(false);
+        };
+        let key = self.memoir.account_key(self.id).await?;
+        Ok(believed(&key, &row).is_some_and(|user| user.may_sign_in()))
     }
 
     /// Changes a user, again where somebody else was faster.

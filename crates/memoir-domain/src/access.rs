@@ -25,7 +25,7 @@ use std::{cmp::max, fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccessRequestId, PrivateText, SessionId, Timestamp,
+    AccessRequestId, PrivateText, SessionId, Timestamp, TokenId,
     agent::Agent,
     audit::{Action, Actor, ActorKind, Body, Facts, Record},
     draft::{Decision, Draft},
@@ -159,6 +159,11 @@ pub enum AccessKind {
         /// From when on that token opens nothing; `None` for never.
         expires_at: Option<Timestamp>,
     },
+    /// To let whoever asks connect a program, which gets a token of the agent (SPEC 5.5).
+    Connection {
+        /// Which one, as [`recipient`] tells it from others.
+        client: u64,
+    },
     /// To have the words of one memory taken out for good (SPEC 4.4).
     Shred {
         /// The memory.
@@ -172,11 +177,12 @@ pub enum AccessKind {
     },
 }
 
-/// What tells a server of embeddings and its model from any other: an agent's yes to one is none to another. The
-/// first half of a digest of both, so that it stands in a record as a count does.
-pub fn recipient(model: &str, address: &str) -> u64 {
+/// What tells whoever gets an agent's words from any other, by name and address: a server of embeddings by its model, a
+/// program by what it calls itself. An agent's yes to one is none to another. The first half of a digest of both, so
+/// that it stands in a record as a count does.
+pub fn recipient(name: &str, address: &str) -> u64 {
     use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(format!("{model}\n{address}"));
+    let digest = Sha256::digest(format!("{name}\n{address}"));
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
     // A database's numbers have a sign.
@@ -189,6 +195,7 @@ impl AccessKind {
         match self {
             Self::Read { .. } => "read",
             Self::Token { .. } => "token",
+            Self::Connection { .. } => "connection",
             Self::Shred { .. } => "shred",
             Self::Embeddings { .. } => "embeddings",
         }
@@ -198,13 +205,16 @@ impl AccessKind {
     pub fn scope(self) -> Option<AccessScope> {
         match self {
             Self::Read { scope, .. } => Some(scope),
-            Self::Token { .. } | Self::Shred { .. } | Self::Embeddings { .. } => None,
+            Self::Token { .. }
+            | Self::Connection { .. }
+            | Self::Shred { .. }
+            | Self::Embeddings { .. } => None,
         }
     }
 
     /// Whether asking for this is asking again for what was asked: the same, or more. Looking at one session's
     /// changes, at another's, at all core memories and at everything is each more than the one before, and a
-    /// token, with which everything can be read and done, is more than all of them.
+    /// token, or a program that gets one, with which everything can be read and done, is more than all of them.
     pub fn asks_again_for(self, asked: Self) -> bool {
         fn weight(kind: AccessKind) -> Option<u8> {
             match kind {
@@ -213,7 +223,7 @@ impl AccessKind {
                     AccessScope::Core => 1,
                     AccessScope::All => 2,
                 }),
-                AccessKind::Token { .. } => Some(3),
+                AccessKind::Token { .. } | AccessKind::Connection { .. } => Some(3),
                 AccessKind::Shred { .. } | AccessKind::Embeddings { .. } => None,
             }
         }
@@ -227,7 +237,7 @@ impl AccessKind {
     fn minutes(self) -> u32 {
         match self {
             Self::Read { minutes, .. } => minutes,
-            Self::Token { .. } => MINUTES_TO_FETCH,
+            Self::Token { .. } | Self::Connection { .. } => MINUTES_TO_FETCH,
             Self::Shred { .. } => 0,
             Self::Embeddings { .. } => STANDING_MINUTES,
         }
@@ -560,7 +570,9 @@ impl AccessRequest {
                     self.memories_read = self.memories_read.saturating_add(count("memories")?);
                     self.tokens_read = self.tokens_read.saturating_add(count("tokens")?);
                 }
-                AccessKind::Token { .. } | AccessKind::Shred { .. } => {
+                AccessKind::Token { .. }
+                | AccessKind::Connection { .. }
+                | AccessKind::Shred { .. } => {
                     self.state = AccessState::Done;
                     self.ended_at = Some(at);
                 }
@@ -626,6 +638,9 @@ fn kind_of(record: &Record) -> Option<AccessKind> {
         "token" => Some(AccessKind::Token {
             expires_at: facts.time_of(TOKEN_EXPIRES_AT),
         }),
+        "connection" => Some(AccessKind::Connection {
+            client: facts.count_of("client")?,
+        }),
         "shred" => Some(AccessKind::Shred {
             number: record.memory?,
         }),
@@ -652,6 +667,7 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
             Some(at) => facts.time(TOKEN_EXPIRES_AT, at),
             None => facts,
         },
+        AccessKind::Connection { client } => facts.count("client", client),
         AccessKind::Shred { .. } => facts,
         AccessKind::Embeddings { recipient } => facts.count("recipient", recipient),
     }
@@ -811,7 +827,7 @@ pub fn read(
     Ok(draft.finish())
 }
 
-/// Uses up what was granted once: a token. The agent is told.
+/// Uses up what was granted once: a token, or a program's connection. The agent is told.
 ///
 /// # Errors
 /// As for [`read`].
@@ -839,6 +855,55 @@ fn check_use(agent: &Agent, request: &AccessRequest, actor: &Actor) -> Result<()
         return Err(AccessRefusal::NotWaiting(request.state));
     }
     Ok(())
+}
+
+/// A program that is connected to an agent, as it is told.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectedClient<'a> {
+    /// What it calls itself.
+    pub name: &'a str,
+    /// The host that it is reached at.
+    pub host: &'a str,
+}
+
+impl ConnectedClient<'_> {
+    /// What tells it from others ([`AccessKind::Connection`]).
+    pub fn recipient(&self) -> u64 {
+        recipient(self.name, self.host)
+    }
+
+    /// What an agent that is asked is told of it before the purpose, so that nothing of the purpose can pass for it.
+    pub fn told(&self) -> String {
+        let (name, host) = (quote::quote(self.name), quote::quote(self.host));
+        format!("The program calls itself {name}, and is at {host}. ")
+    }
+}
+
+/// Puts on the record that a program was connected by that token, and tells the agent in its journal where it was not
+/// asked: it had no memories yet (SPEC 5.5).
+pub fn connect(
+    agent: Agent,
+    token: TokenId,
+    client: &ConnectedClient<'_>,
+    was_asked: bool,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let facts = Facts::default()
+        .token(token)
+        .count("client", client.recipient());
+    let mut draft = Draft::new(agent, None, now);
+    let body = Body::default();
+    draft.record(actor.clone(), Action::TokenCreated, None, facts, body);
+    if !was_asked {
+        let (day, who) = (now.date(), quote::quote(&actor.name));
+        let (name, host) = (quote::quote(client.name), quote::quote(client.host));
+        let entry = format!(
+            "On {day}, before I had any memories, the administrator {who} connected a program to my memory, which calls itself {name} and is at {host}. It can do all that I can until it is revoked."
+        );
+        manage::save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+    }
+    draft.finish()
 }
 
 /// Takes a request back, answered or not; `None` where it is over already. If somebody could look, the
@@ -972,6 +1037,12 @@ fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
         ),
         AccessKind::Token { .. } => format!(
             "On {day} I let the administrator {who} make one more token that opens my memory. Their purpose: {purpose}. None was made: {how}."
+        ),
+        AccessKind::Connection { .. } if how.is_empty() => format!(
+            "On {day} I let the administrator {who} connect a program to my memory, which can do all that I can until it is revoked. Their purpose: {purpose}. It was connected."
+        ),
+        AccessKind::Connection { .. } => format!(
+            "On {day} I let the administrator {who} connect a program to my memory. Their purpose: {purpose}. None was connected: {how}."
         ),
         AccessKind::Embeddings { .. } => format!(
             "On {day} I let the administrator {who} have my words sent to a server of embeddings, so that what I ask for is found by its meaning too. Their purpose: {purpose}. It ended because {how}; nothing is sent there any more."

@@ -66,6 +66,8 @@ pub enum Row {
     Vector(Number),
     /// No row: what a browser holds on to while a user goes through several pages.
     PasswordProof(UserId),
+    /// No row: what a client that registered itself holds as its identifier.
+    Client,
 }
 
 /// Where a sealed text stands, within its agent.
@@ -208,6 +210,7 @@ impl Row {
             Self::PasswordProof(user) => (11, *user.as_bytes()),
             Self::Summary(seq) => (12, number(seq)),
             Self::Vector(Number(memory)) => (13, number(memory)),
+            Self::Client => (14, number(0)),
         }
     }
 }
@@ -224,6 +227,7 @@ impl fmt::Display for Row {
             Row::PasswordProof(user) => {
                 write!(formatter, "no table, what the browser of user {user} holds")
             }
+            Row::Client => formatter.write_str("no table, the identifier of a client"),
             Row::AccessRequest(request) => {
                 write!(formatter, "table `access_requests`, request {request}")
             }

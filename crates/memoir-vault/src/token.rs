@@ -96,6 +96,107 @@ fn digest_where(presented: &str, prefix: &str) -> Option<[u8; 32]> {
     may_be.then(|| Sha256::digest(presented.as_bytes()).into())
 }
 
+/// What a client of OAuth holds of its connection to an agent: each is of one connection, and opens one door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionPart {
+    /// What is exchanged once for the other two.
+    Code,
+    /// What opens the agent's door, for some minutes.
+    Access,
+    /// What is exchanged once for the next two.
+    Refresh,
+}
+
+impl ConnectionPart {
+    /// What such a secret begins with: it is no token of any other kind.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Code => "memoir-code_",
+            Self::Access => "memoir-access_",
+            Self::Refresh => "memoir-refresh_",
+        }
+    }
+}
+
+/// Random bytes by which a connection is found.
+const HANDLE_BYTES: usize = 16;
+
+/// What all secrets of one connection begin with, and by which it is found. It opens nothing: whoever knows it and no
+/// secret that counts can only make the connection end. Wiped when dropped.
+pub struct ConnectionHandle(Zeroizing<[u8; HANDLE_BYTES]>);
+
+impl ConnectionHandle {
+    /// A new one of 128 random bits.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate() -> Result<Self> {
+        let mut random = Zeroizing::new([0; HANDLE_BYTES]);
+        getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
+        Ok(Self(random))
+    }
+
+    /// What is kept of it.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(b"memoir connection\0");
+        hasher.update(self.0.as_slice());
+        hasher.finalize().into()
+    }
+
+    /// A new secret of the connection, of 256 random bits.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn secret(&self, part: ConnectionPart) -> Result<TokenSecret> {
+        let mut bytes = Zeroizing::new([0; HANDLE_BYTES + RANDOM_BYTES]);
+        let (handle, random) = bytes.split_at_mut(HANDLE_BYTES);
+        handle.copy_from_slice(self.0.as_slice());
+        getrandom::fill(random).map_err(|_| Error::Random)?;
+        let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
+        text.push_str(part.prefix());
+        URL_SAFE_NO_PAD.encode_string(bytes.as_slice(), &mut text);
+        Ok(TokenSecret(text))
+    }
+}
+
+/// What somebody presents as a secret of a connection.
+pub struct PresentedPart {
+    /// Of which connection it says to be.
+    pub handle: ConnectionHandle,
+    /// The SHA-256 of all of it.
+    pub digest: [u8; 32],
+}
+
+impl PresentedPart {
+    /// What is presented; `None` for what cannot be such a secret.
+    pub fn read(part: ConnectionPart, presented: &str) -> Option<Self> {
+        let letters = presented.strip_prefix(part.prefix())?;
+        if presented.len() > LONGEST_BYTES {
+            return None;
+        }
+        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(letters).ok()?);
+        let (handle, random) = bytes.split_first_chunk::<HANDLE_BYTES>()?;
+        (random.len() == RANDOM_BYTES).then(|| Self {
+            handle: ConnectionHandle(Zeroizing::new(*handle)),
+            digest: Sha256::digest(presented.as_bytes()).into(),
+        })
+    }
+}
+
+/// What is kept of the identifier of a client: some are long.
+pub fn digest_of_client(id: &str) -> [u8; 32] {
+    Sha256::digest(id.as_bytes()).into()
+}
+
+/// Whether the verifier is that of a challenge of the method S256 (RFC 7636): 43 to 128 unreserved characters, whose
+/// SHA-256 it is.
+pub fn fits_challenge(verifier: &str, challenge: &str) -> bool {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let may_be = (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
+    may_be && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes())) == challenge
+}
+
 /// What the forms that are shown to a browser hold, so that no other site can fill them in: nobody without
 /// the browser's secret can make it, and it gives nothing of that secret away.
 pub fn form_token(browser_secret: &str) -> String {
@@ -140,6 +241,44 @@ mod tests {
             assert!(!link.is(other));
         }
         assert_eq!((digest_of(secret), browser_digest_of(secret)), (None, None));
+    }
+
+    #[test]
+    fn spec_5_5_a_secret_of_a_connection_is_of_one_part_and_no_token() {
+        let handle = ConnectionHandle::generate().unwrap();
+        let parts = [
+            ConnectionPart::Code,
+            ConnectionPart::Access,
+            ConnectionPart::Refresh,
+        ];
+        for part in parts {
+            let (one, other) = (handle.secret(part).unwrap(), handle.secret(part).unwrap());
+            assert_ne!(one.digest(), other.digest());
+            for wanted in parts {
+                let read = PresentedPart::read(wanted, one.expose());
+                assert_eq!(read.is_some(), wanted == part);
+                if let Some(read) = read {
+                    assert_eq!(read.handle.digest(), handle.digest());
+                    assert_eq!(read.digest, one.digest());
+                }
+            }
+            assert_eq!(digest_of(one.expose()), None);
+            assert_eq!(browser_digest_of(one.expose()), None);
+            let cut = &one.expose()[..one.expose().len() - 4];
+            assert!(PresentedPart::read(part, cut).is_none());
+        }
+    }
+
+    #[test]
+    fn a_verifier_fits_its_challenge_alone() {
+        // The example of RFC 7636, appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        assert!(fits_challenge(verifier, challenge));
+        assert!(!fits_challenge(&verifier[1..], challenge));
+        assert!(!fits_challenge(challenge, challenge));
+        assert!(!fits_challenge(&format!("{verifier} "), challenge));
+        assert!(!fits_challenge("", challenge));
     }
 
     #[test]

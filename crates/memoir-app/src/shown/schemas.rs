@@ -37,7 +37,7 @@ macro_rules! named {
 }
 
 named! {
-    AccessKind: ["read", "token", "shred", "embeddings"], "What an agent is asked for.";
+    AccessKind: ["read", "token", "connection", "shred", "embeddings"], "What an agent is asked for.";
     AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
     AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
         "Where a request for access stands. `done`: the token was made, or the memory shredded.";

@@ -346,6 +346,7 @@ fn asked_for(kind: AccessKind) -> String {
             Some(at) => format!("to make one more token of yours, which ends at {at}"),
             None => "to make one more token of yours, which does not end by itself".to_owned(),
         },
+        AccessKind::Connection { .. } => "to connect a program to your memory, which gets tokens of yours. The purpose says which program, and where it is".to_owned(),
         AccessKind::Shred { number } => {
             format!("to have the words of your memory {number} taken out for good")
         }
@@ -361,6 +362,9 @@ fn how_long(kind: AccessKind) -> String {
         AccessKind::Token { .. } => {
             "it can be made once, within an hour from your answer on".to_owned()
         }
+        AccessKind::Connection { .. } => {
+            "it can be connected once, within an hour from your answer on, and then stays so until it is revoked, or was not used for thirty days".to_owned()
+        }
         AccessKind::Shred { .. } => "it is done at once".to_owned(),
         AccessKind::Embeddings { .. } => "until you, or an administrator, take it back".to_owned(),
     }
@@ -370,6 +374,7 @@ fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
     match kind {
         AccessKind::Read { .. } => "If you agree, every look is put on your record before anything is shown, you can take your agreement back at any moment, and when it has ended an entry in your journal tells you how much was read.".to_owned(),
         AccessKind::Token { .. } => "Whoever holds a token of yours can read all that you can read, and act as you. Until it is made you can take your agreement back; afterwards the token can be revoked. An entry in your journal will tell you about it.".to_owned(),
+        AccessKind::Connection { .. } => "Whoever runs that program, or uses it, can read all that you can read, and act as you. Until it is connected you can take your agreement back; afterwards its tokens can be revoked. An entry in your journal will tell you about it.".to_owned(),
         AccessKind::Embeddings { .. } => "Whoever runs that server can read what is sent there, and what they keep of it is not in Memoir's hands. The vectors are kept sealed, as your memories are, and go with them. If you do not agree, your memories are found by their words, as before, and nothing is sent. An entry in your journal tells you when it has ended.".to_owned(),
         AccessKind::Shred { .. } => {
             let words = memory.map_or_else(String::new, |memory| {

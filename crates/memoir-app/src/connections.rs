@@ -1,0 +1,830 @@
+//! Programs that are connected to an agent by OAuth 2.1: hosted clients of the Model Context Protocol, which hold
+//! tokens of the agent that last minutes and renew them (SPEC 5.5).
+//!
+//! A connection is one row among the tokens of its agent, made when an administrator agrees to it, under the same
+//! condition as any other token that an administrator makes: while the agent is not in use, or with the agent's own
+//! leave, which is for that program alone. It is on the agent's record, told to the agent, and revoked as every other
+//! token is.
+//!
+//! The client first holds a code, which counts once and for a minute; then a token that opens one door, and one that
+//! is exchanged for the next two. All begin with the same random bytes, by whose digest the row is found; the row's
+//! document holds the digest of each that counts. Each exchange is written over the version of the row that it was
+//! decided on, so that of two with the same code or token one succeeds, through whichever process. What was exchanged
+//! before, or is none of the connection's own, ends the connection: somebody else has it too. Exchanges are not on the
+//! record: a whole row that is put back from before one counts again, as that of a token before its revocation does,
+//! and nothing tells of it but its use.
+//!
+//! A client that registers itself is not stored (RFC 7591, A.5.2): its identifier is what it registered, sealed. So
+//! nobody fills anything by registering, and what is not used is over after a week.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use memoir_domain::{
+    PrivateText, Timestamp, UserId,
+    access::{AccessDraft, AccessKind, ConnectedClient, PURPOSE_LIMIT},
+    audit::Actor,
+    memory::parse_text,
+};
+use memoir_store::TokenRow;
+use memoir_vault::{
+    AgentKey,
+    seal::{Row, SealContext},
+    token::{self, ConnectionHandle, ConnectionPart, PresentedPart, TokenSecret},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AccessRequestView, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision, Result,
+    SignedIn, access::Token, again, codec::document::digest,
+};
+
+/// How long a code counts.
+const CODE_SECONDS: i64 = 60;
+/// How long a token opens the door.
+pub const ACCESS_SECONDS: i64 = 10 * 60;
+/// How long a connection lasts without being used.
+const IDLE_DAYS: i64 = 30;
+/// How long a client that registered itself may take to be connected: as long as an agent may take to answer.
+const UNUSED_DAYS: i64 = 7;
+/// Most characters of what a client calls itself.
+pub const NAME_LIMIT: usize = 100;
+/// Most addresses that a client gives.
+pub const ADDRESSES_LIMIT: usize = 5;
+/// Most characters of each.
+const ADDRESS_LIMIT: usize = 500;
+
+/// The scope that every token of a connection has: all that the agent can.
+pub const SCOPE: &str = "agent";
+
+/// Which programs can be connected, and under which address they reach the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connecting {
+    /// The service as clients reach it: scheme, host and port, without a slash at the end. It names the server that
+    /// makes the tokens.
+    pub address: String,
+    /// Clients that the configuration names.
+    pub clients: Vec<Client>,
+    /// Whether clients may register themselves.
+    pub takes_registrations: bool,
+}
+
+impl Connecting {
+    /// What tokens are for: the door of the Model Context Protocol.
+    pub fn resource(&self) -> String {
+        format!("{}/mcp", self.address)
+    }
+}
+
+/// A client of OAuth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// What it is known by.
+    pub id: String,
+    /// What it calls itself; 1 to [`NAME_LIMIT`] characters.
+    pub name: String,
+    /// Where codes may be sent, 1 to [`ADDRESSES_LIMIT`].
+    pub addresses: Vec<ClientAddress>,
+    /// When it registered itself; `None` for one that the configuration names.
+    pub registered_at: Option<Timestamp>,
+}
+
+/// Where a code is sent to: an address of HTTPS, or one of the machine on which the browser runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientAddress {
+    text: String,
+    /// Where the host ends.
+    origin: String,
+    host: String,
+    is_loopback: bool,
+    /// What stands behind host and port.
+    path: String,
+}
+
+impl ClientAddress {
+    /// The address that this text is.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.len() > ADDRESS_LIMIT {
+            return Err("has more than 500 characters");
+        }
+        // What browsers read in another way than this does is no address here.
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&byte);
+        if !text.bytes().all(is_plain) {
+            return Err("has a fragment or a character that no address has");
+        }
+        let (scheme, rest) = text.split_once("://").ok_or("has no scheme")?;
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(inner) => {
+                let (host, after) = inner.split_once(']').ok_or("has no host")?;
+                host.parse::<Ipv6Addr>().map_err(|_| "has no host")?;
+                (format!("[{host}]"), after)
+            }
+            None => {
+                let end = authority.find(':').unwrap_or(authority.len());
+                let (host, after) = authority.split_at(end);
+                (host.to_ascii_lowercase(), after)
+            }
+        };
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-[]:".contains(&byte);
+        if host.is_empty() || !host.bytes().all(is_name) {
+            return Err("has no host, or a user before it");
+        }
+        let is_port = |port: &str| port.parse::<u16>().is_ok();
+        if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
+            return Err("has no port behind its colon");
+        }
+        let is_loopback = match scheme {
+            "https" => false,
+            "http" if is_loopback(&host) => true,
+            _ => return Err("must be of `https`, or of `http` on loopback"),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            origin: format!("{scheme}://{host}{port}"),
+            host,
+            is_loopback,
+            path: path.to_owned(),
+        })
+    }
+
+    /// As it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its host, in lower case and without the port.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Its scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whether a code may be sent to `other` where this one is registered: the same to the letter. Of a program on the
+    /// machine of the browser the port may be another (OAuth 2.1, 2.3.1; RFC 8252, 7.3): it takes a free one.
+    fn is_for(&self, other: &Self) -> bool {
+        let is_near = self.is_loopback && other.is_loopback;
+        self == other || is_near && self.host == other.host && self.path == other.path
+    }
+
+    /// With these parameters behind it.
+    pub fn with(&self, parameters: &[(&str, &str)]) -> String {
+        let mut text = self.text.clone();
+        for (name, value) in parameters {
+            text.push(if text.contains('?') { '&' } else { '?' });
+            text.push_str(name);
+            text.push('=');
+            encode(value, &mut text);
+        }
+        text
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let is_v4 = |address: Ipv4Addr| address.is_loopback();
+    host == "localhost" || host == "[::1]" || host.parse().is_ok_and(is_v4)
+}
+
+/// With everything but unreserved characters in percent signs.
+fn encode(value: &str, text: &mut String) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+impl Client {
+    /// Where a code may be sent to; `None` where the client did not give that address before.
+    pub fn address(&self, text: &str) -> Option<ClientAddress> {
+        let wanted = ClientAddress::parse(text).ok()?;
+        let is_given = self.addresses.iter().any(|given| given.is_for(&wanted));
+        is_given.then_some(wanted)
+    }
+}
+
+/// What a client asks for: to be connected to an agent of whoever agrees.
+#[derive(Debug, Clone)]
+pub struct ConnectionWish {
+    /// The client.
+    pub client: Client,
+    /// Where the code is sent to.
+    pub address: ClientAddress,
+    /// The challenge of the method S256 (RFC 7636).
+    pub challenge: String,
+    /// What the tokens are to be for.
+    pub resource: String,
+}
+
+impl ConnectionWish {
+    /// The program, as it is told.
+    pub fn told(&self) -> ConnectedClient<'_> {
+        ConnectedClient {
+            name: &self.client.name,
+            host: self.address.host(),
+        }
+    }
+}
+
+/// Why a client is not given what it asks for: its own fault, by the code that OAuth has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GrantRefusal {
+    /// Nobody registered it, or that is over.
+    #[error("there is no such client, or its registration is over; register again")]
+    Client,
+    /// It does not count, any more or for that client.
+    #[error(
+        "the code or token does not count: it was used before, is over, was revoked, or is not of this client, address or verifier; connect again"
+    )]
+    Grant,
+    /// It is for another resource.
+    #[error("the code or token is for another resource")]
+    Target,
+}
+
+impl GrantRefusal {
+    /// The code of OAuth (RFC 6749, 5.2; RFC 8707, 2).
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Client => "invalid_client",
+            Self::Grant => "invalid_grant",
+            Self::Target => "invalid_target",
+        }
+    }
+}
+
+/// What a client is given for a code or a token.
+#[derive(Debug)]
+pub struct Granted {
+    /// What opens the door, for [`ACCESS_SECONDS`].
+    pub access: TokenSecret,
+    /// What is exchanged for the next two.
+    pub refresh: TokenSecret,
+}
+
+/// What a client presents with a code.
+#[derive(Debug, Clone, Copy)]
+pub struct CodeProof<'a> {
+    /// Where the code was sent to; `None` where the client does not say.
+    pub address: Option<&'a str>,
+    /// Whose challenge was given before.
+    pub verifier: &'a str,
+}
+
+/// A program that is connected, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConnectionView {
+    /// What it calls itself.
+    pub client: String,
+    /// The host that its code was sent to.
+    pub host: String,
+    /// The administrator who connected it, by the name of then.
+    pub connected_by: String,
+    /// Whether it took its tokens.
+    pub is_connected: bool,
+}
+
+/// What is kept of a connection, beside what is kept of every token.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Connection {
+    /// The digest of the client's identifier.
+    #[serde(with = "digest")]
+    client_digest: [u8; 32],
+    client: String,
+    host: String,
+    /// Who connected it; it ends with them.
+    user: UserId,
+    connected_by: String,
+    /// What its tokens open.
+    resource: String,
+    stage: Stage,
+}
+
+/// What counts of a connection.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stage {
+    /// A code, which was not exchanged yet.
+    Code {
+        #[serde(with = "digest")]
+        code: [u8; 32],
+        challenge: String,
+        /// Where it was sent to.
+        address: String,
+    },
+    /// Two tokens.
+    Connected {
+        #[serde(with = "digest")]
+        access: [u8; 32],
+        /// From when on the first opens nothing.
+        access_expires_at: Timestamp,
+        #[serde(with = "digest")]
+        refresh: [u8; 32],
+    },
+}
+
+impl Connection {
+    pub(crate) fn view(&self) -> ConnectionView {
+        ConnectionView {
+            client: self.client.clone(),
+            host: self.host.clone(),
+            connected_by: self.connected_by.clone(),
+            is_connected: matches!(self.stage, Stage::Connected { .. }),
+        }
+    }
+
+    /// The program, as it is told.
+    pub(crate) fn client(&self) -> ConnectedClient<'_> {
+        ConnectedClient {
+            name: &self.client,
+            host: &self.host,
+        }
+    }
+}
+
+/// A row that was found by what a client presents.
+struct Found {
+    row: TokenRow,
+    name: Option<String>,
+    token: Token,
+    connection: Connection,
+    key: AgentKey,
+}
+
+/// What is sealed in the identifier of a client.
+#[derive(Serialize, Deserialize)]
+struct Registered {
+    name: String,
+    addresses: Vec<String>,
+    at: Timestamp,
+}
+
+/// What the identifier of a client that registered itself begins with.
+const CLIENT_PREFIX: &str = "memoir-client_";
+/// Longer texts are no identifiers.
+const LONGEST_ID: usize = 8 << 10;
+/// Where such an identifier is sealed for.
+const CLIENT_PLACE: SealContext = SealContext {
+    row: Row::Client,
+    version: 1,
+};
+
+impl Memoir {
+    /// Registers a client. Nothing is stored: what it is known by holds it all.
+    ///
+    /// # Errors
+    /// The key store fails. Name and addresses are to be checked before.
+    pub async fn register_client(
+        &self,
+        name: &str,
+        addresses: Vec<ClientAddress>,
+    ) -> Result<Client> {
+        let now = self.now();
+        let registered = Registered {
+            name: name.to_owned(),
+            addresses: addresses
+                .iter()
+                .map(|address| address.text.clone())
+                .collect(),
+            at: now,
+        };
+        // Texts and a time always make JSON.
+        let plain = serde_json::to_vec(&registered).unwrap_or_default();
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        let key = self.account_key(account.id()).await?;
+        let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.nonce()?);
+        Ok(Client {
+            id: format!("{CLIENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)),
+            name: registered.name,
+            addresses,
+            registered_at: Some(now),
+        })
+    }
+
+    /// The client of that identifier; `None` where there is none.
+    ///
+    /// # Errors
+    /// The key store fails.
+    pub async fn client(&self, connecting: &Connecting, id: &str) -> Result<Option<Client>> {
+        if let Some(named) = connecting.clients.iter().find(|client| client.id == id) {
+            return Ok(Some(named.clone()));
+        }
+        let letters = id.strip_prefix(CLIENT_PREFIX);
+        let letters = letters.filter(|_| connecting.takes_registrations && id.len() <= LONGEST_ID);
+        let sealed = letters.and_then(|letters| URL_SAFE_NO_PAD.decode(letters).ok());
+        let Some(sealed) = sealed else {
+            return Ok(None);
+        };
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        let key = self.account_key(account.id()).await?;
+        let Ok(plain) = key.open(&CLIENT_PLACE, &[], &sealed) else {
+            return Ok(None);
+        };
+        let Ok(registered) = serde_json::from_slice::<Registered>(&plain) else {
+            return Ok(None);
+        };
+        let addresses = registered.addresses.iter();
+        let addresses: Result<_, _> = addresses.map(|text| ClientAddress::parse(text)).collect();
+        Ok(addresses.ok().map(|addresses| Client {
+            id: id.to_owned(),
+            name: registered.name,
+            addresses,
+            registered_at: Some(registered.at),
+        }))
+    }
+
+    /// Exchanges a code for the first two tokens of its connection.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn redeem_code(
+        &self,
+        client: &Client,
+        presented: &str,
+        proof: &CodeProof<'_>,
+        resource: Option<&str>,
+    ) -> Result<Result<Granted, GrantRefusal>> {
+        self.exchange(
+            client,
+            ConnectionPart::Code,
+            presented,
+            resource,
+            |stage, digest| {
+                let Stage::Code {
+                    code,
+                    challenge,
+                    address,
+                } = stage
+                else {
+                    return false;
+                };
+                code == digest
+                    && token::fits_challenge(proof.verifier, challenge)
+                    && proof.address.is_none_or(|given| given == address)
+            },
+        )
+        .await
+    }
+
+    /// Exchanges a token for the next two of its connection.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn refresh_connection(
+        &self,
+        client: &Client,
+        presented: &str,
+        resource: Option<&str>,
+    ) -> Result<Result<Granted, GrantRefusal>> {
+        let part = ConnectionPart::Refresh;
+        let counts = |stage: &Stage, digest: &[u8; 32]| matches!(stage, Stage::Connected { refresh, .. } if refresh == digest);
+        self.exchange(client, part, presented, resource, counts)
+            .await
+    }
+
+    /// Exchanges what counts for the next two tokens. What is of a connection that counts, and does not count itself,
+    /// ends it.
+    async fn exchange(
+        &self,
+        client: &Client,
+        part: ConnectionPart,
+        presented: &str,
+        resource: Option<&str>,
+        counts: impl Fn(&Stage, &[u8; 32]) -> bool,
+    ) -> Result<Result<Granted, GrantRefusal>> {
+        let Some(presented) = PresentedPart::read(part, presented) else {
+            return Ok(Err(GrantRefusal::Grant));
+        };
+        again(|| async {
+            let Some(found) = self.find_connection(&presented).await? else {
+                return Ok(Err(self.refused(client)));
+            };
+            let Found {
+                row,
+                mut token,
+                mut connection,
+                key,
+                ..
+            } = found;
+            let is_of_client = connection.client_digest == token::digest_of_client(&client.id);
+            if !is_of_client || !counts(&connection.stage, &presented.digest) {
+                tracing::warn!(token = %row.id, "a connection ended: what was presented does not count, or not for whom");
+                self.revoke(row, &Actor::system()).await?;
+                return Ok(Err(GrantRefusal::Grant));
+            }
+            if resource.is_some_and(|resource| resource != connection.resource) {
+                return Ok(Err(GrantRefusal::Target));
+            }
+            let handle = &presented.handle;
+            let access = handle.secret(ConnectionPart::Access)?;
+            let refresh = handle.secret(ConnectionPart::Refresh)?;
+            let now = self.now();
+            connection.stage = Stage::Connected {
+                access: access.digest(),
+                access_expires_at: now.plus_seconds(ACCESS_SECONDS),
+                refresh: refresh.digest(),
+            };
+            token.open.connection = Some(connection);
+            token.open.expires_at = Some(now.plus_days(IDLE_DAYS));
+            token.version += 1;
+            self.store.put_token(&token.row(&self.sealer(&key))?).await?;
+            Ok(Ok(Granted { access, refresh }))
+        })
+        .await
+    }
+
+    /// Why a client has no connection: one whose registration is over is to register again, not only to connect.
+    fn refused(&self, client: &Client) -> GrantRefusal {
+        match client.is_over(self.now()) {
+            true => GrantRefusal::Client,
+            false => GrantRefusal::Grant,
+        }
+    }
+
+    /// Whoever presents a token of a connection that opens that resource now; `None` for anybody else. Its use is
+    /// noted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn enter_connected(
+        &self,
+        presented: &str,
+        resource: &str,
+    ) -> Result<Option<(Principal, Option<AgentHandle>)>> {
+        let Some(presented) = PresentedPart::read(ConnectionPart::Access, presented) else {
+            return Ok(None);
+        };
+        let Some(found) = self.find_connection(&presented).await? else {
+            return Ok(None);
+        };
+        let now = self.now();
+        let is_open = matches!(&found.connection.stage,
+            Stage::Connected { access, access_expires_at, .. }
+                if *access == presented.digest && *access_expires_at > now);
+        if !is_open || found.connection.resource != resource {
+            return Ok(None);
+        }
+        Ok(Some(self.let_in(&found.row, found.name, found.key, now)))
+    }
+
+    /// Ends the connection that a client presents something of; whatever is none is passed over (RFC 7009).
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn revoke_connection(
+        &self,
+        client: &Client,
+        presented: &str,
+    ) -> Result<Result<(), GrantRefusal>> {
+        let parts = [ConnectionPart::Refresh, ConnectionPart::Access];
+        let mut read = parts.into_iter();
+        let Some(presented) = read.find_map(|part| PresentedPart::read(part, presented)) else {
+            return Ok(Ok(()));
+        };
+        let Some(found) = self.find_connection(&presented).await? else {
+            return Ok(Ok(()));
+        };
+        if found.connection.client_digest != token::digest_of_client(&client.id) {
+            return Ok(Err(GrantRefusal::Client));
+        }
+        // By the agent: the client acts as it does.
+        let actor = Actor::agent(found.name.unwrap_or_default());
+        self.revoke(found.row, &actor).await?;
+        Ok(Ok(()))
+    }
+
+    /// The connection that something presented is of, while it counts: it was not revoked, its time is not over, and
+    /// the administrator who made it was not removed.
+    async fn find_connection(&self, presented: &PresentedPart) -> Result<Option<Found>> {
+        let digest = presented.handle.digest();
+        let Some((row, name)) = self.store.bearer(&digest).await? else {
+            return Ok(None);
+        };
+        let Some((token, key)) = self.believed_token(&row).await? else {
+            return Ok(None);
+        };
+        let Some(connection) = token.open.connection.clone() else {
+            return Ok(None);
+        };
+        let account = self.account_at(row.account);
+        if !token.counts(self.now()) || !account.still_has(connection.user).await? {
+            return Ok(None);
+        }
+        Ok(Some(Found {
+            row,
+            name,
+            token,
+            connection,
+            key,
+        }))
+    }
+}
+
+impl Client {
+    /// Whether it registered itself so long ago that it had to be connected by now.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let since = self.registered_at;
+        since.is_some_and(|at| !at.is_believed_at(now) || at.plus_days(UNUSED_DAYS) <= now)
+    }
+}
+
+impl Account {
+    /// Whether the client may ask this account's administrators: a registration that is never used is over after a
+    /// week, one that is used while a connection of it stands.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn takes_client(&self, client: &Client) -> Result<bool> {
+        let now = self.memoir.now();
+        if !client.is_over(now) {
+            return Ok(true);
+        }
+        let id = token::digest_of_client(&client.id);
+        let rows = self.memoir.store.tokens(self.id).await?;
+        let is_used = |row: &TokenRow| {
+            // One that cannot be read opens nothing.
+            let token = Token::read(row).ok().filter(|token| token.counts(now));
+            let connection = token.and_then(|token| token.open.connection);
+            connection.is_some_and(|connection| connection.client_digest == id)
+        };
+        Ok(rows.iter().any(is_used))
+    }
+
+    /// Ends the connections that somebody made who is gone.
+    pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
+        for row in self.memoir.store.tokens(self.id).await? {
+            let token = Token::read(&row).ok();
+            let connection = token.and_then(|token| token.open.connection);
+            if connection.is_some_and(|connection| connection.user == gone) {
+                self.memoir.revoke(row, actor).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AgentHandle {
+    /// Connects a program to the agent, under the same condition as an administrator's making of a token: gives the
+    /// code by which the client takes its tokens, within a minute.
+    ///
+    /// # Errors
+    /// [`Error::ConsentNeeded`](crate::Error::ConsentNeeded) where the agent is in use and gave no leave for this
+    /// program; the store fails.
+    pub async fn connect(&self, wish: &ConnectionWish, by: &SignedIn) -> Result<TokenSecret> {
+        let handle = ConnectionHandle::generate()?;
+        let code = handle.secret(ConnectionPart::Code)?;
+        let scope = (self.scope.account, Some(self.scope.agent));
+        let ends_at = self.memoir.now().plus_seconds(CODE_SECONDS);
+        let digest = handle.digest();
+        let mut token = self.memoir.new_token(scope, None, Some(ends_at), digest)?;
+        token.open.connection = Some(Connection {
+            client_digest: token::digest_of_client(&wish.client.id),
+            client: wish.client.name.clone(),
+            host: wish.address.host().to_owned(),
+            user: by.user.id,
+            connected_by: by.user.name.clone(),
+            resource: wish.resource.clone(),
+            stage: Stage::Code {
+                code: code.digest(),
+                challenge: wish.challenge.clone(),
+                address: wish.address.as_str().to_owned(),
+            },
+        });
+        self.note_token(token, Provision::First, &by.actor())
+            .await?;
+        Ok(code)
+    }
+
+    /// Asks the agent whether that program may be connected; what it is called and where it is are said before the
+    /// purpose.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::request_access`].
+    pub async fn request_connection(
+        &self,
+        client: &ConnectedClient<'_>,
+        purpose: &PrivateText,
+        actor: &Actor,
+    ) -> Result<AccessRequestView> {
+        let told = client.told();
+        let room = PURPOSE_LIMIT.saturating_sub(told.chars().count());
+        let purpose = parse_text("purpose", purpose.expose(), room)?;
+        let draft = AccessDraft {
+            kind: AccessKind::Connection {
+                client: client.recipient(),
+            },
+            purpose: format!("{told}{}", purpose.expose()).into(),
+        };
+        self.request_access(&draft, actor).await
+    }
+
+    /// The request by `actor` to connect that program, while it waits or is granted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn open_connection_request(
+        &self,
+        client: &ConnectedClient<'_>,
+        actor: &Actor,
+    ) -> Result<Option<AccessRequestView>> {
+        let told = client.told();
+        let open = self.open_access().await?;
+        Ok(open.into_iter().find(|request| {
+            let is_own = request.kind == "connection" && request.asked_by == *actor;
+            is_own && request.purpose.expose().starts_with(&told)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_5_5_codes_are_sent_by_https_or_on_the_browsers_own_machine_only() {
+        for (text, host) in [
+            ("https://claude.ai/api/mcp/auth_callback", "claude.ai"),
+            ("https://Example.ORG:8443?x=1", "example.org"),
+            ("http://127.0.0.1:8123/callback", "127.0.0.1"),
+            ("http://localhost/", "localhost"),
+            ("http://[::1]:80/a", "[::1]"),
+        ] {
+            assert_eq!(ClientAddress::parse(text).unwrap().host(), host, "{text}");
+        }
+        for text in [
+            "",
+            "claude.ai/callback",
+            "http://claude.ai/callback",
+            "http://127.0.0.1.evil.example/",
+            "http://128.0.0.1/",
+            "https://",
+            "https:///path",
+            "https://a@b.example/",
+            "https://good.example\\@evil.example/",
+            "https://a.example/#x",
+            "https://a.example/ x",
+            "https://a.example:x/",
+            "https://ex%61mple.org/",
+            "https://[::1",
+            "https://a.example/\u{e9}",
+            "javascript://a.example/%0aalert(1)",
+            "custom://a.example/",
+            "HTTPS://a.example/",
+        ] {
+            assert!(ClientAddress::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spec_5_5_a_code_is_sent_to_an_address_that_was_given_before() {
+        let parse = |text: &&str| ClientAddress::parse(text).unwrap();
+        let given = ["https://a.example/callback", "http://127.0.0.1/callback"];
+        let client = Client {
+            id: "a".to_owned(),
+            name: "A".to_owned(),
+            addresses: given.iter().map(parse).collect(),
+            registered_at: None,
+        };
+        for (text, is_taken) in [
+            ("https://a.example/callback", true),
+            ("https://a.example/callback/", false),
+            ("https://a.example/callback?x=1", false),
+            ("https://a.example:443/callback", false),
+            ("https://A.example/callback", false),
+            ("https://b.example/callback", false),
+            ("https://a.example.b.example/callback", false),
+            // The port of a program on the same machine is its own choice.
+            ("http://127.0.0.1:9000/callback", true),
+            ("http://127.0.0.1:9000/other", false),
+            ("http://localhost:9000/callback", false),
+        ] {
+            assert_eq!(client.address(text).is_some(), is_taken, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_stand_behind_an_address_and_nothing_breaks_out() {
+        let with = |text: &str| {
+            let address = ClientAddress::parse(text).unwrap();
+            address.with(&[("code", "a b&c#d"), ("state", "\r\n\u{e9}")])
+        };
+        let tail = "code=a%20b%26c%23d&state=%0D%0A%C3%A9";
+        assert_eq!(
+            with("https://a.example/"),
+            format!("https://a.example/?{tail}")
+        );
+        assert_eq!(
+            with("https://a.example/?x=1"),
+            format!("https://a.example/?x=1&{tail}")
+        );
+    }
+}
