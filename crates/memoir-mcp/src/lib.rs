@@ -292,12 +292,19 @@ pub async fn serve_lines(
 pub type HttpDoor = StreamableHttpService<Door, NeverSessionManager>;
 
 /// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
-/// puts the agent there. No request depends on an earlier one.
+/// puts the agent there.
 pub fn http_door() -> HttpDoor {
+    over_http(|| Door(Whose::Carried))
+}
+
+/// The protocol over HTTP as Memoir speaks it, whatever answers. No request depends on an earlier one.
+pub fn over_http<H: ServerHandler>(
+    handler: impl Fn() -> H + Send + Sync + 'static,
+) -> StreamableHttpService<H, NeverSessionManager> {
     // Whoever mounts this knows by which names it is called, and has looked at them.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .disable_allowed_hosts();
-    StreamableHttpService::new(|| Ok(Door(Whose::Carried)), Default::default(), config)
+    StreamableHttpService::new(move || Ok(handler()), Default::default(), config)
 }
