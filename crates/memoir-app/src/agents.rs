@@ -197,7 +197,7 @@ impl AgentHandle {
     ) -> Result<ShownAgent> {
         check_providers(&self.memoir, assignments)?;
         let configured = self
-            .decide(&AgentQuery::default(), |loaded, now| {
+            .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
                     return Err(Error::Changed);
                 }

@@ -42,7 +42,7 @@ impl AgentHandle {
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         self.close_if_lapsed().await?;
         let contents = again(|| async {
-            let loaded = self.load(&wanted(Selection::All)).await?;
+            let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
             let rows = self.whole_log(&loaded).await?;
             let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
             let key = Some(loaded.base.key());

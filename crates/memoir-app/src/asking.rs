@@ -154,7 +154,8 @@ impl AgentHandle {
         let now = self.memoir.now();
         let wanted_context = wanted(Selection::Context {
             journal_after: context::journal_since(now),
-        });
+        })
+        .with_prompts();
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number } => {

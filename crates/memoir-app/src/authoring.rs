@@ -50,7 +50,8 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
-        let agent = self.load(&AgentQuery::default()).await?.agent;
+        let wanted = AgentQuery::default().with_prompts();
+        let agent = self.load(&wanted).await?.agent;
         let set = agent::field_value(&agent.name, &agent.settings, field);
         let is_default = set.is_null();
         let value = match field {
@@ -88,7 +89,7 @@ impl AgentHandle {
             })
         };
         let doubt: Option<Doubt> = self
-            .decide(&AgentQuery::default(), author)
+            .decide(&AgentQuery::default().with_prompts(), author)
             .await
             .map_err(|error| name_taken(error, field, value))?;
         match doubt {
@@ -202,7 +203,7 @@ impl AgentHandle {
         let old = versions
             .last()
             .and_then(|last| last.before.expose().as_str());
-        self.decide(&AgentQuery::default(), revert)
+        self.decide(&AgentQuery::default().with_prompts(), revert)
             .await
             .map_err(|error| name_taken(error, field, old))
     }

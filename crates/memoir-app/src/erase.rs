@@ -47,7 +47,7 @@ impl AgentHandle {
             Err(error) => return Err(error),
         }
         let recorded = self
-            .decide(&AgentQuery::default(), |loaded, now| {
+            .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
                     return Err(Error::Changed);
                 }
@@ -106,11 +106,11 @@ impl AgentHandle {
     /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
     /// told.
     async fn check_erased_row(&self) -> Result<()> {
-        let wanted = AgentQuery::default();
+        let wanted = AgentQuery::default().with_prompts();
         let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         match self.memoir.keys.of(self.scope).await? {
-            Some(key) => codec::agent(&key, &snapshot.agent, &snapshot.prompts).map(drop),
+            Some(key) => codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref()).map(drop),
             None => Ok(()),
         }
     }

@@ -404,7 +404,7 @@ impl AgentHandle {
         let key = self.key_of(&snapshot.agent).await?;
         let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
         let session = snapshot.session;
-        let (agent, base) = codec::agent(&key, &snapshot.agent, &snapshot.prompts)?;
+        let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
         if self
             .seen
             .is_some_and(|seq| seq.saturating_add(1) != agent.next_seq)

@@ -27,7 +27,7 @@ use memoir_domain::{
     wording::{self, WordingId, WordingTexts},
 };
 use memoir_store::{
-    AccessRow, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, Selection, SessionRow,
+    AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, SessionRow,
     Snapshot, SummaryRow, TokenRow,
 };
 use memoir_vault::{
@@ -38,7 +38,6 @@ use serde::Serialize;
 
 use crate::{
     ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec,
-    memories::wanted,
     parallel::{self, aside},
 };
 
@@ -281,9 +280,9 @@ impl AgentHandle {
         })
     }
 
-    /// The agent as it is stored, without its memories.
+    /// The agent as it is stored, with its prompts and without its memories.
     async fn row(&self) -> Result<Snapshot> {
-        let nothing = wanted(Selection::None);
+        let nothing = AgentQuery::default().with_prompts();
         let snapshot = self.memoir.store.snapshot(self.scope, &nothing).await?;
         snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
     }
@@ -321,7 +320,7 @@ impl AgentHandle {
         let mut comparison = Comparison::new(snapshot.agent.document.version);
         comparison.tokens(&judge, &store.agent_tokens(self.scope).await?);
         if let Some(key) = &judge.key {
-            let agent = codec::agent(key, &snapshot.agent, &snapshot.prompts);
+            let agent = codec::agent(key, &snapshot.agent, snapshot.prompts.as_ref());
             match agent {
                 Ok((agent, _)) => {
                     if let Some(replay) = &judge.replay {

@@ -73,15 +73,17 @@ impl Store for PostgresStore {
         let mut statements = vec![
             Statement::new(AGENT, scoped(&scope)),
             Statement::new(
-                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1",
-                values![agent],
-            ),
-            Statement::new(
                 "SELECT id FROM sessions \
                  WHERE agent_id = $1 AND state IN ('queued', 'asking', 'open')",
                 values![agent],
             ),
         ];
+        if wanted.prompts {
+            statements.push(Statement::new(
+                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1",
+                values![agent],
+            ));
+        }
         if let Some(session) = &wanted.session {
             statements.push(Statement::new(
                 concat!(
@@ -99,14 +101,15 @@ impl Store for PostgresStore {
         let Some(agent) = first(next(), decode::agent)? else {
             return Ok(None);
         };
-        let prompts = first(next(), |row| {
-            let mut columns = Columns::new(row, "agent_prompts");
-            columns.id()?;
-            columns.stored_text()
-        })?;
         let running_session = first(next(), |row| {
             Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
         })?;
+        let prompts = match wanted.prompts {
+            true => Some(first(next(), decode::prompts)?.ok_or_else(|| {
+                Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
+            })?),
+            false => None,
+        };
         let session = match wanted.session {
             Some(_) => first(next(), decode::session)?,
             None => None,
@@ -115,9 +118,7 @@ impl Store for PostgresStore {
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         Ok(Some(Snapshot {
             agent,
-            prompts: prompts.ok_or_else(|| {
-                Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
-            })?,
+            prompts,
             memories,
             session,
             running_session,

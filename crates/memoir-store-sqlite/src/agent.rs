@@ -28,7 +28,10 @@ pub(crate) fn snapshot(
     };
     Ok(Some(Snapshot {
         agent,
-        prompts: prompts(connection, scope)?,
+        prompts: match wanted.prompts {
+            true => Some(prompts(connection, scope)?),
+            false => None,
+        },
         memories: memories(connection, scope, &wanted.memories)?,
         session: match wanted.session {
             Some(id) => session(connection, scope, id)?,
@@ -57,11 +60,7 @@ fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
         connection,
         "SELECT agent_id, body FROM agent_prompts WHERE agent_id = ?1",
         [scope.agent.as_bytes()],
-        |row| {
-            let mut columns = Columns::new(row, "agent_prompts");
-            columns.id()?;
-            columns.stored_text()
-        },
+        decode::prompts,
     )?;
     found.ok_or_else(|| inconsistent("agent_prompts", format!("row {} is missing", scope.agent)))
 }

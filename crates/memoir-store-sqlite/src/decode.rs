@@ -7,8 +7,8 @@ pub(crate) use memoir_store::{
     access_columns, account_columns, agent_columns,
     decode::Row,
     decode::{
-        Columns, access_request, account, agent, bearer, fleet_record, leaf, memory, record, reply,
-        session, token, user, vector, vector_model, waiting_session,
+        Columns, access_request, account, agent, bearer, fleet_record, leaf, memory, prompts,
+        record, reply, session, token, user, vector, vector_model, waiting_session,
     },
     leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
     user_columns, vector_columns,

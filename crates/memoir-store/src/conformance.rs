@@ -58,6 +58,7 @@ stories! {
     rows::a_row_of_the_same_number_is_replaced,
     rows::progress_is_counted_by_memory,
     rows::spec_5_3_prompts_stay_until_others_are_written,
+    rows::spec_5_3_prompts_are_brought_to_whoever_wants_them,
     rows::spec_5_3_no_agent_is_made_without_prompts,
     rows::spec_5_3_rows_keep_the_version_they_were_written_under,
     concurrency::a_conflict_leaves_nothing_behind,

@@ -180,6 +180,13 @@ pub fn agent(row: &dyn Row) -> Result<AgentRow> {
     })
 }
 
+/// Reads whose prompts they are, and them.
+pub fn prompts(row: &dyn Row) -> Result<StoredText> {
+    let mut columns = Columns::new(row, "agent_prompts");
+    columns.id()?;
+    columns.stored_text()
+}
+
 /// Reads `memory_columns!()`.
 pub fn memory(row: &dyn Row) -> Result<MemoryRow> {
     let mut columns = Columns::new(row, "memories");

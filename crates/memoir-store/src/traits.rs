@@ -45,6 +45,19 @@ pub struct AgentQuery {
     pub memories: Selection,
     /// One session.
     pub session: Option<SessionId>,
+    /// The agent's prompts: whoever shows, asks or sets nothing of them has no need of these words.
+    pub prompts: bool,
+}
+
+impl AgentQuery {
+    /// The same with the agent's prompts.
+    #[must_use]
+    pub fn with_prompts(self) -> Self {
+        Self {
+            prompts: true,
+            ..self
+        }
+    }
 }
 
 /// What one look brought.
@@ -52,8 +65,8 @@ pub struct AgentQuery {
 pub struct Snapshot {
     /// The agent.
     pub agent: AgentRow,
-    /// Its prompts.
-    pub prompts: StoredText,
+    /// Its prompts; `None` where they were not wanted.
+    pub prompts: Option<StoredText>,
     /// The memories wanted.
     pub memories: Vec<MemoryRow>,
     /// The session wanted; `None` where the agent has none of that identifier.

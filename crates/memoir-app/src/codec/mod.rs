@@ -231,24 +231,32 @@ impl Prompts {
     }
 }
 
-/// An agent with its prompts, and what the next decision is made on.
+/// An agent, and what the next decision is made on: with its prompts where they were asked for, else as if it
+/// had set none. What is decided then changes none, which [`commit`] holds.
 ///
 /// # Errors
 /// The row or the prompts are not as they were written.
-pub(crate) fn agent(key: &AgentKey, row: &AgentRow, prompts: &StoredText) -> Result<(Agent, Base)> {
+pub(crate) fn agent(
+    key: &AgentKey,
+    row: &AgentRow,
+    prompts: Option<&StoredText>,
+) -> Result<(Agent, Base)> {
     document::open_private(key, Row::Agent, &row.document)?;
     let opened = open_agent(row)?;
     let version = opened.prompts_version;
-    let prompts: Prompts = open(key, Row::Prompts, version, &Columns::NONE, prompts)?;
     let mut agent = opened.agent;
-    agent.settings = Settings {
-        system_prompt: prompts.system_prompt,
-        reflection_prompt: prompts.reflection_prompt,
-        memory_reflection_prompt: prompts.memory_reflection_prompt,
-        refinement_prompt: prompts.refinement_prompt,
-        ..agent.settings
-    };
+    if let Some(prompts) = prompts {
+        let prompts: Prompts = open(key, Row::Prompts, version, &Columns::NONE, prompts)?;
+        agent.settings = Settings {
+            system_prompt: prompts.system_prompt,
+            reflection_prompt: prompts.reflection_prompt,
+            memory_reflection_prompt: prompts.memory_reflection_prompt,
+            refinement_prompt: prompts.refinement_prompt,
+            ..agent.settings
+        };
+    }
     let base = Base {
+        has_prompts: prompts.is_some(),
         scope: row.scope,
         version: Some(row.document.version),
         key: key.clone(),
@@ -575,6 +583,9 @@ pub(crate) struct Base {
     /// `None` where the agent is being made.
     version: Option<u64>,
     key: AgentKey,
+    /// Whether the agent was read with its prompts. Without them none can be written: those that it has would
+    /// be lost.
+    has_prompts: bool,
     prompts_version: u64,
     head: RecordHash,
 }
@@ -585,6 +596,7 @@ impl Base {
         Self {
             scope: key.scope(),
             version: None,
+            has_prompts: true,
             prompts_version: FIRST_VERSION,
             head: chain::genesis(key.scope()),
             key,
@@ -754,6 +766,11 @@ fn changed_prompts(
     if !is_new && !decision.records.iter().any(is_change) {
         return Ok(None);
     }
+    if !base.has_prompts {
+        return Err(Error::Inconsistent(
+            "settings were decided on an agent without its prompts".to_owned(),
+        ));
+    }
     let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());
     next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
     let version = next.prompts_version;
@@ -833,4 +850,62 @@ pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<absorptio
         text: body.text,
         handed_over_by: body.handed_over_by,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{
+        AccountId, AgentId,
+        agent::Field,
+        manage::{self, Assignment},
+    };
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::clock::SystemRandom;
+
+    const OWN: &str = "I am Wren.";
+
+    /// SPEC 5.3: whoever read an agent without its prompts has no word of them, and writes none over them.
+    #[test]
+    fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([2; 16]),
+        };
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        let key = keys.create(scope, Timestamp::MAX).unwrap();
+        let (actor, now) = (Actor::owner(), Timestamp::MAX);
+        let commit = |base: &Base, decision: Decision| {
+            commit(
+                base,
+                decision,
+                Beside::default(),
+                &SystemRandom,
+                &TimeZone::UTC,
+            )
+        };
+        let own: [Assignment<'_>; 1] = [(Field::SystemPrompt, Some(OWN))];
+        let made = manage::create_agent(scope.agent, "wren", &own, &actor, now).unwrap();
+        let (made, _) = commit(&Base::new(key.clone()), made).unwrap();
+
+        let change: [Assignment<'_>; 1] = [(Field::RefinementPrompt, Some("Cut less."))];
+        let changed = |prompts: Option<&StoredText>| {
+            let (found, base) = agent(&key, &made.agent, prompts).unwrap();
+            let prompt = found.settings.system_prompt.clone();
+            let decision = manage::configure(found, &change, &actor, now).unwrap();
+            (prompt, commit(&base, decision.unwrap()))
+        };
+        let (without, refused) = changed(None);
+        assert_eq!(without, None);
+        assert!(
+            matches!(refused, Err(Error::Inconsistent(_))),
+            "{refused:?}"
+        );
+        let (with, written) = changed(made.prompts.as_ref());
+        assert_eq!(with.as_ref().map(PrivateText::expose), Some(OWN));
+        let (written, _) = written.unwrap();
+        let (after, _) = agent(&key, &written.agent, written.prompts.as_ref()).unwrap();
+        assert_eq!(after.settings.system_prompt, with);
+    }
 }

@@ -453,7 +453,8 @@ impl AgentHandle {
 
     /// The messages that are read next; `None` where none waits.
     async fn next_chunk(&self, reading: &Reading<'_>) -> Result<Option<Chunk>> {
-        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+        let wanted = wanted(Selection::KeptCore).with_prompts();
+        let loaded = self.load(&wanted).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
@@ -496,7 +497,8 @@ impl AgentHandle {
         if let Some(problem) = self.too_large(model, chunk) {
             return Ok(Read::TooLarge { problem });
         }
-        let agent = self.load(&AgentQuery::default()).await?.agent;
+        let wanted = AgentQuery::default().with_prompts();
+        let agent = self.load(&wanted).await?.agent;
         let question = Question {
             prompt: absorption::ask(&agent, &chunk.known, &chunk.messages),
             schema: AnswerSchema {

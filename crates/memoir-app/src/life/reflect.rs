@@ -107,6 +107,7 @@ impl AgentHandle {
         wanted(Selection::Context {
             journal_after: context::journal_since(self.memoir.now()),
         })
+        .with_prompts()
     }
 
     async fn finish_reflection(

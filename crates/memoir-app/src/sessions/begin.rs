@@ -18,7 +18,7 @@ use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
 use super::{end::with_session, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Result};
+use crate::{AgentHandle, Error, Loaded, Result, memories::wanted};
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -197,7 +197,7 @@ impl AgentHandle {
             memories: Selection::Context {
                 journal_after: context::journal_since(now),
             },
-            ..with_session(id)
+            ..with_session(id).with_prompts()
         };
         let mut loaded = self.load(&wanted).await?;
         let session = loaded.take_session(id)?;
@@ -316,11 +316,11 @@ fn is_built_in(model: Option<&str>) -> bool {
     model.is_some_and(|name| name.starts_with("builtin:"))
 }
 
-/// What a session that is open already is gone on with.
+/// What a session that is open already is gone on with: its prompt is put together anew.
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
-        memories: Selection::KeptCore,
         session: Some(id),
+        ..wanted(Selection::KeptCore).with_prompts()
     }
 }
 

@@ -50,7 +50,8 @@ impl AgentHandle {
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
         again(|| async {
-            let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+            let wanted = wanted(Selection::KeptCore).with_prompts();
+            let loaded = self.load(&wanted).await?;
             let base = loaded.base.clone();
             let now = self.memoir.now();
             let start = Start {

@@ -15,7 +15,7 @@ use memoir_domain::{
 
 use crate::codec::Base;
 
-/// Most sessions that are known at a time; each holds its agent's prompts.
+/// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 const LIMIT: usize = 256;
 
 /// An agent and its open session after a commit of this process.

@@ -304,7 +304,8 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show(&self) -> Result<AgentFacts> {
-        let loaded = self.load(&AgentQuery::default()).await?;
+        let wanted = AgentQuery::default().with_prompts();
+        let loaded = self.load(&wanted).await?;
         Ok(self.memoir.agent_facts(&loaded.agent))
     }
 }
@@ -315,7 +316,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show(&self) -> Result<ShownAgent> {
-        let wanted = &AgentQuery::default();
+        let wanted = &AgentQuery::default().with_prompts();
         self.look(wanted, AccessScope::shows_prompts, |mut look| async move {
             let loaded = look.load(wanted).await?;
             let memoir = &look.agent.memoir;

@@ -235,6 +235,7 @@ async fn whole(store: &dyn Store) -> String {
     };
     let wanted = AgentQuery {
         memories: Selection::All,
+        prompts: true,
         ..AgentQuery::default()
     };
     let snapshot = store.snapshot(agent.scope, &wanted).await.unwrap().unwrap();
@@ -242,7 +243,8 @@ async fn whole(store: &dyn Store) -> String {
     write!(
         text,
         "{:?} {seal:?} {:?}",
-        snapshot.agent, snapshot.prompts.0
+        snapshot.agent,
+        snapshot.prompts.unwrap().0
     )
     .unwrap();
     for memory in &snapshot.memories {

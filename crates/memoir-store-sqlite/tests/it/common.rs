@@ -196,6 +196,7 @@ pub(crate) async fn begin(path: &Path) -> (SqliteStore, AgentRow) {
 pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapshot> {
     let wanted = AgentQuery {
         memories: Selection::All,
+        prompts: true,
         ..AgentQuery::default()
     };
     store.snapshot(agent.scope, &wanted).await.unwrap()

@@ -227,7 +227,7 @@ async fn assert_replaced(path: &Path, store: &SqliteStore, found: &Snapshot) {
         (first.body_version, &first.body),
         (version, &words(version))
     );
-    assert_eq!(found.prompts, words(version));
+    assert_eq!(found.prompts, Some(words(version)));
     let requests = store.open_requests(found.agent.scope).await.unwrap();
     assert_eq!(requests[0].document, replacing(version));
     let token = store

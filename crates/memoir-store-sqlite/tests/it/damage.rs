@@ -175,6 +175,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         intrude(&path, change);
         let wanted = AgentQuery {
             memories: Selection::All,
+            prompts: true,
             ..AgentQuery::default()
         };
         let looked = store.snapshot(agent.scope, &wanted).await.map(drop);

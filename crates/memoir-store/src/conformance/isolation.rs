@@ -30,6 +30,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         let wanted = AgentQuery {
             memories: Selection::All,
             session: Some(session_id(1)),
+            prompts: true,
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);

@@ -16,7 +16,8 @@ use memoir_domain::{
 use super::fixtures::*;
 use crate::{
     AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, FleetRanks,
-    LogsOf, MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Store, StoredText,
+    LogsOf, MemoryRow, RecordFilter, Selection, SessionColumns, SessionRow, Snapshot, Store,
+    StoredText,
 };
 
 /// The largest count that every store can hold.
@@ -334,18 +335,19 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
 pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let other = Author::new(&store, 1, 2).await;
-    let prompts = async |author: &Author| author.look(AgentQuery::default()).await.prompts;
-    assert_eq!(prompts(&author).await, text("prompts"));
+    let wanted = AgentQuery::default().with_prompts();
+    let prompts = async |author: &Author| author.look(wanted.clone()).await.prompts;
+    assert_eq!(prompts(&author).await, Some(text("prompts")));
     for next in [wide_text(400_000), text(""), wide_text(1)] {
         let mut commit = author.commit();
         commit.prompts = Some(next.clone());
         author.write(commit).await.unwrap();
-        assert_eq!(prompts(&author).await, next);
+        assert_eq!(prompts(&author).await.as_ref(), Some(&next));
         // A decision that says nothing of them leaves them.
         author
             .save(vec![memory(author.agent.columns.next_seq)])
             .await;
-        assert_eq!(prompts(&author).await, next);
+        assert_eq!(prompts(&author).await.as_ref(), Some(&next));
     }
     // One that is refused leaves them too.
     let refused = Commit {
@@ -354,9 +356,39 @@ pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dy
         ..author.commit()
     };
     assert!(store.commit(refused).await.is_err());
-    assert_eq!(prompts(&author).await, wide_text(1));
-    assert_eq!(prompts(&other).await, text("prompts"));
+    assert_eq!(prompts(&author).await, Some(wide_text(1)));
+    assert_eq!(prompts(&other).await, Some(text("prompts")));
     assert_sound(&store).await;
+}
+
+/// SPEC 5.3: words leave the store for whoever asks for them.
+pub(super) async fn spec_5_3_prompts_are_brought_to_whoever_wants_them(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    author.save(vec![memory(1), memory(2)]).await;
+    let mut commit = author.commit();
+    commit.sessions = vec![session(1, author.agent.scope.agent)];
+    let id = commit.sessions[0].id;
+    author.write(commit).await.unwrap();
+    for memories in [Selection::None, Selection::KeptCore, Selection::All] {
+        for session in [None, Some(id)] {
+            let wanted = AgentQuery {
+                memories: memories.clone(),
+                session,
+                prompts: false,
+            };
+            let without = author.look(wanted.clone()).await;
+            assert_eq!(without.prompts, None);
+            // All the rest is the same either way.
+            let with = author.look(wanted.with_prompts()).await;
+            assert_eq!(with.prompts, Some(text("prompts")));
+            let with = Snapshot {
+                prompts: None,
+                ..with
+            };
+            assert_eq!(with, without);
+            assert_eq!(without.session.map(|row| row.id), session);
+        }
+    }
 }
 
 pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Store>) {
