@@ -74,6 +74,12 @@ impl Connecting {
     pub fn resource(&self) -> String {
         format!("{}/mcp", self.address)
     }
+
+    /// The host of the address.
+    pub fn host(&self) -> Option<String> {
+        let address = ClientAddress::parse(&self.address).ok()?;
+        Some(address.host.trim_matches(['[', ']']).to_owned())
+    }
 }
 
 /// A client of OAuth.

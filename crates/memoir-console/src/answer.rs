@@ -42,11 +42,25 @@ pub(crate) async fn guard_page(request: Request, next: Next) -> Response {
     with_headers(next.run(request).await)
 }
 
+/// Beside an answer: the origin to which the answer to its form leads, which browsers hold against the policy too.
+#[derive(Debug, Clone)]
+pub(crate) struct FormTarget(pub(crate) String);
+
 /// The answer with the headers of a page.
 pub(crate) fn with_headers(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
+    }
+    if let Some(FormTarget(origin)) = response.extensions_mut().remove() {
+        let policy = POLICY.replace(
+            "form-action 'self'",
+            &format!("form-action 'self' {origin}"),
+        );
+        if let Ok(policy) = HeaderValue::try_from(policy) {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
     }
     response
 }

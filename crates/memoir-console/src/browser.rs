@@ -15,12 +15,14 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use maud::html;
 use memoir_app::{HalfSignedIn, NewToken, SignedIn};
 
 use crate::{
     Console,
-    answer::{Failure, PageResult, see_other},
+    answer::{Failure, PageResult, page, see_other},
     form::{self, Form},
+    pages,
 };
 
 /// How long somebody stays signed in.
@@ -80,10 +82,33 @@ async fn let_in(
     let visitor = parts.extensions.get::<Visitor>().cloned();
     let answer = match passed {
         Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
+        Ok(false) if comes_from_elsewhere(&parts) => once_more(&parts),
         Ok(false) => see_other(&sign_in_path(&parts)),
         Err(failure) => failure.into_response(),
     };
     framed(answer, visitor, &path)
+}
+
+/// Whether a page of another site led here to have a program connected. Browsers send no cookie then, also where
+/// somebody is signed in.
+fn comes_from_elsewhere(parts: &Parts) -> bool {
+    let site = parts.headers.get("sec-fetch-site");
+    let is_foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
+    parts.method == Method::GET && parts.uri.path() == pages::connect::PATH && is_foreign
+}
+
+/// The same look once more, led to by a page of this host.
+fn once_more(parts: &Parts) -> Response {
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let markup = html! {
+        h1 { "Connect a program" }
+        p { a href=(path) { "Go on" } }
+    };
+    let mut shown = page(crate::parts::bare("Connect a program", markup));
+    if let Ok(value) = HeaderValue::try_from(format!("0; url={path}")) {
+        shown.headers_mut().insert(header::REFRESH, value);
+    }
+    shown
 }
 
 /// A failure with the frame of whoever is signed in; every other answer as it is.

@@ -36,6 +36,11 @@ impl Form {
         Ok(Self(fields.into_iter().map(with_one).collect()))
     }
 
+    /// All fields, in their order.
+    pub(crate) fn all(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     /// The value of a field; blank where it was not sent.
     pub(crate) fn field(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| known == name);

@@ -7,7 +7,9 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use memoir_app::{AgentHandle, HalfSignedIn, Memoir, NewToken, PasswordProof, Proven, SignedIn};
+use memoir_app::{
+    AgentHandle, Connecting, HalfSignedIn, Memoir, NewToken, PasswordProof, Proven, SignedIn,
+};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
 /// An administrator's name and password, as they were typed.
@@ -107,6 +109,9 @@ pub trait Host: Send + Sync {
         given: &Credentials,
         seconds: i64,
     ) -> Result<Option<NewToken>, SignInRefusal>;
+
+    /// Which programs can be connected; `None` where none can.
+    fn connecting(&self) -> Option<&Connecting>;
 
     /// Whether whoever holds that token may make one more request now.
     fn admits(&self, token: TokenId) -> bool;

@@ -127,6 +127,10 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .route("/audit", get(pages::audit::show))
         .route("/audit/checkpoint", post(pages::audit::checkpoint))
+        .route(
+            pages::connect::PATH,
+            get(pages::connect::show).post(pages::connect::decide),
+        )
         .route("/account", get(pages::account::show))
         .route(
             "/account/password",

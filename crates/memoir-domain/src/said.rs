@@ -185,6 +185,7 @@ pub fn access_state(state: AccessState) -> &'static str {
 pub fn access(kind: &str, scope: Option<&str>) -> &'static str {
     match (kind, scope) {
         ("token", _) => "one more token",
+        ("connection", _) => "connecting a program",
         ("shred", _) => "shredding",
         ("embeddings", _) => "embeddings elsewhere",
         (_, Some("core")) => "core memories",

@@ -64,15 +64,28 @@ impl Reached {
 impl Caller {
     /// Whoever holds the token in the request's head.
     pub(crate) async fn of(service: &Service, parts: &Parts) -> Result<Self, Problem> {
-        let presented = parts
-            .headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim())
-            .ok_or_else(Problem::unauthorized)?;
+        let presented = presented(parts)?;
         let entered = service.memoir.enter(presented).await?;
+        Self::entered(service, presented, entered)
+    }
+
+    /// As [`Caller::of`], at the door of the Model Context Protocol, which the tokens of connected programs open too,
+    /// and no other.
+    pub(crate) async fn of_mcp(service: &Service, parts: &Parts) -> Result<Self, Problem> {
+        let presented = presented(parts)?;
+        let mut entered = service.memoir.enter(presented).await?;
+        if let (None, Some(connecting)) = (&entered, &service.connecting) {
+            let resource = connecting.resource();
+            entered = service.memoir.enter_connected(presented, &resource).await?;
+        }
+        Self::entered(service, presented, entered)
+    }
+
+    fn entered(
+        service: &Service,
+        presented: &str,
+        entered: Option<(Principal, Option<AgentHandle>)>,
+    ) -> Result<Self, Problem> {
         let (principal, own) = entered.ok_or_else(Problem::unauthorized)?;
         Ok(Self(Arc::new(Entered {
             principal,
@@ -193,6 +206,18 @@ impl Caller {
             Some(_) => Err(NotReached),
         }
     }
+}
+
+/// The token in the request's head.
+fn presented(parts: &Parts) -> Result<&str, Problem> {
+    parts
+        .headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .ok_or_else(Problem::unauthorized)
 }
 
 /// Somebody else's.

@@ -9,7 +9,9 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
-use memoir_app::{AgentHandle, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, NewToken, Proven, SignedIn};
+use memoir_app::{
+    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, NewToken, Proven, SignedIn,
+};
 use memoir_console::{Admission, Credentials, Host, SignInRefusal};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 use memoir_vault::password::Password;
@@ -30,7 +32,7 @@ pub(crate) fn routes(service: &Service) -> Router {
 }
 
 /// Where programs come in, who are told what was wrong in their own form.
-const OF_PROGRAMS: [&str; 2] = ["/v1", "/mcp"];
+const OF_PROGRAMS: [&str; 3] = ["/v1", "/mcp", "/.well-known"];
 
 /// The page for a browser that asked for what nothing answers; `None` for a program.
 pub(crate) async fn nothing(
@@ -127,6 +129,10 @@ impl Host for Service {
             return Ok(None);
         }
         make_first(self, given, seconds).await.map_err(refusal)
+    }
+
+    fn connecting(&self) -> Option<&Connecting> {
+        self.connecting.as_ref()
     }
 
     fn admits(&self, token: TokenId) -> bool {

@@ -28,9 +28,13 @@ mod webhooks;
 mod wire;
 mod workers;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use memoir_app::Memoir;
+use memoir_app::{Client, Connecting, Memoir};
 use memoir_vault::token::TokenSecret;
 
 pub use logs::may_be_logged;
@@ -66,6 +70,8 @@ pub struct Options {
     pub behind_proxy: bool,
     /// The names by which clients of the Model Context Protocol call the service, beside addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// Which programs can be connected by OAuth; `None` where none can.
+    pub programs: Option<Programs>,
     /// Most open streams of events of one token.
     pub streams_per_token: usize,
     /// After how long without an event a stream says that it is there.
@@ -75,6 +81,32 @@ pub struct Options {
     /// The secret of the link by which the first administrator is made, at `/first/SECRET`; `None` where
     /// there is no such link.
     pub first_link: Option<Arc<TokenSecret>>,
+}
+
+/// Which programs can be connected to agents by OAuth.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// The address by which clients know the service: `https`, or `http` on loopback, then host and port, and no slash
+    /// at the end. `None` for that at which it listens, where only this machine reaches it; elsewhere no program can be
+    /// connected without one.
+    pub address: Option<String>,
+    /// Clients that are known without having registered themselves.
+    pub clients: Vec<Client>,
+    /// Whether clients may register themselves.
+    pub takes_registrations: bool,
+}
+
+impl Programs {
+    /// What is known where the service listens at `own`, and whether only this machine reaches it there.
+    fn at(self, own: SocketAddr, is_local: bool) -> Option<Connecting> {
+        let own = is_local.then(|| format!("http://{own}"));
+        let address = self.address.or(own)?;
+        Some(Connecting {
+            address,
+            clients: self.clients,
+            takes_registrations: self.takes_registrations,
+        })
+    }
 }
 
 impl Default for Options {
@@ -92,6 +124,7 @@ impl Default for Options {
             connections: 20_000,
             behind_proxy: false,
             hosts: Vec::new(),
+            programs: None,
             streams_per_token: 32,
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
@@ -108,6 +141,8 @@ pub(crate) struct Inner {
     pub(crate) memoir: Memoir,
     pub(crate) options: Options,
     pub(crate) limiter: limits::Limiter,
+    /// Of the addresses of those who have no token.
+    pub(crate) strangers: limits::Limiter<IpAddr>,
     pub(crate) bodies: limits::BodyRoom,
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
@@ -126,6 +161,8 @@ pub(crate) struct Inner {
     pub(crate) streams: streams::Streams,
     /// Whether only loopback reaches it.
     pub(crate) is_local: bool,
+    /// Which programs can be connected, and under which address; `None` where none can.
+    pub(crate) connecting: Option<Connecting>,
 }
 
 impl std::ops::Deref for Service {
@@ -137,10 +174,19 @@ impl std::ops::Deref for Service {
 }
 
 impl Service {
-    pub(crate) fn new(memoir: Memoir, options: Options, is_local: bool) -> Self {
+    /// Of what listens at that address.
+    pub(crate) fn new(memoir: Memoir, mut options: Options, address: SocketAddr) -> Self {
+        let is_local = address.ip().is_loopback();
+        let is_near = is_local && !options.behind_proxy;
+        let programs = options.programs.take();
+        let connecting = programs.and_then(|programs| programs.at(address, is_near));
+        // By this name too it is called.
+        let host = connecting.as_ref().and_then(|known| known.host());
+        options.hosts.extend(host);
         Self(Arc::new(Inner {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
+            strangers: limits::Limiter::new(limits::STRANGERS_PER_SECOND),
             bodies: limits::BodyRoom::new(&options),
             requests: requests::Requests::default(),
             first: first::FirstLink::new(options.first_link.clone()),
@@ -153,6 +199,7 @@ impl Service {
             ended: Arc::default(),
             streams: streams::Streams::default(),
             is_local,
+            connecting,
         }))
     }
 }

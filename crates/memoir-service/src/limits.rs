@@ -206,18 +206,22 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
     }
 }
 
-/// A bucket for each token, which fills at the permitted rate up to two seconds' worth.
-pub(crate) struct Limiter {
+/// A bucket for each token, or each address of those who have none, which fills at the permitted rate up to two
+/// seconds' worth.
+pub(crate) struct Limiter<Who = TokenId> {
     rate: f64,
-    buckets: Mutex<RecentByKey<TokenId, Bucket>>,
+    buckets: Mutex<RecentByKey<Who, Bucket>>,
 }
+
+/// Questions a second from one address at the doors that need no token: many clients of one host share it.
+pub(crate) const STRANGERS_PER_SECOND: u32 = 20;
 
 struct Bucket {
     level: f64,
     at: Instant,
 }
 
-impl Limiter {
+impl<Who: Eq + Hash> Limiter<Who> {
     pub(crate) fn new(requests_per_second: u32) -> Self {
         Self {
             rate: f64::from(requests_per_second.max(1)),
@@ -225,15 +229,15 @@ impl Limiter {
         }
     }
 
-    /// Whether the token may make a request at `now`.
-    pub(crate) fn admits(&self, token: TokenId, now: Instant) -> bool {
+    /// Whether the token or the address may make a request at `now`.
+    pub(crate) fn admits(&self, who: Who, now: Instant) -> bool {
         let most = self.rate * 2.0;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = self.rate;
         buckets.look_over(|bucket| {
             bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
         });
-        let bucket = buckets.of.entry(token).or_insert(Bucket {
+        let bucket = buckets.of.entry(who).or_insert(Bucket {
             level: most,
             at: now,
         });

@@ -73,9 +73,9 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let is_local = listener.local_addr()?.ip().is_loopback();
+    let address = listener.local_addr()?;
     let stop_time = options.stop_time;
-    let service = Service::new(memoir, options, is_local);
+    let service = Service::new(memoir, options, address);
     let (stopping, stopped) = watch::channel(false);
     let work = tokio::spawn(workers::run(service.clone(), stopped.clone()));
     let telling = tokio::spawn(webhooks::run(service.clone(), stopped.clone()));

@@ -180,6 +180,9 @@ fn actions(asked: &ShownRequest) -> Markup {
             div.buttons {
                 @if asked.is_granted() && is_own {
                     @if request.scope.is_some() { a.button.main href=(asked.reading_path()) { "Read" } }
+                    @if request.kind == "connection" {
+                        p { "Go back to the page on which you asked, or begin again at the program, and connect it." }
+                    }
                     @if request.kind == "token" {
                         (parts::button(&asked.visitor, &tokens, "Make the token", "Make the token", "main"))
                     }

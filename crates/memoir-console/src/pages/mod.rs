@@ -7,6 +7,7 @@ pub(crate) mod agent;
 pub(crate) mod audit;
 mod audit_filter;
 pub(crate) mod code;
+pub(crate) mod connect;
 pub(crate) mod erase;
 pub(crate) mod first;
 pub(crate) mod fleet;

@@ -48,7 +48,9 @@ pub(super) fn section(
             p { "A token lets the agent in: its program sends it with each request. Nobody sees one again \
                  after it was made. You make them while the agent has no memories; later ones it makes \
                  itself, or allows when you "
-                a href={ (path) "/access/token" } { "ask for one" } "." }
+                a href={ (path) "/access/token" } { "ask for one" } ". A program that you "
+                "connect from its own settings, by the address of this service with " code { "/mcp" }
+                " behind it, stands among them." }
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
@@ -84,9 +86,17 @@ fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Tim
 fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) -> Markup {
     html! {
         tr role="row" id={ "token-" (token.id) } class=[token.revoked_at.map(|_| "gone")] {
-            th role="rowheader" scope="row" data-label="Made" { (parts::time(token.created_at)) }
+            th role="rowheader" scope="row" data-label="Made" {
+                (parts::time(token.created_at))
+                @if let Some(program) = &token.connection {
+                    " for " (program.client) " at " (program.host) ", by " (program.connected_by)
+                }
+            }
             td role="cell" data-label="Last used" { (parts::time_or(token.last_used_at, "never")) }
-            td role="cell" data-label="Ends" { (parts::time_or(token.expires_at, "never")) }
+            td role="cell" data-label="Ends" {
+                (parts::time_or(token.expires_at, "never"))
+                @if token.connection.is_some() { ", unless it is used" }
+            }
             td role="cell" data-label="How it stands" { span { (standing(token, now)) } }
             td role="cell" data-label="Change" {
                 @if token.revoked_at.is_some() { span.none { "–" } }

@@ -38,7 +38,7 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ),
         (
             "What it asks for",
-            ["token", "shred", "embeddings"]
+            ["token", "connection", "shred", "embeddings"]
                 .map(|kind| (kind, said::access(kind, None)))
                 .into_iter()
                 .chain(

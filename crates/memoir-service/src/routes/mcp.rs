@@ -5,11 +5,12 @@ use std::time::Instant;
 use axum::{
     Router,
     extract::{Request, State},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
 
+use super::oauth::RESOURCE_PATH;
 use crate::{
     Problem, Service,
     caller::Caller,
@@ -25,17 +26,34 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 }
 
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let has_token = request.headers().contains_key(header::AUTHORIZATION);
     match carried(&service, request).await {
         Ok((request, _room)) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => challenged(&service, problem.into_response(), has_token),
     }
+}
+
+/// The answer; where it is that there is no token that counts, with the way to one (RFC 9728, 5.1).
+fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Response {
+    if let (StatusCode::UNAUTHORIZED, Some(connecting)) = (answer.status(), &service.connecting) {
+        let error = match has_token {
+            true => "error=\"invalid_token\", ",
+            false => "",
+        };
+        let address = &connecting.address;
+        let told = format!("Bearer {error}resource_metadata=\"{address}{RESOURCE_PATH}\"");
+        if let Ok(told) = HeaderValue::try_from(told) {
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, told);
+        }
+    }
+    answer
 }
 
 /// The request with the agent that its token is for.
 async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRoom), Problem> {
     let (mut parts, body) = request.into_parts();
     host::check(&parts, &service.options)?;
-    let caller = Caller::of(service, &parts).await?;
+    let caller = Caller::of_mcp(service, &parts).await?;
     let token = caller.principal.token;
     if !service.limiter.admits(token, Instant::now()) {
         let rate = service.options.requests_per_second;

@@ -400,7 +400,7 @@ pub(crate) fn check_transport(
 }
 
 /// Where the attempt comes from: what the proxy says last, since all before that is the client's word.
-fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
+pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
     let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)

@@ -92,6 +92,11 @@ impl House {
         }
     }
 
+    /// The address of another service on the same store, beside this one.
+    pub async fn serve_beside(&self, options: Options) -> String {
+        serve(&self.memoir, options).await
+    }
+
     /// Another service on the same store, as after a restart.
     pub async fn serve_again(&mut self) {
         // Uses are written every few seconds, and when a service stops.

@@ -10,6 +10,7 @@ mod access;
 mod account;
 mod agents;
 mod assets;
+mod connect;
 mod document;
 mod first;
 mod forms;

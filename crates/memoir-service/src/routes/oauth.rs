@@ -1,0 +1,365 @@
+//! OAuth 2.1 for `/mcp`, as the Model Context Protocol has it: what the service is (RFC 9728, RFC 8414), registering
+//! clients (RFC 7591), exchanging codes and tokens, and revoking them (RFC 7009). An administrator agrees on a page of
+//! the console; what of this is stored, and under which condition, is in `memoir_app`'s `connections.rs`.
+//!
+//! There is nothing of it where the service has no address that clients may know it by ([`crate::Options`]). What is
+//! wrong with a question is told as OAuth has it, in a JSON object with `error`; no code and no token is in it, nor in
+//! any log.
+
+use std::{net::IpAddr, time::Instant};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header, request::Parts},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use memoir_app::{
+    ACCESS_SECONDS, ADDRESSES_LIMIT, Client, ClientAddress, CodeProof, Connecting, Error,
+    GrantRefusal, Granted, NAME_LIMIT, SCOPE,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::sign_in;
+use crate::{Problem, Service, host, limits, server::Peer};
+
+/// No question of a client is longer.
+const MOST_BYTES: usize = 16 << 10;
+
+/// Where the description of the door is.
+pub(super) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+
+pub(super) fn routes(service: &Service) -> Router<Service> {
+    if service.connecting.is_none() {
+        return Router::new();
+    }
+    let guard = middleware::from_fn_with_state(service.clone(), admit);
+    Router::new()
+        .route("/.well-known/oauth-protected-resource", get(resource))
+        .route(RESOURCE_PATH, get(resource))
+        .route("/.well-known/oauth-authorization-server", get(server))
+        .route("/oauth/register", post(register))
+        .route("/oauth/token", post(token))
+        .route("/oauth/revoke", post(revoke))
+        .route_layer(guard)
+}
+
+/// Why a question is not answered: the code of OAuth, and what was wrong.
+#[derive(Debug)]
+struct Refused {
+    status: StatusCode,
+    code: &'static str,
+    told: String,
+}
+
+impl Refused {
+    fn new(code: &'static str, told: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            code,
+            told: told.into(),
+        }
+    }
+
+    fn request(told: impl Into<String>) -> Self {
+        Self::new("invalid_request", told)
+    }
+}
+
+impl From<GrantRefusal> for Refused {
+    fn from(refusal: GrantRefusal) -> Self {
+        let status = match refusal {
+            GrantRefusal::Client => StatusCode::UNAUTHORIZED,
+            GrantRefusal::Grant | GrantRefusal::Target => StatusCode::BAD_REQUEST,
+        };
+        Self {
+            status,
+            code: refusal.code(),
+            told: refusal.to_string(),
+        }
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        let (status, told, _) = problem.into_told();
+        let code = match status.is_server_error() {
+            true if status == StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
+            true => "server_error",
+            false => "invalid_request",
+        };
+        Self { status, code, told }
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Problem::from(error).into()
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let told = json!({"error": self.code, "error_description": self.told});
+        (self.status, axum::Json(told)).into_response()
+    }
+}
+
+/// Lets nobody in by a name of another site, and nobody too often: these doors need no token. No answer of theirs is
+/// kept anywhere.
+async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let passed = pass(&service, &parts);
+    let mut response = match passed {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(refused) => refused.into_response(),
+    };
+    let no_store = HeaderValue::from_static("no-store");
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, no_store);
+    response
+}
+
+fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
+    host::check(parts, &service.options)?;
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let address: IpAddr = sign_in::address(service, &parts.headers, peer);
+    if service.strangers.admits(address, Instant::now()) {
+        return Ok(());
+    }
+    Err(Refused {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        code: "temporarily_unavailable",
+        told: "too many questions come from this address; wait a second".to_owned(),
+    })
+}
+
+/// # Errors
+/// Programs are not connected here, which no route of this file is then.
+fn connecting(service: &Service) -> Result<&Connecting, Refused> {
+    let connecting = service.connecting.as_ref();
+    connecting.ok_or_else(|| Refused::request("programs are not connected here"))
+}
+
+/// What the door is (RFC 9728).
+async fn resource(State(service): State<Service>) -> Result<axum::Json<Value>, Refused> {
+    let connecting = connecting(&service)?;
+    Ok(axum::Json(json!({
+        "resource": connecting.resource(),
+        "resource_name": "Memoir",
+        "authorization_servers": [connecting.address],
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": [SCOPE],
+    })))
+}
+
+/// Where tokens for the door come from (RFC 8414).
+async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Refused> {
+    let connecting = connecting(&service)?;
+    let address = &connecting.address;
+    let mut told = json!({
+        "issuer": address,
+        "authorization_endpoint": format!("{address}/oauth/authorize"),
+        "token_endpoint": format!("{address}/oauth/token"),
+        "revocation_endpoint": format!("{address}/oauth/revoke"),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "revocation_endpoint_auth_methods_supported": ["none"],
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": true,
+        "scopes_supported": [SCOPE],
+    });
+    if connecting.takes_registrations {
+        told["registration_endpoint"] = format!("{address}/oauth/register").into();
+    }
+    Ok(axum::Json(told))
+}
+
+/// What a client says of itself; everything else is passed over (RFC 7591, 2).
+#[derive(Deserialize)]
+struct Registration {
+    #[serde(default)]
+    redirect_uris: Vec<String>,
+    #[serde(default)]
+    client_name: Option<String>,
+    #[serde(default)]
+    grant_types: Option<Vec<String>>,
+    #[serde(default)]
+    response_types: Option<Vec<String>>,
+}
+
+/// What is registered (RFC 7591, 3.2.1).
+#[derive(Serialize)]
+struct Registered {
+    client_id: String,
+    client_id_issued_at: i64,
+    client_name: String,
+    redirect_uris: Vec<String>,
+    token_endpoint_auth_method: &'static str,
+    grant_types: [&'static str; 2],
+    response_types: [&'static str; 1],
+    scope: &'static str,
+}
+
+async fn register(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
+    if !connecting(&service)?.takes_registrations {
+        let told = "clients do not register themselves here; an administrator names them";
+        return Err(Refused {
+            status: StatusCode::FORBIDDEN,
+            ..Refused::new("access_denied", told)
+        });
+    }
+    let body = body_of(&service, request).await?;
+    let wrong = |told: String| Refused::new("invalid_client_metadata", told);
+    let given: Registration = serde_json::from_slice(&body)
+        .map_err(|_| wrong("the body is no JSON object as RFC 7591 has it".to_owned()))?;
+    let lacks = |given: &Option<Vec<String>>, name: &str| {
+        given
+            .as_ref()
+            .is_some_and(|given| given.iter().all(|known| known != name))
+    };
+    if lacks(&given.grant_types, "authorization_code") || lacks(&given.response_types, "code") {
+        let told = "only `authorization_code` and its `code` are given here";
+        return Err(wrong(told.to_owned()));
+    }
+    let addresses = addresses(&given.redirect_uris)?;
+    // The host stands for whoever gives no name.
+    let host = addresses.first().map(|first| first.host().to_owned());
+    let host = host.as_deref().unwrap_or_default();
+    let name = given.client_name.as_deref().map(str::trim);
+    let name = name.filter(|name| !name.is_empty()).unwrap_or(host);
+    let length = name.chars().count();
+    if length > NAME_LIMIT || name.chars().any(char::is_control) {
+        let told = format!(
+            "client_name: has {length} characters; give up to {NAME_LIMIT}, and no control characters"
+        );
+        return Err(wrong(told));
+    }
+    let client = service.memoir.register_client(name, addresses).await?;
+    let seconds = client
+        .registered_at
+        .map_or(0, |at| at.microseconds() / 1_000_000);
+    let told = Registered {
+        client_id: client.id,
+        client_id_issued_at: seconds,
+        client_name: client.name,
+        redirect_uris: given.redirect_uris,
+        token_endpoint_auth_method: "none",
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        scope: SCOPE,
+    };
+    Ok((StatusCode::CREATED, axum::Json(told)).into_response())
+}
+
+fn addresses(given: &[String]) -> Result<Vec<ClientAddress>, Refused> {
+    let wrong = |told: String| Refused::new("invalid_redirect_uri", told);
+    if given.is_empty() || given.len() > ADDRESSES_LIMIT {
+        let count = given.len();
+        return Err(wrong(format!(
+            "redirect_uris: are {count}; give 1 to {ADDRESSES_LIMIT}"
+        )));
+    }
+    let parse = |text: &String| {
+        ClientAddress::parse(text)
+            .map_err(|problem| wrong(format!("redirect_uris: one of them {problem}")))
+    };
+    given.iter().map(parse).collect()
+}
+
+/// What stands in a form, each name once.
+struct Given(Vec<(String, String)>);
+
+impl Given {
+    async fn read(service: &Service, request: Request) -> Result<Self, Refused> {
+        let body = body_of(service, request).await?;
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(&body)
+            .map_err(|_| Refused::request("the body is no form"))?;
+        let mut names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        if names.windows(2).any(|pair| pair.first() == pair.last()) {
+            return Err(Refused::request("a parameter is given more than once"));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// `None` where it was not sent, or is blank.
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    fn need(&self, name: &str) -> Result<&str, Refused> {
+        self.get(name)
+            .ok_or_else(|| Refused::request(format!("{name}: is missing")))
+    }
+
+    /// The client that asks.
+    async fn client(&self, service: &Service) -> Result<Client, Refused> {
+        let id = self.need("client_id")?;
+        let found = service.memoir.client(connecting(service)?, id).await?;
+        Ok(found.ok_or(GrantRefusal::Client)?)
+    }
+}
+
+async fn body_of(service: &Service, request: Request) -> Result<axum::body::Bytes, Refused> {
+    let (parts, body) = request.into_parts();
+    let time = service.options.request_time;
+    Ok(limits::body_within(MOST_BYTES, time, &parts.headers, body).await?)
+}
+
+/// Exchanges a code, or the token that a client got with the last one (RFC 6749, 4.1.3 and 6).
+async fn token(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
+    let given = Given::read(&service, request).await?;
+    let memoir = &service.memoir;
+    let resource = given.get("resource");
+    let granted = match given.need("grant_type")? {
+        "authorization_code" => {
+            let proof = CodeProof {
+                address: given.get("redirect_uri"),
+                verifier: given.need("code_verifier")?,
+            };
+            let (client, code) = (given.client(&service).await?, given.need("code")?);
+            memoir.redeem_code(&client, code, &proof, resource).await?
+        }
+        "refresh_token" => {
+            let client = given.client(&service).await?;
+            let presented = given.need("refresh_token")?;
+            memoir
+                .refresh_connection(&client, presented, resource)
+                .await?
+        }
+        _ => {
+            let told = "only `authorization_code` and `refresh_token` are taken here";
+            return Err(Refused::new("unsupported_grant_type", told));
+        }
+    };
+    let Granted { access, refresh } = granted?;
+    let told = json!({
+        "access_token": access.expose(),
+        "token_type": "Bearer",
+        "expires_in": ACCESS_SECONDS,
+        "refresh_token": refresh.expose(),
+        "scope": SCOPE,
+    });
+    Ok(axum::Json(told).into_response())
+}
+
+/// Ends the connection of a client that does not need it any more (RFC 7009). What is no token is no error.
+async fn revoke(State(service): State<Service>, request: Request) -> Result<StatusCode, Refused> {
+    let given = Given::read(&service, request).await?;
+    let client = given.client(&service).await?;
+    let presented = given.need("token")?;
+    service
+        .memoir
+        .revoke_connection(&client, presented)
+        .await??;
+    Ok(StatusCode::OK)
+}

@@ -1,0 +1,935 @@
+//! Programs connected by OAuth: a hosted client of the Model Context Protocol from the first 401 to its revocation, and
+//! what each rule of it does not let through (SPEC 5.5).
+
+use std::time::Duration;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use memoir_app::{AgentHandle, Provision};
+use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_service::{Options, Programs};
+use reqwest::{Client, Method, redirect};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::house::{Answer, Browser, House, owner};
+
+const PATH: &str = "/oauth/authorize";
+/// Where the hosted client is answered.
+const CALLBACK: &str = "https://connector.example/callback?of=memoir";
+const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-method-S256";
+const STATE: &str = "what the client & nobody else knows";
+
+fn with_programs() -> Options {
+    Options {
+        programs: Some(Programs {
+            address: None,
+            clients: Vec::new(),
+            takes_registrations: true,
+        }),
+        ..Options::default()
+    }
+}
+
+/// A hosted client, which knows the address that a person typed into it and nothing else.
+struct Connector {
+    client: Client,
+    /// The address of the service.
+    address: String,
+    id: String,
+}
+
+/// What a client is given.
+#[derive(Clone)]
+struct Pair {
+    access: String,
+    refresh: String,
+}
+
+struct Told {
+    status: u16,
+    challenge: String,
+    body: Value,
+}
+
+async fn told(request: reqwest::RequestBuilder) -> Told {
+    let answer = request.send().await.unwrap();
+    let challenge = answer.headers().get("www-authenticate");
+    Told {
+        status: answer.status().as_u16(),
+        challenge: challenge.map_or(String::new(), |value| value.to_str().unwrap().to_owned()),
+        body: serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default(),
+    }
+}
+
+fn challenge_of(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+}
+
+impl Connector {
+    fn new(house: &House) -> Self {
+        let client = Client::builder().redirect(redirect::Policy::none());
+        Self {
+            client: client.build().unwrap(),
+            address: house.address.clone(),
+            id: String::new(),
+        }
+    }
+
+    /// As it registers itself.
+    async fn registered(house: &House) -> Self {
+        Self::registered_as(house, "Connector", &[CALLBACK]).await
+    }
+
+    async fn registered_as(house: &House, name: &str, addresses: &[&str]) -> Self {
+        let mut made = Self::new(house);
+        let said = json!({"client_name": name, "redirect_uris": addresses});
+        let told = made.register(&said).await;
+        assert_eq!(told.status, 201, "{}", told.body);
+        made.id = told.body["client_id"].as_str().unwrap().to_owned();
+        made
+    }
+
+    async fn register(&self, said: &Value) -> Told {
+        told(
+            self.client
+                .post(format!("{}/oauth/register", self.address))
+                .json(said),
+        )
+        .await
+    }
+
+    fn resource(&self) -> String {
+        format!("{}/mcp", self.address)
+    }
+
+    /// What it asks for, with other values for some parameters; a blank one is left out.
+    fn question(&self, other: &[(&str, &str)]) -> String {
+        let (resource, challenge) = (self.resource(), challenge_of(VERIFIER));
+        let usual = [
+            ("response_type", "code"),
+            ("client_id", &self.id),
+            ("redirect_uri", CALLBACK),
+            ("state", STATE),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+            ("resource", &resource),
+            ("scope", "agent"),
+        ];
+        let chosen = usual.map(|(name, value)| {
+            let found = other.iter().find(|(known, _)| *known == name);
+            (name, found.map_or(value, |(_, value)| *value))
+        });
+        let given: Vec<_> = chosen
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        format!("{PATH}?{}", serde_urlencoded::to_string(given).unwrap())
+    }
+
+    async fn exchange(&self, given: &[(&str, &str)]) -> Told {
+        let body = serde_urlencoded::to_string(given).unwrap();
+        let request = self.client.post(format!("{}/oauth/token", self.address));
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        told(request.header(form.0, form.1).body(body)).await
+    }
+
+    async fn redeem(&self, code: &str, other: &[(&str, &str)]) -> Told {
+        let resource = self.resource();
+        let usual = [
+            ("grant_type", "authorization_code"),
+            ("client_id", &self.id),
+            ("code", code),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+            ("resource", &resource),
+        ];
+        let chosen = usual.map(|(name, value)| {
+            let found = other.iter().find(|(known, _)| *known == name);
+            (name, found.map_or(value, |(_, value)| *value))
+        });
+        self.exchange(&chosen).await
+    }
+
+    async fn refresh(&self, token: &str) -> Told {
+        let given = [
+            ("grant_type", "refresh_token"),
+            ("client_id", &self.id),
+            ("refresh_token", token),
+            ("resource", &self.resource()),
+        ];
+        self.exchange(&given).await
+    }
+
+    async fn revoke(&self, token: &str) -> Told {
+        let given = [("client_id", self.id.as_str()), ("token", token)];
+        let body = serde_urlencoded::to_string(given).unwrap();
+        let request = self.client.post(format!("{}/oauth/revoke", self.address));
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        told(request.header(form.0, form.1).body(body)).await
+    }
+
+    /// A request of the Model Context Protocol.
+    async fn call(&self, token: &str, method: &str, params: Value) -> Told {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let request = self.client.post(self.resource());
+        let request = request
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-06-18");
+        let request = match token {
+            "" => request,
+            token => request.bearer_auth(token),
+        };
+        told(request.json(&body)).await
+    }
+
+    /// The status with which the door answers whoever holds that.
+    async fn enters(&self, token: &str) -> u16 {
+        self.call(token, "tools/list", json!({})).await.status
+    }
+
+    /// Connected to that agent, by a browser that is signed in.
+    async fn connected(&self, browser: &Browser, agent: &AgentHandle) -> Pair {
+        let code = self.code(browser, agent).await;
+        let told = self.redeem(&code, &[]).await;
+        assert_eq!(told.status, 200, "{}", told.body);
+        pair(&told)
+    }
+
+    async fn code(&self, browser: &Browser, agent: &AgentHandle) -> String {
+        let answer = self.agree(browser, agent, &[]).await;
+        sent(&answer)["code"].as_str().unwrap().to_owned()
+    }
+
+    async fn agree(
+        &self,
+        browser: &Browser,
+        agent: &AgentHandle,
+        other: &[(&str, &str)],
+    ) -> Answer {
+        let id = agent.scope().agent.to_string();
+        let fields = [("agent", id.as_str()), ("decision", "connect")];
+        browser.fill_in(&self.question(other), PATH, &fields).await
+    }
+}
+
+fn pair(told: &Told) -> Pair {
+    let text = |name: &str| told.body[name].as_str().unwrap().to_owned();
+    assert_eq!(told.body["token_type"], "Bearer");
+    assert_eq!(told.body["expires_in"], 600);
+    Pair {
+        access: text("access_token"),
+        refresh: text("refresh_token"),
+    }
+}
+
+/// What a client is sent with the browser.
+#[track_caller]
+fn sent(answer: &Answer) -> Value {
+    let place = answer.leads_to();
+    let (address, query) = place.split_once('?').unwrap();
+    assert_eq!(address, "https://connector.example/callback");
+    let pairs: Vec<(String, String)> = serde_urlencoded::from_str(query).unwrap();
+    pairs
+        .into_iter()
+        .map(|(name, value)| (name, json!(value)))
+        .collect()
+}
+
+/// An agent that is not in use.
+async fn unused(house: &House, name: &str) -> AgentHandle {
+    let settings = [(Field::Model, Some("builtin:careful"))];
+    house
+        .account
+        .create_agent(name, &settings, &owner())
+        .await
+        .unwrap();
+    house.account.agent(name).await.unwrap()
+}
+
+#[tokio::test]
+async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
+    let house = House::with(with_programs()).await;
+    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
+    let mut connector = Connector::new(&house);
+
+    // All that it finds begins with a refusal.
+    let refused = connector.call("", "initialize", json!({})).await;
+    assert_eq!(refused.status, 401);
+    let metadata = refused
+        .challenge
+        .strip_prefix("Bearer resource_metadata=\"");
+    let metadata = metadata.unwrap().strip_suffix('"').unwrap();
+    let door = told(connector.client.get(metadata)).await.body;
+    assert_eq!(door["resource"], connector.resource());
+    let short = format!("{}/.well-known/oauth-protected-resource", house.address);
+    assert_eq!(told(connector.client.get(short)).await.body, door);
+    let issuer = door["authorization_servers"][0].as_str().unwrap();
+    let server = format!("{issuer}/.well-known/oauth-authorization-server");
+    let server = told(connector.client.get(server)).await.body;
+    assert_eq!(server["issuer"], issuer);
+    assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
+    for (name, path) in [
+        ("authorization_endpoint", "authorize"),
+        ("token_endpoint", "token"),
+        ("registration_endpoint", "register"),
+        ("revocation_endpoint", "revoke"),
+    ] {
+        assert_eq!(server[name], format!("{}/oauth/{path}", house.address));
+    }
+
+    let said = json!({
+        "client_name": "A hosted <client>", "redirect_uris": [CALLBACK],
+        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+        "token_endpoint_auth_method": "client_secret_post", "logo_uri": "https://connector.example/a.png",
+    });
+    let registered = connector.register(&said).await;
+    assert_eq!(registered.status, 201);
+    assert_eq!(registered.body["token_endpoint_auth_method"], "none");
+    assert!(registered.body.get("client_secret").is_none());
+    connector.id = registered.body["client_id"].as_str().unwrap().to_owned();
+
+    // The page names the program, where it is, and the agents.
+    let shown = ada.get(&connector.question(&[])).await;
+    assert_eq!(shown.status, 200, "{}", shown.text);
+    for part in ["A hosted &lt;client&gt;", "connector.example", "wren"] {
+        assert!(shown.text.contains(part), "{part}");
+    }
+    shown.document().check(PATH);
+    let back = sent(&connector.agree(&ada, &wren, &[]).await);
+    assert_eq!(
+        (&back["state"], &back["iss"]),
+        (&json!(STATE), &json!(house.address))
+    );
+    assert_eq!(back["of"], "memoir", "what stood in the address before");
+    let told = connector.redeem(back["code"].as_str().unwrap(), &[]).await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    let first = pair(&told);
+
+    let params = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "connector", "version": "1"},
+    });
+    let begun = connector.call(&first.access, "initialize", params).await;
+    assert_eq!(begun.status, 200, "{}", begun.body);
+    let tools = connector.call(&first.access, "tools/list", json!({})).await;
+    let tools = tools.body["result"]["tools"].as_array().unwrap().clone();
+    assert!(tools.iter().any(|tool| tool["name"] == "save_memory"));
+    let saved =
+        json!({"name": "save_memory", "arguments": {"content": "Ada keeps bees.", "kind": "core"}});
+    let saved = connector.call(&first.access, "tools/call", saved).await;
+    assert_eq!(saved.status, 200, "{}", saved.body);
+    assert!(saved.body["result"]["isError"] != true, "{}", saved.body);
+
+    // It is told to the agent, and on the record as made by the administrator.
+    let records = told_of(&wren).await;
+    let made = |record: &&Value| record["action"] == "token_created";
+    let made: Vec<&Value> = records.iter().filter(made).collect();
+    assert_eq!(made.len(), 1);
+    assert_eq!(
+        made[0]["actor"],
+        json!({"kind": "administrator", "name": "user Ada"})
+    );
+    let context = wren.context(None).await.unwrap();
+    let context = serde_json::to_value(context).unwrap().to_string();
+    assert!(context.contains("connected a program"), "{context}");
+
+    let second = pair(&connector.refresh(&first.refresh).await);
+    assert_eq!(
+        connector.enters(&first.access).await,
+        401,
+        "one pair counts"
+    );
+    assert_eq!(connector.enters(&second.access).await, 200);
+    let reused = connector.refresh(&first.refresh).await;
+    assert_eq!(
+        (reused.status, &reused.body["error"]),
+        (400, &json!("invalid_grant"))
+    );
+    assert_eq!(
+        connector.enters(&second.access).await,
+        401,
+        "the family is over"
+    );
+
+    // The agent is in use now: it lets the program in again, and the client ends it.
+    let leave = house
+        .memoir
+        .account("default")
+        .await
+        .unwrap()
+        .agent("wren")
+        .await
+        .unwrap();
+    let third = again(&connector, &ada, &leave).await;
+    assert_eq!(connector.enters(&third.access).await, 200);
+    let settings = format!("/agents/{}/settings", wren.scope().agent);
+    let listed = ada.get(&settings).await.text;
+    assert!(
+        listed.contains("A hosted &lt;client&gt; at connector.example, by Ada"),
+        "{listed}"
+    );
+    assert_eq!(connector.revoke(&third.refresh).await.status, 200);
+    let over = connector.call(&third.access, "tools/list", json!({})).await;
+    assert_eq!(over.status, 401);
+    assert!(
+        over.challenge.contains("error=\"invalid_token\""),
+        "{}",
+        over.challenge
+    );
+    assert_eq!(connector.refresh(&third.refresh).await.status, 400);
+    assert!(wren.verify().await.unwrap().valid);
+}
+
+/// The agent's log.
+async fn told_of(agent: &AgentHandle) -> Vec<Value> {
+    let lens = agent.seen_by(memoir_app::Viewer::Agent);
+    let records = lens.records(&Default::default()).await.unwrap();
+    let told = records
+        .iter()
+        .map(|record| serde_json::to_value(record).unwrap());
+    told.collect()
+}
+
+/// Asked of the agent, granted, and connected.
+async fn again(connector: &Connector, browser: &Browser, agent: &AgentHandle) -> Pair {
+    let told = connector
+        .redeem(&asked(connector, browser, agent).await, &[])
+        .await;
+    assert_eq!(told.status, 200, "{}", told.body);
+    pair(&told)
+}
+
+/// The code that an agent in use agreed to.
+async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) -> String {
+    let id = agent.scope().agent.to_string();
+    let refused = connector.agree(browser, agent, &[]).await;
+    assert_eq!(refused.status, 200);
+    assert!(refused.text.contains("is in use"), "{}", refused.text);
+    refused.document().check(PATH);
+    let fields = [("decision", "ask"), ("purpose", "To write from the road")];
+    let answer = browser
+        .send_filled_in(&refused.document(), PATH, &fields)
+        .await;
+    let page = answer.leads_to().to_owned();
+    assert!(page.starts_with(PATH) && page.contains(&id), "{page}");
+    let waiting = browser.get(&page).await;
+    assert!(
+        waiting.text.contains("has not answered yet"),
+        "{}",
+        waiting.text
+    );
+    waiting.document().check(PATH);
+    let open = agent.open_access().await.unwrap();
+    let request = open
+        .iter()
+        .find(|request| request.kind == "connection")
+        .unwrap();
+    let purpose = request.purpose.expose();
+    assert!(
+        purpose.contains("connector.example") && purpose.contains("from the road"),
+        "{purpose}"
+    );
+    agent
+        .answer_access(request.id, true, None, &Actor::agent(agent.name()))
+        .await
+        .unwrap();
+    let answer = browser
+        .fill_in(&page, PATH, &[("decision", "connect")])
+        .await;
+    sent(&answer)["code"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alone() {
+    let house = House::with(with_programs()).await;
+    let ada = house.ada().await;
+    let wren = house
+        .agent(&house.account, "wren", &["Ada keeps bees"])
+        .await;
+    let connector = Connector::registered(&house).await;
+    let code = asked(&connector, &ada, &wren).await;
+    assert_eq!(connector.redeem(&code, &[]).await.status, 200);
+    let records = told_of(&wren).await;
+    let actions: Vec<&Value> = records.iter().map(|record| &record["action"]).collect();
+    let last = ["access_used", "memory_saved", "token_created"];
+    assert_eq!(actions[actions.len() - 3..], last);
+    // The leave is used up.
+    let again = connector.agree(&ada, &wren, &[]).await;
+    assert!(again.text.contains("is in use"));
+
+    // A leave for one program is none for another, for no other administrator, and for no other token.
+    let client = memoir_domain::access::ConnectedClient {
+        name: "Connector",
+        host: "connector.example",
+    };
+    let ada_herself = Actor::administrator("user Ada");
+    let request = wren
+        .request_connection(&client, &"x".into(), &ada_herself)
+        .await
+        .unwrap();
+    wren.answer_access(request.id, true, None, &Actor::agent("wren"))
+        .await
+        .unwrap();
+    let elsewhere = "https://elsewhere.example/";
+    for (name, address) in [("Another", CALLBACK), ("Connector", elsewhere)] {
+        let other = Connector::registered_as(&house, name, &[address]).await;
+        let answer = other.agree(&ada, &wren, &[("redirect_uri", address)]).await;
+        assert!(answer.text.contains("is in use"), "{name}");
+    }
+    let token = wren
+        .create_token(Provision::First, None, &ada_herself)
+        .await;
+    assert_eq!(token.unwrap_err().code(), "consent_required");
+    house.administrator("Grace").await;
+    let mut grace = house.browser();
+    grace.sign_in("Grace", crate::house::PASSWORD).await;
+    let answer = connector.agree(&grace, &wren, &[]).await;
+    assert!(answer.text.contains("is in use"));
+    connector.connected(&ada, &wren).await;
+
+    // And one for a token is none for a program.
+    let draft = memoir_domain::access::AccessDraft {
+        kind: memoir_domain::access::AccessKind::Token { expires_at: None },
+        purpose: "x".into(),
+    };
+    let request = wren.request_access(&draft, &ada_herself).await.unwrap();
+    wren.answer_access(request.id, true, None, &Actor::agent("wren"))
+        .await
+        .unwrap();
+    let answer = connector.agree(&ada, &wren, &[]).await;
+    assert!(answer.text.contains("is in use"));
+    assert!(wren.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unasked() {
+    let house = House::with(with_programs()).await;
+    let ada = house.ada().await;
+    unused(&house, "wren").await;
+    let connector = Connector::registered(&house).await;
+    // Whoever is not signed in is sent to sign in, and nowhere else.
+    let stranger = house.browser().get(&connector.question(&[])).await;
+    assert!(
+        stranger
+            .leads_to()
+            .starts_with("/sign-in?next=%2Foauth%2Fauthorize")
+    );
+    for (wrong, is_told) in [
+        (("client_id", "memoir-client_x"), false),
+        (("client_id", ""), false),
+        (("redirect_uri", ""), false),
+        (
+            ("redirect_uri", "https://evil.example/callback?of=memoir"),
+            false,
+        ),
+        (
+            ("redirect_uri", "https://connector.example/callback"),
+            false,
+        ),
+        (
+            (
+                "redirect_uri",
+                "https://connector.example/callback?of=memoir&x=1",
+            ),
+            false,
+        ),
+        (
+            (
+                "redirect_uri",
+                "https://connector.example@evil.example/callback?of=memoir",
+            ),
+            false,
+        ),
+        (("response_type", "token"), true),
+        (("response_type", ""), true),
+        (("code_challenge", ""), true),
+        (("code_challenge", "too-short"), true),
+        (("code_challenge_method", ""), true),
+        (("code_challenge_method", "plain"), true),
+        (("resource", ""), true),
+        (("resource", "https://another.example/mcp"), true),
+        (("resource", &house.address), true),
+    ] {
+        let answer = ada.get(&connector.question(&[wrong])).await;
+        assert_eq!(answer.status, 400, "{wrong:?}");
+        assert_eq!(answer.header("location"), "", "{wrong:?}");
+        answer.document().check(PATH);
+        let has_way_back = answer
+            .text
+            .contains("https://connector.example/callback?of=memoir&amp;error=");
+        assert_eq!(has_way_back, is_told, "{wrong:?}: {}", answer.text);
+        assert!(!answer.text.contains("evil.example"), "{wrong:?}");
+    }
+    // The form is held against the same rules as the page.
+    let page = ada.page(&connector.question(&[])).await;
+    let evil = [
+        ("redirect_uri", "https://evil.example/"),
+        ("agent", "wren"),
+        ("decision", "connect"),
+    ];
+    let answer = ada.send_filled_in(&page, PATH, &evil).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.header("location")),
+        (400, "")
+    );
+    // Twice the same parameter is none.
+    let twice = format!("{}&client_id=a", connector.question(&[]));
+    assert_eq!(ada.get(&twice).await.status, 400);
+    // Saying no is told.
+    let answer = ada
+        .fill_in(&connector.question(&[]), PATH, &[("decision", "refuse")])
+        .await;
+    let back = sent(&answer);
+    assert_eq!(
+        (&back["error"], &back["state"]),
+        (&json!("access_denied"), &json!(STATE))
+    );
+    assert_eq!(
+        back["iss"], house.address,
+        "a client that asks several servers knows who answers"
+    );
+}
+
+#[tokio::test]
+async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
+    let house = House::with(with_programs()).await;
+    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
+    let connector = Connector::registered(&house).await;
+    let question = connector.question(&[]);
+    let shown = ada.get(&question).await;
+    let policy = shown.header("content-security-policy");
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(
+        policy.contains("form-action 'self' https://connector.example;"),
+        "{policy}"
+    );
+    assert_eq!(shown.header("x-frame-options"), "DENY");
+    let elsewhere = ada.get("/account").await;
+    let policy = elsewhere.header("content-security-policy");
+    assert!(policy.contains("form-action 'self';"), "{policy}");
+
+    let page = shown.document();
+    let id = wren.scope().agent.to_string();
+    let mut fields: Vec<(&str, &str)> = page
+        .filled_in(PATH)
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .filter(|(name, _)| *name != "agent")
+        .collect();
+    fields.extend([("agent", id.as_str()), ("decision", "connect")]);
+    for site in ["cross-site", "same-site", "none"] {
+        let answer = ada.send(PATH, &fields, &[("sec-fetch-site", site)]).await;
+        assert_eq!(answer.status, 403, "{site}");
+    }
+    let without: Vec<_> = fields
+        .iter()
+        .copied()
+        .filter(|(name, _)| *name != "form_token")
+        .collect();
+    assert_eq!(ada.post(PATH, &without).await.status, 403);
+    // The form of another browser.
+    house.administrator("Grace").await;
+    let mut grace = house.browser();
+    grace.sign_in("Grace", crate::house::PASSWORD).await;
+    assert_eq!(grace.post(PATH, &fields).await.status, 403);
+    assert_eq!(wren.tokens().await.unwrap().len(), 0);
+    // A look is no answer.
+    let looked = ada
+        .get(&format!("{question}&agent={id}&decision=connect"))
+        .await;
+    assert_eq!(looked.status, 200);
+    assert_eq!(wren.tokens().await.unwrap().len(), 0);
+
+    // Led here by another site, a browser sends no cookie: it is led here once more, and only here.
+    let led = house
+        .browser()
+        .request(Method::GET, &question, &[("sec-fetch-site", "cross-site")])
+        .await;
+    assert_eq!(led.status, 200);
+    assert_eq!(led.header("refresh"), format!("0; url={question}"));
+    led.document().check(PATH);
+}
+
+#[tokio::test]
+async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
+    let house = House::with(with_programs()).await;
+    let ada = house.ada().await;
+    let connector = Connector::registered(&house).await;
+    let other = Connector::registered(&house).await;
+    let mut agents = 0;
+    let mut fresh = async || {
+        agents += 1;
+        let agent = unused(&house, &format!("agent {agents}")).await;
+        let code = connector.code(&ada, &agent).await;
+        (agent, code)
+    };
+    // Whoever gets hold of a code cannot use it, and nobody can afterwards.
+    for wrong in [
+        (
+            "code_verifier",
+            "another-verifier-that-is-long-enough-for-the-method",
+        ),
+        ("code_verifier", &challenge_of(VERIFIER)),
+        ("redirect_uri", "https://connector.example/other"),
+        ("client_id", other.id.as_str()),
+    ] {
+        let (agent, code) = fresh().await;
+        let told = connector.redeem(&code, &[wrong]).await;
+        assert_eq!(
+            (told.status, &told.body["error"]),
+            (400, &json!("invalid_grant")),
+            "{wrong:?}"
+        );
+        assert_eq!(connector.redeem(&code, &[]).await.status, 400, "{wrong:?}");
+        assert!(agent.tokens().await.unwrap()[0].revoked_at.is_some());
+    }
+    let (_, code) = fresh().await;
+    let told = connector
+        .redeem(&code, &[("resource", "https://another.example/mcp")])
+        .await;
+    assert_eq!(
+        (told.status, &told.body["error"]),
+        (400, &json!("invalid_target"))
+    );
+    let told = connector.redeem(&code, &[("grant_type", "password")]).await;
+    assert_eq!(told.body["error"], "unsupported_grant_type");
+    let told = connector.redeem(&code, &[("code_verifier", "")]).await;
+    assert_eq!(told.body["error"], "invalid_request");
+    let told = connector.redeem(&code, &[("client_id", "nobody")]).await;
+    assert_eq!(
+        (told.status, &told.body["error"]),
+        (401, &json!("invalid_client"))
+    );
+    let first = pair(&connector.redeem(&code, &[]).await);
+    assert_eq!(connector.enters(&first.access).await, 200);
+    // A second time it ends what the first one gave.
+    assert_eq!(connector.redeem(&code, &[]).await.status, 400);
+    assert_eq!(connector.enters(&first.access).await, 401);
+    assert_eq!(connector.refresh(&first.refresh).await.status, 400);
+
+    let (agent, code) = fresh().await;
+    house.clock.advance(Duration::from_secs(60));
+    assert_eq!(connector.redeem(&code, &[]).await.status, 400);
+    // One that was never taken keeps nobody from beginning again.
+    connector.connected(&ada, &agent).await;
+}
+
+#[tokio::test]
+async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
+    let house = House::with(with_programs()).await;
+    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
+    let connector = Connector::registered(&house).await;
+    let code = connector.code(&ada, &wren).await;
+    assert_eq!(connector.enters(&code).await, 401);
+    let pair = pair(&connector.redeem(&code, &[]).await);
+    assert_eq!(connector.enters(&pair.access).await, 200);
+    assert_eq!(connector.enters(&pair.refresh).await, 401);
+    assert_eq!(connector.enters(&code).await, 401);
+    // Not the doors of REST, and not the console.
+    for path in ["/v1/agents/wren", "/v1/agents/wren/memories", "/v1/agents"] {
+        let request = connector.client.get(format!("{}{path}", house.address));
+        assert_eq!(
+            told(request.bearer_auth(&pair.access)).await.status,
+            401,
+            "{path}"
+        );
+    }
+    // Nor the same door of a service that is known by another address.
+    let elsewhere = Options {
+        programs: Some(Programs {
+            address: Some("https://memory.example".to_owned()),
+            clients: Vec::new(),
+            takes_registrations: true,
+        }),
+        ..Options::default()
+    };
+    let mut other = Connector::new(&house);
+    other.address = house.serve_beside(elsewhere).await;
+    assert_eq!(other.enters(&pair.access).await, 401);
+    assert_eq!(connector.enters(&pair.access).await, 200);
+    // Ten minutes, and thirty days.
+    house.clock.advance(Duration::from_secs(600));
+    assert_eq!(connector.enters(&pair.access).await, 401);
+    let next = self::pair(&connector.refresh(&pair.refresh).await);
+    house.clock.advance(Duration::from_secs(29 * 86_400));
+    let next = self::pair(&connector.refresh(&next.refresh).await);
+    house.clock.advance(Duration::from_secs(30 * 86_400));
+    let over = connector.refresh(&next.refresh).await;
+    // The client registered itself long ago: it learns that it is to begin anew.
+    assert_eq!(
+        (over.status, &over.body["error"]),
+        (401, &json!("invalid_client"))
+    );
+}
+
+#[tokio::test]
+async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrator_everywhere() {
+    let house = House::with(with_programs()).await;
+    let ada = house.ada().await;
+    house.administrator("Grace").await;
+    let mut grace = house.browser();
+    grace.sign_in("Grace", crate::house::PASSWORD).await;
+    let connector = Connector::registered(&house).await;
+    let address = house.address.clone();
+    let same = Options {
+        programs: Some(Programs {
+            address: Some(address),
+            clients: Vec::new(),
+            takes_registrations: true,
+        }),
+        ..Options::default()
+    };
+    let mut node = Connector::new(&house);
+    let elsewhere = house.serve_beside(same).await;
+    node.address.clone_from(&elsewhere);
+    let mut pairs = Vec::new();
+    for name in ["wren", "crow", "jay"] {
+        let agent = unused(&house, name).await;
+        let by = if name == "jay" { &grace } else { &ada };
+        let pair = connector.connected(by, &agent).await;
+        assert_eq!(node.enters(&pair.access).await, 200);
+        pairs.push((agent, pair));
+    }
+    let [(wren, first), (crow, second), (jay, third)] = pairs.try_into().ok().unwrap();
+    // Revoked in the console.
+    let settings = format!("/agents/{}/settings", wren.scope().agent);
+    let token = wren.tokens().await.unwrap()[0].id;
+    let path = format!("/agents/{}/tokens/{token}/revoke", wren.scope().agent);
+    ada.press(&settings, &path, &[]).await;
+    crow.erase(&owner()).await.unwrap();
+    house.account.remove_user("Grace", &owner()).await.unwrap();
+    for pair in [&first, &second, &third] {
+        assert_eq!(node.enters(&pair.access).await, 401);
+        assert_eq!(connector.enters(&pair.access).await, 401);
+        assert_eq!(connector.refresh(&pair.refresh).await.status, 400);
+    }
+    assert!(jay.tokens().await.unwrap()[0].revoked_at.is_some());
+    assert!(jay.verify().await.unwrap().valid);
+}
+
+#[tokio::test]
+async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
+    let house = House::with(with_programs()).await;
+    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
+    let plain = Connector::new(&house);
+    for (said, code) in [
+        (json!({}), "invalid_redirect_uri"),
+        (json!({"redirect_uris": []}), "invalid_redirect_uri"),
+        (
+            json!({"redirect_uris": ["http://connector.example/"]}),
+            "invalid_redirect_uri",
+        ),
+        (
+            json!({"redirect_uris": ["custom:/callback"]}),
+            "invalid_redirect_uri",
+        ),
+        (
+            json!({"redirect_uris": ["https://a.example/#x"]}),
+            "invalid_redirect_uri",
+        ),
+        (
+            json!({"redirect_uris": vec![CALLBACK; 6]}),
+            "invalid_redirect_uri",
+        ),
+        (
+            json!({"redirect_uris": [CALLBACK], "client_name": "a".repeat(101)}),
+            "invalid_client_metadata",
+        ),
+        (
+            json!({"redirect_uris": [CALLBACK], "client_name": "a\nb"}),
+            "invalid_client_metadata",
+        ),
+        (
+            json!({"redirect_uris": [CALLBACK], "grant_types": ["password"]}),
+            "invalid_client_metadata",
+        ),
+        (
+            json!({"redirect_uris": CALLBACK}),
+            "invalid_client_metadata",
+        ),
+        (json!(["x"]), "invalid_client_metadata"),
+    ] {
+        let told = plain.register(&said).await;
+        assert_eq!(
+            (told.status, &told.body["error"]),
+            (400, &json!(code)),
+            "{said}"
+        );
+    }
+    let used = Connector::registered(&house).await;
+    let unused = Connector::registered(&house).await;
+    used.connected(&ada, &wren).await;
+    house.clock.advance(Duration::from_secs(8 * 86_400));
+    // The browser's own sign-in is over too.
+    let ada = house.ada().await;
+    assert_eq!(ada.get(&used.question(&[])).await.status, 200);
+    let over = ada.get(&unused.question(&[])).await;
+    assert_eq!(over.status, 400);
+    assert!(
+        over.text.contains("its registration is over"),
+        "{}",
+        over.text
+    );
+    // An identifier that was changed is none.
+    let mut forged = Connector::registered(&house).await;
+    forged.id.insert(20, 'A');
+    assert_eq!(ada.get(&forged.question(&[])).await.status, 400);
+}
+
+#[tokio::test]
+async fn spec_5_5_without_an_address_no_program_is_connected() {
+    let behind = Options {
+        behind_proxy: true,
+        ..with_programs()
+    };
+    for options in [Options::default(), behind] {
+        let house = House::with(options).await;
+        let connector = Connector::new(&house);
+        for path in [
+            "/.well-known/oauth-protected-resource",
+            "/.well-known/oauth-protected-resource/mcp",
+            "/.well-known/oauth-authorization-server",
+        ] {
+            let request = connector.client.get(format!("{}{path}", house.address));
+            assert_eq!(told(request).await.status, 404, "{path}");
+        }
+        let refused = connector.call("", "initialize", json!({})).await;
+        assert_eq!(
+            (refused.status, refused.challenge.as_str()),
+            (401, "Bearer")
+        );
+        assert_eq!(connector.register(&json!({})).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn spec_5_5_clients_of_the_settings_need_not_register() {
+    let address = memoir_app::ClientAddress::parse(CALLBACK).unwrap();
+    let named = memoir_app::Client {
+        id: "connector".to_owned(),
+        name: "The one that we know".to_owned(),
+        addresses: vec![address],
+        registered_at: None::<Timestamp>,
+    };
+    let options = Options {
+        programs: Some(Programs {
+            address: None,
+            clients: vec![named],
+            takes_registrations: false,
+        }),
+        ..Options::default()
+    };
+    let house = House::with(options).await;
+    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
+    let mut connector = Connector::new(&house);
+    let said = json!({"redirect_uris": [CALLBACK]});
+    assert_eq!(connector.register(&said).await.status, 403);
+    let server = format!("{}/.well-known/oauth-authorization-server", house.address);
+    let server = told(connector.client.get(server)).await.body;
+    assert!(server.get("registration_endpoint").is_none());
+    connector.id = "connector".to_owned();
+    let shown = ada.get(&connector.question(&[])).await;
+    assert!(!shown.text.contains("gave itself this name"));
+    let pair = connector.connected(&ada, &wren).await;
+    assert_eq!(connector.enters(&pair.access).await, 200);
+}
