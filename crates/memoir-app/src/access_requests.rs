@@ -408,7 +408,7 @@ impl AgentHandle {
     }
 
     /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
-    /// as it is.
+    /// as it is. With the leave to send words to a server of embeddings goes what that has made of them.
     ///
     /// # Errors
     /// The agent has no such request; what it asks for has been done; the store fails.
@@ -422,6 +422,9 @@ impl AgentHandle {
         })
         .await?;
         let request = self.end_if_over(id).await?;
+        if matches!(request.kind, AccessKind::Embeddings { .. }) {
+            self.forget_vectors_not_allowed(true).await?;
+        }
         Ok(AccessRequestView::answered(&self.name, request, actor))
     }
 

@@ -7,7 +7,8 @@
 //! for a short time; where no vector comes back, it finds by words alone and says so.
 //!
 //! A model on this machine is used without asking. To any other place an agent's words go only once the agent has
-//! agreed, and as long as it has not taken that back.
+//! agreed, and as long as it has not taken that back. What was made by one that is not allowed is taken away: at once
+//! where the agent takes it back, and by whoever makes vectors where another address was set.
 //!
 //! After another model was named, the vectors of the one before serve as long as they are of more memories; they go
 //! once the new ones are complete. A model that answers with another length is a new one under the old name: all of
@@ -123,21 +124,21 @@ impl AgentHandle {
         if query.text.expose().trim().is_empty() {
             return Ok(QuestionVector::InWords(None));
         }
-        let mut embedder = None;
+        let (mut embedder, mut otherwise) = (None, Meaning::Unavailable);
         for name in serving.iter().chain([configured]) {
             let Ok(found) = memoir.models.embedder(name) else {
                 continue;
             };
-            if !self.lets_embed(found.as_ref()).await? {
-                return Ok(QuestionVector::InWords(Some(Meaning::NotAllowed)));
+            if self.lets_embed(found.as_ref()).await? {
+                embedder = Some(found);
+                break;
             }
-            embedder = Some(found);
-            break;
+            otherwise = Meaning::NotAllowed;
         }
-        let unavailable = QuestionVector::InWords(Some(Meaning::Unavailable));
         let (Some(embedder), now) = (embedder, memoir.clock.monotonic()) else {
-            return Ok(unavailable);
+            return Ok(QuestionVector::InWords(Some(otherwise)));
         };
+        let unavailable = QuestionVector::InWords(Some(Meaning::Unavailable));
         if memoir.vectors.rests_at(now) {
             return Ok(unavailable);
         }
@@ -223,6 +224,39 @@ impl AgentHandle {
         Ok(())
     }
 
+    /// Takes away, from the disk and from this process, what was made by models that the agent's words may not be sent
+    /// to. One that cannot be asked for, since its provider is not configured, counts as such where `is_over`: the
+    /// agent has just taken its leave back. What may stay is that of the configured model, and else of the one that
+    /// made most.
+    pub(crate) async fn forget_vectors_not_allowed(&self, is_over: bool) -> Result<()> {
+        let memoir = &self.memoir;
+        let (mut may_stay, mut must_go) = (Vec::new(), false);
+        for (model, count) in memoir.store.vector_models(self.scope).await? {
+            let name: Option<ModelName> = model.parse().ok();
+            let embedder = name.and_then(|name| memoir.models.embedder(&name).ok());
+            match embedder {
+                Some(embedder) if self.lets_embed(embedder.as_ref()).await? => {
+                    may_stay.push((model, count));
+                }
+                Some(_) => must_go = true,
+                None => must_go |= is_over,
+            }
+        }
+        if is_over || must_go {
+            memoir.indexes.forget(self.scope);
+        }
+        if must_go {
+            let configured = memoir.settings.recall.embeddings.as_ref();
+            let is_configured = |model: &str| configured.is_some_and(|name| name.as_str() == model);
+            let stays = may_stay
+                .iter()
+                .max_by_key(|(model, count)| (is_configured(model), *count));
+            let stays = stays.map(|(model, _)| model.as_str());
+            memoir.store.forget_vectors(self.scope, stays).await?;
+        }
+        Ok(())
+    }
+
     /// Makes a vector of every kept memory that has none of the configured model, and takes those of others away
     /// once all have one. Nothing is sent where the agent has not agreed to it.
     ///
@@ -244,8 +278,9 @@ impl AgentHandle {
         };
         let mut after = 0;
         loop {
-            // At each batch: it may have been taken back.
+            // At each batch: it may have been taken back, and then the one before was kept too late.
             if !self.lets_embed(embedder.as_ref()).await? {
+                self.forget_vectors_not_allowed(false).await?;
                 let problem = "the agent has not agreed that its words are sent there";
                 made.problem = Some(problem.to_owned());
                 return Ok(made);
@@ -378,6 +413,7 @@ impl Memoir {
             // An agent that has not agreed keeps no other waiting.
             match self.embedder()? {
                 Some(embedder) if !handle.lets_embed(embedder.as_ref()).await? => {
+                    handle.forget_vectors_not_allowed(false).await?;
                     Ok(VectorsMade::default())
                 }
                 _ => handle.make_vectors().await,

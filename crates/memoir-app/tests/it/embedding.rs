@@ -81,11 +81,24 @@ impl House {
         base_url: &str,
         settings: Settings,
     ) -> Self {
-        let provider = ProviderSettings {
+        Self::with(store, keys, &[("lab", base_url)], settings).await
+    }
+
+    /// With providers by their names, each at its address.
+    async fn with(
+        store: Arc<dyn Store>,
+        keys: Arc<KeyStore>,
+        named: &[(&str, &str)],
+        settings: Settings,
+    ) -> Self {
+        let provider = |base_url: &str| ProviderSettings {
             base_url: Some(base_url.to_owned()),
             ..ProviderSettings::default()
         };
-        let providers = BTreeMap::from([("lab".to_owned(), provider)]);
+        let named = named.iter();
+        let providers: BTreeMap<String, ProviderSettings> = named
+            .map(|(name, base_url)| ((*name).to_owned(), provider(base_url)))
+            .collect();
         let providers = Providers::with_environment(providers, |_| None).unwrap();
         let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
         let memoir = Memoir::new(store.clone(), keys, Arc::new(providers), settings);
@@ -568,6 +581,99 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
         () = story => {}
         () = house.memoir.keep_making_vectors() => panic!("it goes on for ever"),
     }
+}
+
+impl House {
+    /// The agent's yes to the server that is configured.
+    async fn agree(&self) -> memoir_domain::AccessRequestId {
+        let (purpose, them, me) = ("please".into(), person(), me());
+        let request = self.agent.request_embeddings(&purpose, &them);
+        let id = request.await.unwrap().id;
+        let answer = self.agent.answer_access(id, true, None, &me);
+        answer.await.unwrap();
+        id
+    }
+}
+
+#[tokio::test]
+async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
+    let server = ScriptedServer::always(model());
+    let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = keys();
+    let at = async |address: &str, model: &str| {
+        House::on(store.clone(), keys.clone(), address, settings(model)).await
+    };
+    let forbidden = Some(Meaning::NotAllowed);
+    let house = at(&elsewhere, "lab:small").await;
+    // Each time an entry of the journal tells the agent that it is over, and gets its vector the next time.
+    for (memories, who) in [(2, me()), (3, person())] {
+        let id = house.agree().await;
+        assert_eq!(house.agent.make_vectors().await.unwrap().made, memories);
+        let (found, meaning) = house.ask("honey").await;
+        assert_eq!((found[0], meaning), (1, ALL));
+        house.agent.revoke_access(id, &who).await.unwrap();
+        assert_eq!(house.vectors("lab:small").await, NONE);
+        assert_eq!(house.ask("honey").await, (vec![], forbidden));
+        assert_eq!(house.agent.make_vectors().await.unwrap().made, 0);
+    }
+    // Taken back while the server answers: what it made comes too late.
+    let id = house.agree().await;
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let (go_on, waits) = std::sync::mpsc::channel::<()>();
+    let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
+    server.push(Step::respond(move |_| {
+        told.notify_one();
+        waits.lock().unwrap().recv().unwrap();
+        model()
+    }));
+    let revoked = async {
+        asked.notified().await;
+        house.agent.revoke_access(id, &me()).await.unwrap();
+        go_on.send(()).unwrap();
+    };
+    let (made, ()) = tokio::join!(house.agent.make_vectors(), revoked);
+    assert!(made.unwrap().problem.is_some());
+    assert_eq!(house.vectors("lab:small").await, NONE);
+    // An address that the agent was not asked about, under the same name: the first who makes vectors takes away
+    // what the other one made.
+    house.agree().await;
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 5);
+    let moved = at(&format!("{elsewhere}/aside"), "lab:small").await;
+    assert_eq!(moved.ask("honey").await, (vec![], forbidden));
+    assert_eq!(moved.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(moved.vectors("lab:small").await, NONE);
+}
+
+#[tokio::test]
+async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_taken_back() {
+    let server = ScriptedServer::always(model());
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+    let keys = keys();
+    let (near, far) = (
+        server.base_url(),
+        server.base_url().replace("127.0.0.1", "0.0.0.0"),
+    );
+    let on = async |model: &str| {
+        let named = [("near", near.as_str()), ("far", far.as_str())];
+        House::with(store.clone(), keys.clone(), &named, settings(model)).await
+    };
+    let house = on("far:small").await;
+    let id = house.agree().await;
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    // The one on this machine has made none yet, and the other's serve until then: not after that.
+    let local = on("near:small").await;
+    assert_eq!(local.ask("honey").await, (vec![1, 2], ALL));
+    let rows = store.vectors(house.agent.scope(), "far:small", None).await;
+    let mut rows = rows.unwrap();
+    assert_eq!(local.agent.make_vectors().await.unwrap().made, 2);
+    rows.truncate(1);
+    store.keep_vectors(house.agent.scope(), rows).await.unwrap();
+    assert_eq!(house.vectors("far:small").await.len(), 1);
+    local.agent.revoke_access(id, &me()).await.unwrap();
+    assert_eq!(local.vectors("far:small").await, NONE);
+    assert_eq!(local.vectors("near:small").await, [1, 2]);
+    assert_eq!(local.ask("honey").await.0[..2], [1, 2]);
 }
 
 #[tokio::test]
