@@ -155,7 +155,7 @@ impl Access for PostgresStore {
         ];
         // In one order, so that of two who note the same tokens none waits for the other in a circle.
         let sql = "UPDATE tokens SET last_used_at = given.used_at \
-             FROM (SELECT tokens.id, max(used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
+             FROM (SELECT tokens.id, max(used.used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
                  JOIN tokens ON tokens.id = used.id GROUP BY tokens.id) AS given \
              WHERE tokens.id = given.id AND (last_used_at IS NULL OR last_used_at < given.used_at)";
         self.write(Reach::Fleet, &[Statement::new(sql, values)])

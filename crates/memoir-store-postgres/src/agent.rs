@@ -420,8 +420,9 @@ pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
 }
 
 /// A part of a filter that is left out is `NULL`, and no part of the plan.
-pub(crate) const FILTER: &str = "($1 IS NULL OR session_id = $1) AND ($2 IS NULL OR memory = $2) \
-     AND ($3 IS NULL OR recorded_at >= $3) AND ($4 IS NULL OR recorded_at <= $4) \
-     AND ($5 IS NULL OR actor_kind = $5) \
-     AND ($6 IS NULL OR strpos(lower(actor_name), lower($6 COLLATE \"C\")) > 0) \
-     AND ($7 IS NULL OR action = ANY ($7))";
+pub(crate) const FILTER: &str = "($1 IS NULL OR audit_records.session_id = $1) \
+     AND ($2 IS NULL OR audit_records.memory = $2) \
+     AND ($3 IS NULL OR audit_records.recorded_at >= $3) AND ($4 IS NULL OR audit_records.recorded_at <= $4) \
+     AND ($5 IS NULL OR audit_records.actor_kind = $5) \
+     AND ($6 IS NULL OR strpos(lower(audit_records.actor_name), lower($6 COLLATE \"C\")) > 0) \
+     AND ($7 IS NULL OR audit_records.action = ANY ($7))";

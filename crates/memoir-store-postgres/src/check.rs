@@ -79,20 +79,23 @@ const TABLES: [(&str, Read); 10] = [
 const RULES: [(&str, &str); 6] = [
     (
         "SELECT format('table `agent_prompts`: row %s is missing', encode(id, 'hex')) FROM agents \
-         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
+         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_prompts.agent_id = agents.id) LIMIT 20",
         RESTORE,
     ),
     (
         "SELECT format('table `audit_records`: the log of %s has %s records from %s to %s, and its next one would \
-             be %s', encode(id, 'hex'), entries, coalesce(first, 1), coalesce(last, 0), next_seq) \
+             be %s', encode(agents.id, 'hex'), log.entries, coalesce(log.first, 1), coalesce(log.last, 0), agents.next_seq) \
          FROM agents CROSS JOIN LATERAL (SELECT count(*) AS entries, min(seq) AS first, max(seq) AS last \
-             FROM audit_records WHERE agent_id = id) AS log \
-         WHERE coalesce(first, 1) <> 1 OR coalesce(last, 0) <> entries OR next_seq <> entries + 1",
+             FROM audit_records WHERE audit_records.agent_id = agents.id) AS log \
+         WHERE coalesce(log.first, 1) <> 1 OR coalesce(log.last, 0) <> log.entries \
+             OR agents.next_seq <> log.entries + 1",
         COMPARE,
     ),
     (
-        "SELECT format('table `agents`: the head of %s is not the hash of its record %s', encode(id, 'hex'), seq) \
-         FROM agents JOIN audit_records ON agent_id = id AND seq = next_seq - 1 WHERE hash <> head LIMIT 20",
+        "SELECT format('table `agents`: the head of %s is not the hash of its record %s', \
+             encode(agents.id, 'hex'), record.seq) \
+         FROM agents JOIN audit_records AS record ON record.agent_id = agents.id AND record.seq = agents.next_seq - 1 \
+         WHERE record.hash <> agents.head LIMIT 20",
         ALTERED,
     ),
     (
@@ -103,7 +106,7 @@ const RULES: [(&str, &str); 6] = [
     ),
     (
         "SELECT format('table `log_leaves`: row %s has another hash for record %s of %s than its log', \
-             position, leaf.seq, encode(leaf.agent_id, 'hex')) \
+             leaf.position, leaf.seq, encode(leaf.agent_id, 'hex')) \
          FROM log_leaves AS leaf JOIN audit_records AS record \
              ON record.agent_id = leaf.agent_id AND record.seq = leaf.seq \
          WHERE record.hash <> leaf.head LIMIT 20",
@@ -111,9 +114,9 @@ const RULES: [(&str, &str); 6] = [
     ),
     (
         "SELECT format('table `tokens`: row %s is of %s, which its account has not', \
-             encode(tokens.id, 'hex'), encode(agent_id, 'hex')) \
-         FROM tokens LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
-         WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
+             encode(tokens.id, 'hex'), encode(tokens.agent_id, 'hex')) \
+         FROM tokens LEFT JOIN agents ON agents.id = tokens.agent_id AND agents.account_id = tokens.account_id \
+         WHERE tokens.agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
         ALTERED,
     ),
 ];

@@ -68,10 +68,10 @@ impl Deliveries for PostgresStore {
                  FROM (SELECT session_id AS id, due_at AS was_due FROM deliveries WHERE {due} \
                      ORDER BY due_at, session_id LIMIT $5 FOR UPDATE SKIP LOCKED) AS next \
                  WHERE receiver = $1 AND session_id = next.id \
-                 RETURNING session_id, attempt, was_due) \
-             SELECT session_id, agents.id, agents.account_id, attempt \
-             FROM claimed JOIN sessions ON sessions.id = session_id JOIN agents ON agents.id = sessions.agent_id \
-             ORDER BY was_due, session_id"
+                 RETURNING session_id, attempt, next.was_due) \
+             SELECT claimed.session_id, agents.id, agents.account_id, claimed.attempt \
+             FROM claimed JOIN sessions ON sessions.id = claimed.session_id JOIN agents ON agents.id = sessions.agent_id \
+             ORDER BY claimed.was_due, claimed.session_id"
         );
         let values = values![receiver, now, latest, until, limit];
         let answers = self

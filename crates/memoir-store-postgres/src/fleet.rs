@@ -273,15 +273,17 @@ impl Fleet for PostgresStore {
             limit,
         ]);
         let sql = format!(
-            "SELECT audit_records.agent_id, agents.name, seq, recorded_at, actor_kind, actor_name, \
-                 action, session_id, memory, facts, hash, \
+            "SELECT audit_records.agent_id, agents.name, audit_records.seq, audit_records.recorded_at, \
+                 audit_records.actor_kind, audit_records.actor_name, audit_records.action, \
+                 audit_records.session_id, audit_records.memory, audit_records.facts, audit_records.hash, \
                  (SELECT before.hash FROM audit_records AS before \
                      WHERE before.agent_id = audit_records.agent_id \
                          AND before.seq = audit_records.seq - 1) \
              FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
              WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
-                 AND ($9 IS NULL OR (recorded_at, audit_records.agent_id, seq) > ($9, $10, $11)) \
-             ORDER BY recorded_at, audit_records.agent_id, seq LIMIT $12"
+                 AND ($9 IS NULL OR (audit_records.recorded_at, audit_records.agent_id, audit_records.seq) \
+                     > ($9, $10, $11)) \
+             ORDER BY audit_records.recorded_at, audit_records.agent_id, audit_records.seq LIMIT $12"
         );
         all(
             &self.rows(Reach::Account(account), sql, values).await?,
@@ -322,10 +324,10 @@ impl Fleet for PostgresStore {
     }
 
     async fn open_access(&self) -> Result<Vec<OpenAccess>> {
-        let sql = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
-             FROM access_requests JOIN agents ON agents.id = access_requests.agent_id \
-             WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
-             ORDER BY expires_at, access_requests.id";
+        let sql = "SELECT request.id, agents.id, agents.account_id, request.state, request.expires_at \
+             FROM access_requests AS request JOIN agents ON agents.id = request.agent_id \
+             WHERE request.state IN ('asked', 'granted') AND agents.erased_at IS NULL \
+             ORDER BY request.expires_at, request.id";
         all(&self.rows(Reach::Fleet, sql, values![]).await?, |row| {
             let mut columns = Columns::new(row, "access_requests");
             Ok(OpenAccess {
@@ -339,8 +341,9 @@ impl Fleet for PostgresStore {
 
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         let sql = concat!(
-            "SELECT id, agent_id, account_id, model, started_at FROM (SELECT *, row_number() OVER ( \
-                 PARTITION BY account_id, coalesce(model, '') ORDER BY started_at, id) AS place \
+            "SELECT id, agent_id, account_id, model, started_at FROM ( \
+                 SELECT id, agent_id, account_id, model, started_at, row_number() OVER ( \
+                     PARTITION BY account_id, coalesce(model, '') ORDER BY started_at, id) AS place \
              FROM sessions WHERE driver = 'model' AND lease_until IS NULL AND ",
             running!(),
             ") AS waiting WHERE place <= $1 ORDER BY started_at, id"
@@ -445,11 +448,10 @@ impl Fleet for PostgresStore {
 
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
         let sql = concat!(
-            "SELECT sessions.id, agents.id, agents.account_id \
-             FROM sessions JOIN agents ON agents.id = sessions.agent_id \
-             WHERE (lease_until < $1 OR lease_until > $2) AND ",
+            "SELECT lapsed.id, agents.id, agents.account_id FROM (SELECT id, agent_id, lease_until FROM sessions \
+                 WHERE (lease_until < $1 OR lease_until > $2) AND ",
             running!(),
-            " ORDER BY lease_until, sessions.id"
+            ") AS lapsed JOIN agents ON agents.id = lapsed.agent_id ORDER BY lapsed.lease_until, lapsed.id"
         );
         let values = values![now, now.plus_days(AHEAD_DAYS)];
         all(&self.rows(Reach::Fleet, sql, values).await?, |row| {
@@ -511,14 +513,14 @@ impl Fleet for PostgresStore {
             ),
         };
         let append = "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) + row_number() OVER (ORDER BY id), \
-                 id, next_seq - 1, head, $1 \
+             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) + row_number() OVER (ORDER BY agents.id), \
+                 agents.id, agents.next_seq - 1, agents.head, $1 \
              FROM agents \
-             WHERE next_seq > 1 AND next_seq - 1 IS DISTINCT FROM (SELECT seq FROM log_leaves \
-                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
-                 AND head = (SELECT hash FROM audit_records \
-                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
-                 AND ($2 IS NULL OR account_id = $2) AND ($3 IS NULL OR id = $3)";
+             WHERE agents.next_seq > 1 AND agents.next_seq - 1 IS DISTINCT FROM (SELECT leaf.seq FROM log_leaves AS leaf \
+                 WHERE leaf.agent_id = agents.id ORDER BY leaf.position DESC LIMIT 1) \
+                 AND agents.head = (SELECT record.hash FROM audit_records AS record \
+                     WHERE record.agent_id = agents.id AND record.seq = agents.next_seq - 1) \
+                 AND ($2 IS NULL OR agents.account_id = $2) AND ($3 IS NULL OR agents.id = $3)";
         let statements = [
             // One after the other: each begins where the one before it has ended.
             Statement::new(

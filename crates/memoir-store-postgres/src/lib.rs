@@ -119,8 +119,16 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::Busy`] where others keep the tables for too long; those of the database. What was run stays.
     pub async fn migrate(&self) -> Result<Vec<&'static str>> {
+        self.migrate_to(MIGRATIONS).await
+    }
+
+    /// As [`PostgresStore::migrate`], to the format of a version that has these.
+    ///
+    /// # Errors
+    /// As for [`PostgresStore::migrate`].
+    pub async fn migrate_to(&self, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
         look_over(&self.0).await?;
-        migrate::run(&self.0, MIGRATIONS).await
+        migrate::run(&self.0, migrations).await
     }
 
     /// Where the database is, without what opens it.
@@ -141,6 +149,27 @@ impl PostgresStore {
     /// Those of the database.
     pub async fn identity(&self) -> Result<DatabaseIdentity> {
         DatabaseIdentity::of(&self.0).await
+    }
+
+    /// What the role that is connected could do to the walls between accounts.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn role(&self) -> Result<Role> {
+        let sql = "SELECT current_user::text, rolsuper OR rolbypassrls, \
+                 EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+                     AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) \
+                 OR has_schema_privilege(current_schema(), 'CREATE') \
+             FROM pg_roles WHERE rolname = current_user";
+        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        let unread = || Error::Driver("the database does not say who is connected".to_owned());
+        let row = rows.first().ok_or_else(unread)?;
+        let flag = |at| row.try_get(at).map_err(|_| unread());
+        Ok(Role {
+            name: row.try_get(0).map_err(|_| unread())?,
+            passes_walls: flag(1)?,
+            owns_tables: flag(2)?,
+        })
     }
 
     fn connections(&self) -> &Connections {
@@ -197,6 +226,35 @@ fn configured(url: &str) -> Result<(Config, String)> {
         .keepalives_idle(UNANSWERED)
         .tcp_user_timeout(UNANSWERED);
     Ok((config, location))
+}
+
+/// A role of the database, and what it could do to the walls between accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// Whether row-level security does not hold it: it is a superuser, or was given `BYPASSRLS`.
+    pub passes_walls: bool,
+    /// Whether it owns tables there or may make some: then it can also take their walls down.
+    pub owns_tables: bool,
+}
+
+impl Role {
+    /// What is wrong with it for a service; `None` where it can do nothing to the walls.
+    pub fn danger(&self) -> Option<String> {
+        let danger = match self {
+            Self {
+                passes_walls: true, ..
+            } => "passes by the walls between accounts (row-level security)",
+            Self {
+                owns_tables: true, ..
+            } => {
+                "owns the tables, or may make some, and could take down the walls between accounts"
+            }
+            _ => return None,
+        };
+        Some(format!("the role `{}` {danger}", self.name))
+    }
 }
 
 /// Where something lies, and as whom it is asked for.

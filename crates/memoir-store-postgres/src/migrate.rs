@@ -1,7 +1,8 @@
 //! What brings a database up to the present format: files that are run in their order, each once and in a
 //! transaction of its own.
 //!
-//! A migration only adds, so that the version of Memoir before it goes on working beside the one that brings it.
+//! A migration changes one table that is there at most: whoever uses several of them meanwhile is then never waited
+//! for in a circle. It only adds, so that the version of Memoir before it goes on working beside the one that brings it.
 
 use std::time::Duration;
 

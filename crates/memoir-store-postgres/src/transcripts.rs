@@ -106,7 +106,8 @@ impl Transcripts for PostgresStore {
         let mut values = scoped(&scope);
         values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
         let sql = "SELECT seq, digest, tokens, received_at, state, body FROM ( \
-                 SELECT *, sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
+                 SELECT seq, digest, tokens, received_at, state, body, \
+                     sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
                  FROM transcript_messages WHERE agent_id = $1 AND state = 'pending') AS waiting \
              WHERE (used <= $3 OR place = 1) AND EXISTS (SELECT 1 FROM agents \
                  WHERE agents.id = $1 AND account_id = $2 AND erased_at IS NULL) ORDER BY seq";

@@ -43,7 +43,7 @@ impl Vectors for PostgresStore {
             "SELECT ",
             vector_columns!(),
             " FROM memory_vectors JOIN memories USING (agent_id, number, version) \
-             WHERE agent_id = $1 AND model = $3 AND discarded_at IS NULL AND ",
+             WHERE agent_id = $1 AND memory_vectors.model = $3 AND memories.discarded_at IS NULL AND ",
             lives!()
         );
         let sql = match of {
@@ -117,7 +117,7 @@ impl Vectors for PostgresStore {
                  SELECT $1, given.number, given.version, given.model, given.body \
                  FROM unnest($3, $4, $5, $6) AS given (number, version, model, body) \
                  JOIN memories ON memories.agent_id = $1 AND memories.number = given.number \
-                     AND memories.version = given.version AND discarded_at IS NULL \
+                     AND memories.version = given.version AND memories.discarded_at IS NULL \
                  WHERE ",
             lives!(),
             " ON CONFLICT (agent_id, number, model) DO UPDATE \

@@ -73,7 +73,7 @@ macro_rules! memory_columns {
 #[macro_export]
 macro_rules! vector_columns {
     () => {
-        "memory_vectors.number, memory_vectors.version, model, memory_vectors.body"
+        "memory_vectors.number, memory_vectors.version, memory_vectors.model, memory_vectors.body"
     };
 }
 

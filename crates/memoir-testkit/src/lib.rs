@@ -14,6 +14,6 @@ mod step;
 
 pub use model::{ModelScript, Turn};
 #[cfg(unix)]
-pub use postgres::Postgres;
+pub use postgres::{Postgres, next_migrations};
 pub use server::{Received, ScriptedServer};
 pub use step::{ModelAnswer, Step};

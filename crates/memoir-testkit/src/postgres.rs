@@ -1,5 +1,7 @@
 //! A PostgreSQL of a test's own: in a folder that goes with it, on a socket in that folder, run by a user that is
 //! not root, with a role that is no superuser.
+//!
+//! It is Debian's newest, or that of the folder which `MEMOIR_POSTGRES_PROGRAMS` names.
 
 use std::{
     fs, io,
@@ -14,14 +16,20 @@ use std::{
 /// pipe ends that `cat` reads.
 const RUN: &str = r#"
 "$0/initdb" -D "$1/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$1/initdb.log" 2>&1 || exit 1
-"$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=200 \
-    -c shared_buffers=64MB >"$1/server.log" 2>&1 &
+cat >>"$1/data/postgresql.conf" <<END
+listen_addresses = ''
+unix_socket_directories = '$1'
+fsync = off
+max_connections = 200
+shared_buffers = 64MB
+END
+"$0/postgres" -D "$1/data" >"$1/server.log" 2>&1 &
 cat >/dev/null
 "$0/pg_ctl" -D "$1/data" -m fast -w stop >/dev/null 2>&1
 rm -rf "$1"
 "#;
 
-/// Runs a pooler in transaction mode before the server, and ends it as the server is ended.
+/// Runs a pooler in transaction mode before the server, again whenever it ends, until the server is ended too.
 const POOL: &str = r#"
 mkdir "$1/pooler"
 cat >"$1/pooler/pgbouncer.ini" <<END
@@ -36,12 +44,56 @@ server_login_retry = 1
 default_pool_size = 3
 max_client_conn = 500
 END
-"$0" "$1/pooler/pgbouncer.ini" >"$1/pooler/log" 2>&1 &
-pooler=$!
+while [ ! -e "$1/pooler/over" ]; do
+    "$0" "$1/pooler/pgbouncer.ini" >>"$1/pooler/log" 2>&1 &
+    echo "$!" >"$1/pooler/process"
+    [ -e "$1/pooler/over" ] && kill -INT "$!"
+    wait "$!"
+    sleep 0.1
+done &
 cat >/dev/null
-kill -INT "$pooler"
-wait "$pooler"
+touch "$1/pooler/over"
+kill -INT "$(cat "$1/pooler/process")"
+wait
 "#;
+
+/// What a later version might add to a table. The names of its columns are those that stand in the way of statements
+/// which do not say whose column they mean: each table gets those of all others, and those that statements give to
+/// what they work out.
+const NEXT_COLUMNS: &str = r#"
+DO $$
+BEGIN
+    EXECUTE (
+        WITH present AS (SELECT table_name, column_name FROM information_schema.columns
+                WHERE table_schema = 'public' AND table_name <> 'memoir_migrations'),
+            wanted (column_name) AS (SELECT column_name FROM present
+                UNION VALUES ('place'), ('first'), ('last'), ('entries'), ('used_at'), ('was_due'), ('previous_hash'))
+        SELECT 'ALTER TABLE TABLE_NAME ' || string_agg(format('ADD COLUMN %I text', column_name), ', ')
+        FROM wanted WHERE column_name NOT IN (SELECT column_name FROM present WHERE table_name = 'TABLE_NAME'));
+END $$"#;
+
+/// A table that a later version might make.
+const NEXT_TABLE: &str = r#"
+CREATE TABLE moods (agent_id bytea NOT NULL PRIMARY KEY REFERENCES agents (id), body bytea NOT NULL);
+ALTER TABLE moods ENABLE ROW LEVEL SECURITY;
+ALTER TABLE moods FORCE ROW LEVEL SECURITY;
+CREATE POLICY reach ON moods USING (current_setting('memoir.agent', true) = encode(agent_id, 'hex'))"#;
+
+/// What a later version might add to these tables of the data: the name and the SQL of each migration. Each changes
+/// one table that is there, so that whoever uses several of them is never waited for in a circle.
+pub fn next_migrations<'name>(
+    tables: impl IntoIterator<Item = &'name str>,
+) -> Vec<(&'static str, &'static str)> {
+    let columns = tables.into_iter().map(|table| {
+        let sql = NEXT_COLUMNS.replace("TABLE_NAME", table);
+        (format!("next_{table}"), sql)
+    });
+    let table = ("next_moods".to_owned(), NEXT_TABLE.to_owned());
+    let all = columns.chain([table]);
+    // As those of the binary, they are there until the process ends.
+    all.map(|(name, sql)| (&*name.leak(), &*sql.leak()))
+        .collect()
+}
 
 /// How long a slow machine may take to make a cluster.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -140,13 +192,32 @@ impl Postgres {
         self.user.inspect(|(user, group)| {
             command.uid(*user).gid(*group).current_dir("/");
         });
-        let output = command.stdin(Stdio::null()).output()?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(io::Error::other(
-                String::from_utf8_lossy(&output.stderr).into_owned(),
-            )),
+        said(&mut command).map(drop)
+    }
+
+    /// Kills the pooler, which is then started again; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be killed, or does not come up again.
+    pub fn restart_pooler(&self) -> io::Result<Option<()>> {
+        let file = self.folder.join("pooler/process");
+        let Ok(before) = fs::read_to_string(&file) else {
+            return Ok(None);
+        };
+        let killed = Command::new("kill")
+            .args(["-KILL", before.trim()])
+            .status()?;
+        if !killed.success() {
+            return Err(io::Error::other("PgBouncer cannot be killed"));
         }
+        let begun = Instant::now();
+        while fs::read_to_string(&file)? == before {
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other("PgBouncer is not started again"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Some(()))
     }
 
     /// The URL of an empty database of its own, which belongs to a role that is no superuser.
@@ -165,6 +236,24 @@ impl Postgres {
         format!("postgres://{role}@{}/{database}", encoded(&self.folder))
     }
 
+    /// Runs the SQL of a page of the documentation, every part that is marked as such, as the superuser; its role
+    /// `memoir` takes the place of the one here.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn follow(&self, page: &str) -> io::Result<()> {
+        self.query("postgres", "DROP ROLE memoir")?;
+        for part in page.split("```sql\n").skip(1) {
+            let sql = part.split("```").next().unwrap_or_default();
+            let file = self.folder.join("page.sql");
+            fs::write(&file, sql)?;
+            let mut command = self.client("psql", "postgres");
+            command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-f"]);
+            said(command.arg(file))?;
+        }
+        Ok(())
+    }
+
     /// What a statement answers the superuser, a line a row.
     ///
     /// # Errors
@@ -178,23 +267,51 @@ impl Postgres {
     /// # Errors
     /// What the server says.
     pub fn query_as(&self, role: &str, database: &str, sql: &str) -> io::Result<String> {
-        let output = Command::new(self.programs.join("psql"))
-            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", role])
-            .arg("-h")
-            .arg(&self.folder)
-            .args(["-d", database, "-c", sql])
-            .output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        }
-        Err(io::Error::other(
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        ))
+        let mut command = self.client("psql", role);
+        command.args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            database,
+            "-c",
+            sql,
+        ]);
+        Ok(said(&mut command)?.trim().to_owned())
+    }
+
+    /// A program of a client of PostgreSQL, such as `pg_dump`, which connects to this server as that role.
+    pub fn client(&self, program: &str, role: &str) -> Command {
+        let own = self.programs.join(program);
+        // A folder of the server alone has none; those of another version speak with it too.
+        let mut command = Command::new(match own.is_file() {
+            true => own,
+            false => program.into(),
+        });
+        command.env("PGHOST", &self.folder).env("PGUSER", role);
+        command
     }
 
     /// The folder of its socket and its files.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+}
+
+/// What a program prints.
+///
+/// # Errors
+/// It fails; what it says then.
+fn said(command: &mut Command) -> io::Result<String> {
+    let output = command.stdin(Stdio::null()).output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )),
     }
 }
 
@@ -214,8 +331,14 @@ fn run(script: &str, program: &Path, folder: &Path, user: Option<(u32, u32)>) ->
     command.spawn()
 }
 
-/// Where Debian, or `PATH`, has the server.
+/// Names the folder with the programs of the server.
+const PROGRAMS: &str = "MEMOIR_POSTGRES_PROGRAMS";
+
+/// Where the server is: where [`PROGRAMS`] says, or Debian or `PATH` has it.
 fn programs() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(PROGRAMS) {
+        return Some(folder.into());
+    }
     let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let debian = debian.flatten().map(|version| version.path().join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -11,5 +11,6 @@ mod conformance;
 mod form;
 mod keys;
 mod lost;
+mod next;
 mod pooled;
 mod walls;

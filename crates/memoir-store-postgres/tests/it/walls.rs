@@ -1,6 +1,8 @@
-//! Row-level security: the second wall, behind the statements.
+//! Row-level security: the second wall, behind the statements. The service's role owns nothing here, in a database
+//! that was made by the documentation's SQL.
 
-use crate::common;
+use memoir_store_postgres::PostgresStore;
+use memoir_testkit::Postgres;
 
 /// A row in each table, of account and agent `01…`; the identifiers are 16 bytes of the same digit.
 const FILLED: &str = "
@@ -26,20 +28,30 @@ const FILLED: &str = "
 /// Tables that are the installation's, and no account's.
 const OF_NOBODY: [&str; 3] = ["log_leaves", "receivers", "deliveries"];
 
+/// The page by which a database is made.
+const PAGE: &str = include_str!("../../../../docs/fleet.md");
+
 #[tokio::test]
 async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing() {
-    let Some(place) = common::database() else {
-        return;
+    let Some(server) = Postgres::start("walls").unwrap() else {
+        return println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
     };
-    common::migrated(&place.url).await;
+    server.follow(PAGE).unwrap();
+    let owner = PostgresStore::at(&server.url("memoir_owner", "memoir"));
+    owner.unwrap().migrate().await.unwrap();
+    let store = PostgresStore::open(&server.url("memoir", "memoir")).await;
+    let role = store.unwrap().role().await.unwrap();
+    assert_eq!(role.danger(), None, "{role:?}");
+    let query = |sql: &str| server.query("memoir", sql).unwrap();
+    let query_as_memoir = |sql: &str| server.query_as("memoir", "memoir", sql);
     let filled = FILLED
         .replace("sixteen(1)", "decode(repeat('01', 16), 'hex')")
         .replace("thirtytwo(1)", "decode(repeat('01', 32), 'hex')");
-    place.query(&filled);
-    let tables = place.query(
+    query(&filled);
+    let tables = query(
         "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'memoir_migrations'",
     );
-    assert_eq!(tables.lines().count(), 17);
+    assert_eq!(tables.lines().count(), memoir_store::tables::TABLES.len());
     let counted = |table: &str, account: &str, agent: &str| {
         let set = |name, value| format!("SET memoir.{name} = '{value}'; ");
         let sql = format!(
@@ -47,12 +59,12 @@ async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing
             set("account", account),
             set("agent", agent)
         );
-        place.query_as_memoir(&sql).unwrap()
+        query_as_memoir(&sql).unwrap()
     };
     let (own, other) = ("01".repeat(16), "02".repeat(16));
     for table in tables.lines() {
-        assert_eq!(place.query(&format!("SELECT count(*) FROM {table}")), "1");
-        let bare = place.query_as_memoir(&format!("SELECT count(*) FROM {table}"));
+        assert_eq!(query(&format!("SELECT count(*) FROM {table}")), "1");
+        let bare = query_as_memoir(&format!("SELECT count(*) FROM {table}"));
         assert_eq!(bare.unwrap(), "0", "{table} without an account");
         assert_eq!(counted(table, "", ""), "0", "{table} with an empty one");
         assert_eq!(counted(table, &own, &own), "1", "{table} of its own");
@@ -71,10 +83,10 @@ async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing
         }
         let gone =
             format!("WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone");
-        if let Ok(gone) = place.query_as_memoir(&gone) {
+        if let Ok(gone) = query_as_memoir(&gone) {
             assert_eq!(gone, "0", "{table} is emptied");
         }
-        let columns = place.query(&format!(
+        let columns = query(&format!(
             "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute \
              WHERE attrelid = '{table}'::regclass AND attnum > 0"
         ));
@@ -82,13 +94,40 @@ async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing
         let changed = format!(
             "WITH changed AS (UPDATE {table} SET {one} = {one} RETURNING 1) SELECT count(*) FROM changed"
         );
-        if let Ok(changed) = place.query_as_memoir(&changed) {
+        if let Ok(changed) = query_as_memoir(&changed) {
             assert_eq!(changed, "0", "{table} is changed");
         }
-        assert_eq!(place.query(&format!("SELECT count(*) FROM {table}")), "1");
+        for hostile in [
+            format!("ALTER TABLE {table} DISABLE ROW LEVEL SECURITY"),
+            format!("ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY"),
+            format!("ALTER TABLE {table} DISABLE TRIGGER ALL"),
+            format!("ALTER TABLE {table} ADD COLUMN planted text"),
+            format!("DROP POLICY reach ON {table}"),
+            format!("CREATE POLICY wide ON {table} USING (true)"),
+            format!("CREATE RULE swallow AS ON INSERT TO {table} DO INSTEAD NOTHING"),
+            format!("CREATE INDEX planted ON {table} ({one})"),
+            format!("TRUNCATE {table} CASCADE"),
+            format!("DROP TABLE {table} CASCADE"),
+            format!("SET row_security = off; SELECT * FROM {table}"),
+            format!("CREATE TABLE copied AS SELECT * FROM {table}"),
+            format!("CREATE TEMPORARY TABLE copied AS SELECT * FROM {table}"),
+        ] {
+            assert!(query_as_memoir(&hostile).is_err(), "{hostile}");
+        }
+        assert_eq!(query(&format!("SELECT count(*) FROM {table}")), "1");
     }
-    let entered = place
-        .query_as_memoir("INSERT INTO receivers VALUES (decode(repeat('03', 32), 'hex'), 0, NULL)");
+    for hostile in [
+        "ALTER ROLE memoir BYPASSRLS",
+        "SET ROLE memoir_owner",
+        "CREATE TABLE planted (id bigint)",
+        "CREATE OR REPLACE FUNCTION memoir_refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
+        "ALTER TABLE memoir_migrations ADD COLUMN planted text",
+        "SET session_replication_role = replica",
+    ] {
+        assert!(query_as_memoir(hostile).is_err(), "{hostile}");
+    }
+    let entered =
+        query_as_memoir("INSERT INTO receivers VALUES (decode(repeat('03', 32), 'hex'), 0, NULL)");
     let refusal = entered.unwrap_err().to_string();
     assert!(refusal.contains("row-level security"), "{refusal}");
 }

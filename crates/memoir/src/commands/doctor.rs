@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use memoir_app::{Examination, Severity};
+use memoir_store_postgres::{PostgresStore, Role};
 use memoir_vault::{KeyStore, MasterSource};
 
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
     terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
     webhooks,
 };
+
+/// What to do about a role that could do something to the walls.
+pub(super) const SEPARATE_ROLE: &str = "give the service a role that owns nothing: docs/fleet.md has the SQL; commands that migrate keep the owner's";
 
 /// Check the configuration, the database, the models, the schedule and the clock
 #[derive(Debug, clap::Args)]
@@ -98,9 +102,10 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     };
     found.push(key(global, &config, &keys)?);
     let store = database::open(global.database.as_deref()).await?;
-    if database::postgres(global.database.as_deref()).is_none() {
-        found.push(file(&database::path(global.database.as_deref())?));
-    }
+    found.push(match database::postgres(global.database.as_deref()) {
+        Some(url) => role(&PostgresStore::at(url)?.role().await?),
+        None => file(&database::path(global.database.as_deref())?),
+    });
     let closed = config.closed;
     let memoir = installation::on(store, keys, config, database::is_shared(global))?;
     memoir.keep_time().await?;
@@ -145,6 +150,25 @@ fn access(is_closed: bool) -> Examination {
             "open: whoever may use this database reads all agents' words; `closed = true` in the configuration changes that".to_owned()
         },
         advice: None,
+    }
+}
+
+/// Whether the role that is connected can do nothing to the walls between accounts.
+fn role(role: &Role) -> Examination {
+    let danger = role.danger();
+    Examination {
+        area: "database",
+        severity: match danger {
+            Some(_) => Severity::Warning,
+            None => Severity::Ok,
+        },
+        advice: danger.is_some().then(|| SEPARATE_ROLE.to_owned()),
+        finding: danger.unwrap_or_else(|| {
+            format!(
+                "the role `{}` owns nothing and is held by the walls between accounts",
+                safe(&role.name)
+            )
+        }),
     }
 }
 

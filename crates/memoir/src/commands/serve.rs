@@ -9,6 +9,7 @@ use std::{
 
 use memoir_app::{Memoir, ScheduleView};
 use memoir_service::Options;
+use memoir_store_postgres::PostgresStore;
 use memoir_vault::token::TokenSecret;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -18,8 +19,11 @@ use tokio::{
 use crate::{
     cli::Global,
     config::Config,
+    database,
     failure::{Ending, Failure, Outcome},
-    installation, interrupt, terminal, webhooks,
+    installation, interrupt,
+    terminal::{self, safe},
+    webhooks,
 };
 
 /// How long a probe waits for its answer; whoever keeps a container asks again.
@@ -64,6 +68,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         super::migrate::bring_up(global).await?;
     }
     let memoir = installation::memoir(global).await?;
+    if let Some(url) = database::postgres(global.database.as_deref())
+        && let Some(danger) = PostgresStore::at(url)?.role().await?.danger()
+    {
+        terminal::note(&format!(
+            "{}; {}",
+            safe(&danger),
+            super::doctor::SEPARATE_ROLE
+        ));
+    }
     // The default account is made before anybody asks for it.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     installation::finish(&memoir).await?;

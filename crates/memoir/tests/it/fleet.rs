@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use memoir_store_postgres::{MIGRATIONS, Migration, PostgresStore};
 use memoir_testkit::{Postgres, Received, ScriptedServer, Step};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 use crate::{
     bench::{Bench, Ran},
     postgres::skip,
-    serving::{Running, ask},
+    serving::{Running, ask, ask_once},
 };
 
 const NODES: usize = 3;
@@ -82,9 +83,23 @@ struct Fleet {
     /// As the nodes reach the database.
     url: String,
     nodes: Vec<RwLock<Running>>,
+    /// Where each of them was last heard of: whoever asks one that is away meets nobody.
+    addresses: Vec<Mutex<String>>,
 }
 
 impl Fleet {
+    fn new(bench: Bench, server: Postgres, url: String) -> Self {
+        let nodes: Vec<_> = (0..NODES).map(|_| Self::start(&bench, &url)).collect();
+        let addresses = nodes.iter().map(|node| Mutex::new(node.address.clone()));
+        Self {
+            addresses: addresses.collect(),
+            nodes: nodes.into_iter().map(RwLock::new).collect(),
+            bench,
+            server,
+            url,
+        }
+    }
+
     fn start(bench: &Bench, url: &str) -> Running {
         // A database that is just being started keeps a node from starting, as it should.
         let begun = Instant::now();
@@ -102,7 +117,7 @@ impl Fleet {
     }
 
     fn address(&self, node: usize) -> String {
-        self.nodes[node].read().unwrap().address.clone()
+        self.addresses[node].lock().unwrap().clone()
     }
 
     fn signal(&self, node: usize, signal: Signal) {
@@ -111,9 +126,15 @@ impl Fleet {
     }
 
     fn kill(&self, node: usize) {
-        let mut place = self.nodes[node].write().unwrap();
-        place.kill_now();
-        *place = Self::start(&self.bench, &self.url);
+        self.nodes[node].write().unwrap().kill_now();
+        self.start_again(node);
+    }
+
+    /// Starts a node in the place of one that has ended.
+    fn start_again(&self, node: usize) {
+        let started = Self::start(&self.bench, &self.url);
+        *self.addresses[node].lock().unwrap() = started.address.clone();
+        *self.nodes[node].write().unwrap() = started;
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
@@ -147,7 +168,11 @@ impl Fleet {
                 self.signal(node, Signal::CONT);
                 "held up"
             }
-            6..=8 => {
+            6 => match self.server.restart_pooler().unwrap() {
+                Some(()) => "pooler killed",
+                None => "no pooler",
+            },
+            7..=8 => {
                 self.query(
                     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                      WHERE datname = current_database() AND usename = 'memoir'",
@@ -203,7 +228,11 @@ fn ended(fleet: &Fleet) {
         if running == "0" {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{running} sessions do not end");
+        if begun.elapsed() > PATIENCE {
+            let states = fleet.query("SELECT state, count(*) FROM sessions GROUP BY state");
+            let log = std::fs::read_to_string(fleet.bench.path("log")).unwrap();
+            panic!("{running} sessions do not end: {states}; the log: {log}");
+        }
         thread::sleep(Duration::from_millis(500));
     }
 }
@@ -240,14 +269,7 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
             .env("MEMOIR_LOG", "error"),
     );
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
-    let nodes = (0..NODES).map(|_| RwLock::new(Fleet::start(&bench, &url)));
-    let nodes = nodes.collect();
-    let fleet = Fleet {
-        bench,
-        server,
-        url,
-        nodes,
-    };
+    let fleet = Fleet::new(bench, server, url);
     fleet.ok(&["installation", "open"]);
     let mut tokens = Vec::new();
     for agent in 0..AGENTS {
@@ -338,5 +360,162 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
     println!(
         "{:?}; {memories} memories acknowledged, sessions {ends:?}",
         told.into_inner().unwrap()
+    );
+}
+
+/// A request as whoever is behind several nodes asks it: of one node, and where that does not do it, once more, of
+/// the next one. Whether it was asked once more, and what was answered.
+fn ask_twice(fleet: &Fleet, node: usize, request: [&str; 5]) -> (bool, Option<(u16, Value)>) {
+    let [method, path, token, key, body] = request;
+    let ask = |node| ask_once(&fleet.address(node), method, path, token, key, body);
+    match ask(node) {
+        Some((status, answer)) if status < 500 => (false, Some((status, answer))),
+        _ => (true, ask((node + 1) % NODES)),
+    }
+}
+
+/// Saves and reads for an agent, and begins a session now and then, until told to stop: the texts that were saved,
+/// and how many requests were asked once more. Fails where that was in vain.
+fn lean(
+    fleet: &Fleet,
+    agent: usize,
+    token: &str,
+    done: &AtomicU64,
+    is_over: &AtomicBool,
+) -> (Vec<String>, u64) {
+    let (mut saved, mut again) = (Vec::new(), 0);
+    let path = format!("/v1/agents/agent-{agent}/memories");
+    let sessions = format!("/v1/agents/agent-{agent}/sessions");
+    for at in 0.. {
+        if is_over.load(Ordering::SeqCst) {
+            break;
+        }
+        let content = format!("Note {at} of agent {agent}.");
+        let body = json!({"content": content, "kind": "core"}).to_string();
+        let key = format!("note-{at}-{agent}");
+        let mut requests = vec![
+            (["POST", &path, token, &key, &body], &[201][..]),
+            (["GET", &path, token, "", ""], &[200]),
+        ];
+        let session = json!({"driver": "model"}).to_string();
+        if at % 8 == 7 {
+            requests.push((["POST", &sessions, token, "", &session], &[202, 409]));
+        }
+        for (request, expected) in requests {
+            let (is_again, answer) = ask_twice(fleet, (at + agent) % NODES, request);
+            again += u64::from(is_again);
+            let (status, answer) = answer.unwrap_or_default();
+            assert!(
+                expected.contains(&status),
+                "{} {}: {status} {answer}",
+                request[0],
+                request[1]
+            );
+        }
+        saved.push(content);
+        done.fetch_add(1, Ordering::SeqCst);
+    }
+    (saved, again)
+}
+
+/// What `memoir migrate` of a later version does, as the owner of the tables.
+fn migrate(owner: &str) {
+    let tables = memoir_store::tables::TABLES.iter().map(|table| table.name);
+    let next = (MIGRATIONS.len() as i64 + 1..).zip(memoir_testkit::next_migrations(tables));
+    let next = next.map(|(number, (name, sql))| Migration { number, name, sql });
+    let all = MIGRATIONS
+        .iter()
+        .copied()
+        .chain(next)
+        .collect::<Vec<_>>()
+        .leak();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let run = runtime.block_on(async { PostgresStore::at(owner).unwrap().migrate_to(all).await });
+    assert_eq!(run.unwrap().len() + MIGRATIONS.len(), all.len());
+}
+
+#[test]
+fn spec_6_2_a_fleet_is_brought_to_the_next_version_node_by_node_and_loses_no_request_asked_once_more()
+ {
+    const AGENTS: usize = 4;
+    let Some(server) = Postgres::start("rolling").unwrap() else {
+        return skip();
+    };
+    server
+        .follow(include_str!("../../../../docs/fleet.md"))
+        .unwrap();
+    let (bench, url) = (Bench::new(), server.url("memoir", "memoir"));
+    let owner = server.url("memoir_owner", "memoir");
+    let pending = Ran::of(&mut bench.command(&["serve", "--database", &url, "--migrate"]));
+    assert_eq!(pending.code, Some(1), "it cannot make tables: {pending:?}");
+    let migrated = Ran::of(&mut bench.command(&["migrate", "--database", &owner]));
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    let fleet = Fleet::new(bench, server, url);
+    let doctor = fleet.ok(&["doctor"]);
+    assert!(
+        doctor.contains("the role `memoir` owns nothing"),
+        "{doctor}"
+    );
+    fleet.ok(&["installation", "open"]);
+    let tokens = (0..AGENTS).map(|agent| {
+        let name = format!("agent-{agent}");
+        fleet.ok(&["agent", "create", &name, "--model", "builtin:careful"]);
+        let made = fleet.ok(&["token", "create", "--role", "agent", "--agent", &name]);
+        made.trim_end().to_owned()
+    });
+    let tokens: Vec<String> = tokens.collect();
+
+    let (done, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    // Until so many more were saved, while nobody fails.
+    let meanwhile = |more: u64| {
+        let (from, begun) = (done.load(Ordering::SeqCst), Instant::now());
+        while done.load(Ordering::SeqCst) < from + more {
+            assert!(begun.elapsed() < PATIENCE, "nothing is saved any more");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let saved: Vec<(Vec<String>, u64)> = thread::scope(|scope| {
+        let agents = tokens.iter().enumerate().map(|(agent, token)| {
+            let (fleet, done, is_over) = (&fleet, &done, &is_over);
+            scope.spawn(move || lean(fleet, agent, token, done, is_over))
+        });
+        let agents: Vec<_> = agents.collect();
+        let upgraded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            meanwhile(20);
+            migrate(&owner);
+            meanwhile(20);
+            for (node, place) in fleet.nodes.iter().enumerate() {
+                place.read().unwrap().stop();
+                assert!(
+                    place.write().unwrap().ended().success(),
+                    "it ends by itself"
+                );
+                fleet.start_again(node);
+                meanwhile(20);
+            }
+        }));
+        is_over.store(true, Ordering::SeqCst);
+        let saved = agents.into_iter().map(|agent| agent.join().unwrap());
+        let saved = saved.collect();
+        upgraded.unwrap();
+        saved
+    });
+    ended(&fleet);
+    let verified = fleet.json(&["audit", "verify", "--all"]);
+    assert_eq!(verified["valid"], true, "{verified}");
+    let (mut memories, mut again) = (0, 0);
+    for (agent, (saved, asked_again)) in saved.iter().enumerate() {
+        let ledger = fleet.json(&["ledger", &format!("agent-{agent}")]);
+        let kept = ledger["items"].as_array().unwrap().iter();
+        let kept: Vec<&str> = kept
+            .filter(|memory| memory["kind"] == "core")
+            .map(|memory| memory["content"].as_str().unwrap())
+            .collect();
+        assert_eq!(kept, *saved, "each once, in their order");
+        memories += saved.len();
+        again += asked_again;
+    }
+    println!(
+        "{memories} memories acknowledged while three nodes were exchanged, {again} requests asked once more"
     );
 }

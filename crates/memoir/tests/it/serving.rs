@@ -163,11 +163,27 @@ pub(crate) fn ask(
     token: &str,
     body: &str,
 ) -> Option<(u16, Value)> {
+    ask_once(address, method, path, token, "", body)
+}
+
+/// As [`ask`], with a key by which what is asked again is done once; an empty one for none.
+pub(crate) fn ask_once(
+    address: &str,
+    method: &str,
+    path: &str,
+    token: &str,
+    key: &str,
+    body: &str,
+) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream
         .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
-    let head = head(method, path, token, body.len());
+    let mut head = head(method, path, token, body.len());
+    if !key.is_empty() {
+        let once = format!("\r\nidempotency-key: {key}\r\n\r\n");
+        head = head.replace("\r\n\r\n", &once);
+    }
     stream.write_all(head.as_bytes()).ok()?;
     stream.write_all(body.as_bytes()).ok()?;
     answer(&mut stream)
