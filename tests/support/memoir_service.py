@@ -26,9 +26,12 @@ def binary() -> str:
 
 
 class Service:
-    """A database of its own, and `memoir serve` on it, until the block is left."""
+    """A database of its own, and `memoir serve` on it, until the block is left.
 
-    def __init__(self) -> None:
+    `config` is what its file of configuration holds.
+    """
+
+    def __init__(self, config: str = "") -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="memoir-test-")
         self.database = f"sqlite:{self._folder.name}/memoir.db"
         # Nothing of whoever runs the tests is to count.
@@ -37,6 +40,10 @@ class Service:
             "HOME": self._folder.name,
             "MEMOIR_DATABASE": self.database,
         }
+        if config:
+            file = Path(self._folder.name, "memoir.toml")
+            file.write_text(config, encoding="utf-8")
+            self.environment["MEMOIR_CONFIG"] = str(file)
         self.admin = str(self.memoir("token", "create", "--role", "admin")["token"])
         self._process = subprocess.Popen(
             [binary(), "serve", "--listen", "127.0.0.1:0"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import urllib.request
-from typing import Any
+from typing import Any, get_args
 
 import memoir_client
 import pytest
@@ -59,3 +59,8 @@ def test_a_model_is_as_described(schemas: dict[str, Any], model: Any) -> None:
             or field.default_factory is not dataclasses.MISSING
         )
         assert described[field.name] or has_default, field.name
+
+
+def test_a_recall_tells_of_meaning_as_described(schemas: dict[str, Any]) -> None:
+    assert properties(schemas, schemas["MemoryPage"])["meaning"] is False
+    assert set(get_args(memoir_client.models.Meaning)) == set(schemas["Meaning"]["enum"])

@@ -50,6 +50,22 @@ def test_lists_are_read_page_after_page(memory: AgentMemory) -> None:
     assert actions and set(actions) == {"memory_saved"}
 
 
+def test_a_recall_tells_whether_it_looked_for_meaning(memory: AgentMemory) -> None:
+    assert memory.recall("linen").meaning is None
+    # Nobody listens there.
+    config = """
+        [recall]
+        embeddings = "lab:small"
+        [providers.lab]
+        base_url = "http://127.0.0.1:9/v1"
+    """
+    with Service(config) as service:
+        other = AgentMemory(service.url, "wren", service.agent("wren"))
+        other.remember("Marta prefers linen thread.")
+        found = other.recall("linen")
+        assert ([each.number for each in found], found.meaning) == ([1], "unavailable")
+
+
 def test_an_agent_sets_its_own(memory: AgentMemory) -> None:
     assert memory.setting("refinement_threshold").value == 0.75
     changed = memory.change_setting("refinement_threshold", "0.85")

@@ -173,6 +173,11 @@ export class Administrator extends Door {
     return this.send("POST", `${Door.agentPath(agent)}/access-requests`, { body });
   }
 
+  /** Asks an agent whether its words may go to the server of embeddings that is configured. */
+  requestEmbeddings(agent: string, purpose: string): Promise<AccessRequest> {
+    return this.send("POST", `${Door.agentPath(agent)}/access-requests`, { body: { kind: "embeddings", purpose } });
+  }
+
   /** The requests to an agent, newest first. */
   accessRequests(agent: string, options: { pageSize?: number } = {}): AsyncGenerator<AccessRequest, void> {
     return this.pages(`${Door.agentPath(agent)}/access-requests`, {}, options.pageSize);

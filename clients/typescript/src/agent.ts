@@ -20,6 +20,7 @@ import type {
   HandedOver,
   Kind,
   MadeToken,
+  Meaning,
   Memory,
   Message,
   Mode,
@@ -27,6 +28,7 @@ import type {
   OpenSession,
   OwnField,
   Page,
+  Recalled,
   Reflection,
   SavedMemory,
   Session,
@@ -114,16 +116,15 @@ export class AgentMemory extends Door {
 
   /**
    * The memories that match best: words or a whole question, what must occur in quotes. With `explain` each has a
-   * `match`, which tells by what it was found.
+   * `match`, which tells by what it was found. The list's `meaning` tells whether they were looked for by their meaning
+   * too.
    */
-  async recall(
-    query: string,
-    options: Filters & { limit?: number; explain?: boolean } = {},
-  ): Promise<readonly Memory[]> {
+  async recall(query: string, options: Filters & { limit?: number; explain?: boolean } = {}): Promise<Recalled> {
     const explain = options.explain ? "true" : undefined;
     const wanted = { query: { ...filters(options), q: query, limit: options.limit ?? 20, explain } };
-    const page = await this.send<Page<Memory>>("GET", this.#at("/memories"), wanted);
-    return page.items;
+    const page = await this.send<Page<Memory> & { meaning?: Meaning }>("GET", this.#at("/memories"), wanted);
+    const { items, meaning } = page;
+    return meaning === undefined ? items : Object.assign([...items], { meaning });
   }
 
   /** Every memory that fits, page after page as they are asked for. */

@@ -64,6 +64,19 @@ export interface Memory {
   readonly match?: Match | null;
 }
 
+/**
+ * Whether memories were looked for by their meaning too: `merged` with what was found by words; `partial`, where some
+ * have no vector yet; `unavailable`, where the server of embeddings did not answer as it should, and `not_allowed`,
+ * where the agent has not agreed to it: by words alone.
+ */
+export type Meaning = "merged" | "partial" | "unavailable" | "not_allowed";
+
+/** What was found, the best match first. */
+export interface Recalled extends ReadonlyArray<Memory> {
+  /** Left out where no server of embeddings is configured, and where nothing was asked that has a meaning. */
+  readonly meaning?: Meaning;
+}
+
 /** By what a memory was found. */
 export interface Match {
   /** Its rank among all that was found, from 1. */
@@ -72,6 +85,8 @@ export interface Match {
   readonly score: number;
   /** The older memory that it seems to correct, and therefore comes before. */
   readonly corrects?: number | null;
+  /** Its rank among what is near the question in meaning, from 1; left out where it is not. */
+  readonly near?: number | null;
   /** What of the question it was found by, the weightiest first. */
   readonly terms: readonly MatchedTerm[];
 }

@@ -91,6 +91,25 @@ test("three lines", async () => {
   assert.deepEqual([session.state, session.edits, session.summary], ["completed", 0, "Nothing to do."]);
 });
 
+test("a recall tells whether it looked for meaning", async () => {
+  const config = join(service.folder, "meaning.toml");
+  // Nobody listens there.
+  const provider = '[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n';
+  await writeFile(config, `[recall]\nembeddings = "lab:small"\n${provider}`);
+  const other = await Service.start({ MEMOIR_CONFIG: config });
+  try {
+    const there = new Administrator({ url: other.url, token: other.admin });
+    await there.createAgent("wren");
+    const { token } = await there.createToken("wren");
+    const memory = new AgentMemory({ url: other.url, agent: "wren", token });
+    await memory.remember("Marta prefers linen thread.");
+    const found = await memory.recall("linen");
+    assert.deepEqual([found.map((each) => each.number), found.meaning], [[1], "unavailable"]);
+  } finally {
+    await other.stop();
+  }
+});
+
 test("a batch is saved whole or not at all, and lists are read page after page", async () => {
   const { memory } = await newAgent();
   assert.equal((await refused(memory.rememberAll(["One.", { content: " " }]))).status, 400);
@@ -99,6 +118,7 @@ test("a batch is saved whole or not at all, and lists are read page after page",
   const read = await all(memory.memories({ pageSize: 5 }));
   assert.equal(new Set(read.map((each) => each.number)).size, 23);
   assert.deepEqual((await memory.recall('"Entry 17."')).map((each) => each.number), [17]);
+  assert.equal((await memory.recall("entry")).meaning, undefined);
   const day = new Date("2026-03-01T12:00:00Z");
   const entry = await memory.remember("A long day.", { kind: "journal", created_at: day });
   assert.equal(new Date(entry.fades_at ?? "").getTime(), day.getTime() + 7 * 86_400_000);

@@ -50,6 +50,10 @@ pub struct ShownMatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub corrects: Option<Number>,
+    /// Its rank among what is near the question in meaning, from 1; left out where it is not, or no model of
+    /// embeddings was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<usize>,
     /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
     pub terms: Vec<ShownTerm>,
 }
@@ -79,6 +83,7 @@ impl From<RecallMatch> for ShownMatch {
             rank: found.rank,
             score: found.score,
             corrects: found.corrects,
+            near: found.near,
             terms: found.terms.into_iter().map(shown).collect(),
         }
     }

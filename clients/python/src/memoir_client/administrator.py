@@ -226,6 +226,11 @@ class Administrator(Door):
         body = {"kind": "token", "purpose": purpose, "expires_at": moment(expires_at)}
         return self._post(AccessRequest, f"{of(agent)}/access-requests", body)
 
+    def request_embeddings(self, agent: str, *, purpose: str) -> AccessRequest:
+        """Asks an agent whether its words may go to the server of embeddings that is configured."""
+        body = {"kind": "embeddings", "purpose": purpose}
+        return self._post(AccessRequest, f"{of(agent)}/access-requests", body)
+
     def access_requests(self, agent: str, *, page_size: int = 100) -> Iterator[AccessRequest]:
         """The requests to an agent, newest first."""
         return self._pages(AccessRequest, f"{of(agent)}/access-requests", {}, page_size)

@@ -23,6 +23,7 @@ from .models import (
     Mode,
     OpenSession,
     OwnField,
+    Recalled,
     Record,
     Reflection,
     SavedMemory,
@@ -160,15 +161,16 @@ class AgentMemory(Door):
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         explain: bool = False,
-    ) -> list[Memory]:
+    ) -> Recalled:
         """The memories that match best: words or a whole question, what must occur in quotes.
 
-        With `explain` each has a `match`, which tells by what it was found.
+        With `explain` each has a `match`, which tells by what it was found. What is given back is
+        a list; its `meaning` tells whether they were looked for by their meaning too.
         """
         wanted = _filters(query, kind, tag, origin, since, until) | {"limit": limit}
         wanted["explain"] = "true" if explain else None
         page = self._transport.send("GET", f"{of(self.agent)}/memories", query=wanted)
-        return read_all(Memory, page["items"])
+        return Recalled(read_all(Memory, page["items"]), page.get("meaning"))
 
     def memories(
         self,

@@ -25,6 +25,7 @@ from .models import (
     Mode,
     OpenSession,
     OwnField,
+    Recalled,
     Record,
     Reflection,
     SavedMemory,
@@ -111,7 +112,7 @@ class AsyncAgentMemory:
         """See `AgentMemory.context`."""
         return await _thread(lambda: self.sync.context(max_tokens=max_tokens))
 
-    async def recall(self, query: str, *, limit: int = 20, **filters: Any) -> list[Memory]:
+    async def recall(self, query: str, *, limit: int = 20, **filters: Any) -> Recalled:
         """See `AgentMemory.recall`."""
         return await _thread(lambda: self.sync.recall(query, limit=limit, **filters))
 

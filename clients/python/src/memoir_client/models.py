@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 Kind = Literal["core", "journal"]
 Mode = Literal["full", "dedup_only"]
 Driver = Literal["agent", "model"]
+Meaning = Literal["merged", "partial", "unavailable", "not_allowed"]
 State = Literal[
     "queued", "asking", "open", "completed", "rolled_back", "declined", "abandoned", "failed"
 ]
@@ -102,12 +103,14 @@ class Match(Shown):
 
     Attributes:
         corrects: the older memory that it seems to correct, and therefore comes before.
+        near: its rank among what is near the question in meaning, from 1; None where it is not.
     """
 
     rank: int
     score: float
     terms: tuple[MatchedTerm, ...]
     corrects: int | None = None
+    near: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -136,6 +139,21 @@ class Memory(Shown):
     tags: tuple[str, ...] | None = private(default=None)
     sources: tuple[str, ...] | None = private(default=None)
     match: Match | None = None
+
+
+class Recalled(list[Memory]):
+    """What was found, the best match first.
+
+    Attributes:
+        meaning: whether memories were looked for by their meaning too: `merged` with what was
+            found by words; `partial`, where some have no vector yet; `unavailable`, where the
+            server of embeddings did not answer as it should, and `not_allowed`, where the agent
+            has not agreed to it: by words alone. None where no such server is configured.
+    """
+
+    def __init__(self, found: Iterable[Memory], meaning: Meaning | None) -> None:
+        super().__init__(found)
+        self.meaning = meaning
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
 use crate::{
@@ -453,6 +454,57 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
         ""
     );
     assert!(!away.path(".local/share").exists(), "no database was made");
+}
+
+#[test]
+fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_database() {
+    let about = |text: &str| {
+        let is_about = |word| f32::from(u8::from(text.to_lowercase().contains(word)));
+        vec![is_about("bees"), is_about("kiln"), 0.125]
+    };
+    let server = ScriptedServer::always(Step::embeddings(move |text| {
+        about(&text.replace("honey", "bees").replace("oven", "kiln"))
+    }));
+    let bench = Bench::with_agent();
+    let meaning = format!(
+        "[recall]\nembeddings = \"lab:small\"\n[providers.lab]\nbase_url = \"{}\"\n",
+        server.base_url()
+    );
+    let config = bench.write("meaning.toml", meaning);
+    let config = config.as_str();
+    bench.remember(&[
+        "Ines has bees.",
+        "The kiln is hot.",
+        "A lamp",
+        "Linen",
+        "Wool",
+    ]);
+    bench.ok(&["recall", "wren", "--index", "--config", config]);
+    let asked = prompt("s-1", "Where can I buy honey?");
+    let here = tell_with(
+        &bench,
+        "claude-code",
+        "user-prompt",
+        &asked,
+        &["--config", config],
+    );
+    let here = injected(&here, "UserPromptSubmit");
+    let told = ["Ines", "Wool", "Linen", "lamp", "kiln"].map(|word| here.contains(word));
+    assert_eq!(
+        told,
+        [true, true, true, false, false],
+        "the three nearest: {here}"
+    );
+    let token = crate::serving::agents_token(&bench);
+    let service = Running::start(&bench, &["--config", config]);
+    let away = Bench::new();
+    let arguments = "hook user-prompt --client claude-code --agent wren --within 20000";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let mut command = away.command(&arguments);
+    let url = format!("http://{}", service.address);
+    command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
+    let ran = Ran::with_input(&mut command, &asked.to_string());
+    assert_eq!(injected(&ran, "UserPromptSubmit"), here, "{}", log(&away));
 }
 
 #[test]

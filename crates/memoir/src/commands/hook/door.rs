@@ -59,6 +59,7 @@ pub(super) struct Memory {
 struct Match {
     score: f32,
     corrects: Option<u64>,
+    near: Option<usize>,
 }
 
 impl Memory {
@@ -204,7 +205,8 @@ impl Door {
                 found.retain(|memory| {
                     let found = memory.found.as_ref();
                     found.is_some_and(|found| {
-                        is_worth_telling(found.corrects.is_some(), found.score, best, None)
+                        let corrects = found.corrects.is_some();
+                        is_worth_telling(corrects, found.score, best, found.near)
                     })
                 });
                 Ok(found)
