@@ -24,7 +24,7 @@ mod webhooks;
 
 use std::{io::IsTerminal, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
 use tracing_subscriber::{
     EnvFilter, Layer,
     filter::{FilterExt, filter_fn},
@@ -41,8 +41,7 @@ use crate::{
 fn main() -> ExitCode {
     forbid_core_dumps();
     hush_panics();
-    let typed = groups::grouped(examples::with_examples(Arguments::command())).try_get_matches();
-    let arguments = match typed.and_then(|typed| Arguments::from_arg_matches(&typed)) {
+    let arguments = match typed() {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
     };
@@ -91,6 +90,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What was typed. The pages of help are put together only where one of them is to be shown, since that takes longer
+/// than to read a command.
+fn typed() -> clap::error::Result<Arguments> {
+    let typed = match Arguments::command().try_get_matches() {
+        Err(error) if error.kind() != ErrorKind::DisplayVersion => {
+            groups::grouped(examples::with_examples(Arguments::command())).try_get_matches()
+        }
+        typed => typed,
+    };
+    Arguments::from_arg_matches(&typed?)
 }
 
 /// Prints help, or what is wrong with what was typed. A program whose hook was written by another version of
