@@ -1,7 +1,7 @@
 //! `memoir hook`: what the programs in which agents live put before their models, and what they hand over.
 #![cfg(unix)]
 
-use std::fs;
+use std::{fs, process::Command};
 
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
@@ -221,13 +221,21 @@ fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
 
 /// What a tool answers over standard input and output.
 fn call_tool(bench: &Bench, name: &str, arguments: &Value) -> Value {
+    tool_of(
+        &mut bench.command(&["mcp", "--agent", "wren"]),
+        name,
+        arguments,
+    )
+}
+
+/// What a tool of that server answers.
+fn tool_of(server: &mut Command, name: &str, arguments: &Value) -> Value {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let asked = format!("{hello}\n{ready}\n{call}\n");
-    let ran = bench.run_with_input(&["mcp", "--agent", "wren"], &asked);
-    ran.lines()[1]["result"].clone()
+    Ran::with_input(server, &asked).lines()[1]["result"].clone()
 }
 
 /// A subscription: the model is the host's own, and none is configured here.
@@ -505,6 +513,101 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
     command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
     let ran = Ran::with_input(&mut command, &asked.to_string());
     assert_eq!(injected(&ran, "UserPromptSubmit"), here, "{}", log(&away));
+}
+
+#[test]
+fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begins() {
+    let bench = Bench::with_agent();
+    let robin = ["--agent", "robin"];
+    let file = bench.write("s-1.jsonl", transcript(3));
+    let stop = json!({"session_id": "s-1", "transcript_path": file});
+    tell_with(&bench, "claude-code", "stop", &stop, &robin);
+    wait_until(|| log(&bench).contains("there is no agent `robin`"));
+    let marks = || {
+        let files = fs::read_dir(bench.path(".local/state/memoir/waiting")).unwrap();
+        files.count()
+    };
+    wait_until(|| bench.path(".local/state/memoir/waiting").exists() && marks() == 1);
+    bench.ok(&["agent", "create", "robin"]);
+    // A session of another agent has nothing to do with it.
+    tell_with(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-2", "startup"),
+        &["--agent", "wren"],
+    );
+    tell_with(
+        &bench,
+        "claude-code",
+        "session-start",
+        &start("s-2", "startup"),
+        &robin,
+    );
+    wait_until(|| log(&bench).contains("handed over 3 messages; 0 known before"));
+    wait_until(|| marks() == 0);
+    assert_eq!(log(&bench).matches("handed over").count(), 1);
+}
+
+#[test]
+fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() {
+    let bench = Bench::new();
+    bench.ok(&["agent", "create", "wren"]);
+    let token = crate::serving::agents_token(&bench);
+    let service = Running::start(&bench, &[]);
+    let away = Bench::new();
+    let url = format!("http://{}", service.address);
+    let from_afar = |arguments: &[&str]| {
+        let mut command = away.command(&[arguments, &["--agent", "wren"]].concat());
+        command.env("MEMOIR_URL", &url).env("MEMOIR_TOKEN", &token);
+        command
+    };
+    let hook = |event: &str, payload: &Value| {
+        let arguments = [
+            "hook",
+            event,
+            "--client",
+            "claude-code",
+            "--within",
+            "20000",
+        ];
+        let ran = Ran::with_input(&mut from_afar(&arguments), &payload.to_string());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran
+    };
+    let file = away.write("s-1.jsonl", transcript(3));
+    hook(
+        "stop",
+        &json!({"session_id": "s-1", "transcript_path": file}),
+    );
+    wait_until(|| log(&away).contains("handed over 3 messages; 0 known before"));
+    let told = injected(
+        &hook("session-start", &start("s-2", "startup")),
+        "SessionStart",
+    );
+    assert!(
+        told.contains("- 3 messages wait of earlier sessions"),
+        "{told}"
+    );
+    let read = |arguments: &Value| tool_of(&mut from_afar(&["mcp"]), "read_messages", arguments);
+    let shown = read(&json!({}));
+    let text = shown["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("| \"user\" | \"This is number 2.\"\n"),
+        "{text}"
+    );
+    let part = &shown["structuredContent"]["part"];
+    let noted = read(&json!({"part": part, "core": ["The user counts from 0."]}));
+    let expected = json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0});
+    assert_eq!(noted["structuredContent"], expected);
+    let told = injected(
+        &hook("session-start", &start("s-3", "startup")),
+        "SessionStart",
+    );
+    assert!(
+        told.contains("counts from 0") && !told.contains("Waiting"),
+        "{told}"
+    );
 }
 
 #[test]

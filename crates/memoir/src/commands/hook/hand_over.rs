@@ -31,7 +31,7 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
     }
-    for (session, transcript) in state::waiting(&arguments.agent(payload), SystemClock.now()) {
+    for (session, transcript) in state::waiting(&arguments.agent(payload)) {
         let session = Payload {
             session: Some(session),
             transcript: Some(transcript),
@@ -71,6 +71,7 @@ fn start(payload: &Payload) -> Result<(), Failure> {
 /// Hands over what is new, and waits for it.
 pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
     let payload = Payload::read(&told()?);
+    state::forget_old(SystemClock.now());
     let Some(path) = &payload.transcript else {
         return Ok(());
     };

@@ -18,7 +18,10 @@ mod text;
 use std::{
     io::{IsTerminal, Read, Write},
     process::ExitCode,
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -110,24 +113,32 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         false => HANDING_MS,
     };
     let limit = Duration::from_millis(arguments.within.unwrap_or(limit));
-    let (sender, answer) = mpsc::channel();
-    let working = log.clone();
-    // The thread is left behind where it is slow: what it does to the database is whole or not at all.
+    let is_settled = Arc::new(AtomicBool::new(false));
+    let (settled, watching) = (is_settled.clone(), log.clone());
+    // This one watches and the first one works, whose memory grows in larger pieces than any other's.
     thread::spawn(move || {
-        let answered = answer_event(&global, &arguments, &working);
-        let _ = sender.send(answered);
+        thread::sleep(limit.saturating_sub(began.elapsed()));
+        if !settled.swap(true, Ordering::SeqCst) {
+            watching.note(&format!("no answer within {} ms", limit.as_millis()));
+            // What the work did to the database is whole or not at all.
+            std::process::exit(0);
+        }
     });
-    match answer.recv_timeout(limit.saturating_sub(began.elapsed())) {
-        Ok(Ok(Some(text))) => {
+    let answer = answer_event(&global, &arguments, &log);
+    while is_settled.swap(true, Ordering::SeqCst) {
+        // It came too late, and the process is being ended.
+        thread::park();
+    }
+    match answer {
+        Ok(Some(text)) => {
             let mut stdout = std::io::stdout().lock();
             // A host that does not listen any more has nothing to be told.
             let _ = stdout
                 .write_all(text.as_bytes())
                 .and_then(|()| stdout.flush());
         }
-        Ok(Ok(None)) => {}
-        Ok(Err(problem)) => log.problem(&problem),
-        Err(_) => log.note(&format!("no answer within {} ms", limit.as_millis())),
+        Ok(None) => {}
+        Err(problem) => log.problem(&problem),
     }
     ExitCode::SUCCESS
 }

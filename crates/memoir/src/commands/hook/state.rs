@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::{door::Memory, payload::Payload};
 use crate::{database, failure::Failure};
 
+/// The folder of the sessions' files.
+const SESSIONS: &str = "sessions";
+/// The folder of the marks of those of which something waits.
+const WAITING: &str = "waiting";
 /// How long a session that nothing more is heard of is remembered.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
@@ -55,9 +59,18 @@ impl Shown {
     }
 }
 
+/// Where a session is kept, how long what it holds is, and the empty file that stands where something waits, so that
+/// nobody opens the others to know.
+struct SessionFile {
+    file: File,
+    length: usize,
+    mark: PathBuf,
+    is_marked: bool,
+}
+
 /// A session's file, which no other process writes meanwhile.
 pub(super) struct Session {
-    file: Option<File>,
+    file: Option<SessionFile>,
     session: Option<String>,
     /// What the text of its start was last.
     pub(super) start: u64,
@@ -83,7 +96,11 @@ impl Session {
     pub(super) fn lock(payload: &Payload, agent: &str) -> Result<Self, Failure> {
         let mut locked = match (&payload.session, folder()) {
             (Some(session), Some(folder)) => {
-                Self::open(&folder.join("sessions").join(file_name(session, agent)))?
+                let name = file_name(session, agent);
+                Self::open(
+                    &folder.join(SESSIONS).join(&name),
+                    folder.join(WAITING).join(&name),
+                )?
             }
             _ => Self::from_kept(None, Kept::default()),
         };
@@ -91,7 +108,7 @@ impl Session {
         Ok(locked)
     }
 
-    fn open(path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path, mark: PathBuf) -> Result<Self, Failure> {
         let problem = |error| Failure::file("open", path, &error);
         if let Some(folder) = path.parent() {
             database::make_private_folder(folder).map_err(problem)?;
@@ -105,11 +122,17 @@ impl Session {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(problem)?;
         // A file that was cut off is of a session that is begun anew: the worst is a memory shown twice.
-        let kept = serde_json::from_str(&text).unwrap_or_default();
+        let kept: Kept = serde_json::from_str(&text).unwrap_or_default();
+        let file = SessionFile {
+            file,
+            length: text.len(),
+            mark,
+            is_marked: kept.is_waiting,
+        };
         Ok(Self::from_kept(Some(file), kept))
     }
 
-    fn from_kept(file: Option<File>, kept: Kept) -> Self {
+    fn from_kept(file: Option<SessionFile>, kept: Kept) -> Self {
         Self {
             file,
             session: kept.session,
@@ -147,11 +170,7 @@ impl Session {
         };
         let written = serde_json::to_vec(&kept)
             .map_err(std::io::Error::from)
-            .and_then(|text| {
-                file.set_len(0)?;
-                file.rewind()?;
-                file.write_all(&text)
-            });
+            .and_then(|text| file.write(text, kept.is_waiting));
         written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
     }
 
@@ -168,34 +187,62 @@ impl Session {
     }
 }
 
-/// The agent's sessions of which something could not be handed over, and their transcripts. Sessions of which nothing
-/// was heard for long are forgotten.
-pub(super) fn waiting(agent: &str, now: Timestamp) -> Vec<(String, PathBuf)> {
+impl SessionFile {
+    fn write(&mut self, mut text: Vec<u8>, is_waiting: bool) -> std::io::Result<()> {
+        // A mark too many says nothing, one too few would lose what waits.
+        if is_waiting && !self.is_marked {
+            crate::private_file::write(&self.mark, b"")?;
+        }
+        // Spaces say nothing at the end of JSON; a file that is made shorter waits for the disk on some systems.
+        text.resize(text.len().max(self.length), b' ');
+        self.file.rewind()?;
+        self.file.write_all(&text)?;
+        if self.is_marked && !is_waiting {
+            let _ = fs::remove_file(&self.mark);
+        }
+        Ok(())
+    }
+}
+
+/// The agent's sessions of which something could not be handed over, and their transcripts.
+pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = folder() else {
         return Vec::new();
     };
-    let Ok(files) = fs::read_dir(folder.join("sessions")) else {
+    let Ok(marks) = fs::read_dir(folder.join(WAITING)) else {
         return Vec::new();
     };
     let mut waiting = Vec::new();
-    for file in files.flatten() {
-        let kept = fs::read_to_string(file.path())
+    for mark in marks.flatten() {
+        let kept = fs::read_to_string(folder.join(SESSIONS).join(mark.file_name()))
             .ok()
             .and_then(|text| serde_json::from_str::<Kept>(&text).ok())
             .unwrap_or_default();
-        match (kept.session, kept.transcript) {
-            (Some(session), Some(transcript))
-                if kept.is_waiting && *file_name(&session, agent) == *file.file_name() =>
-            {
-                waiting.push((session, transcript));
-            }
-            _ if is_old(&file.path(), now) => {
-                let _ = fs::remove_file(file.path());
-            }
-            _ => {}
+        if let (Some(session), Some(transcript)) = (kept.session, kept.transcript)
+            && kept.is_waiting
+            && *file_name(&session, agent) == *mark.file_name()
+        {
+            waiting.push((session, transcript));
         }
     }
     waiting
+}
+
+/// Forgets the sessions of which nothing was heard for long, but for those of which something waits.
+pub(super) fn forget_old(now: Timestamp) {
+    let Some(folder) = folder() else {
+        return;
+    };
+    for file in fs::read_dir(folder.join(SESSIONS))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let is_waiting = folder.join(WAITING).join(file.file_name()).exists();
+        if !is_waiting && is_old(&file.path(), now) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 fn is_old(path: &Path, now: Timestamp) -> bool {
