@@ -208,6 +208,10 @@ impl Installation {
         match found.as_slice() {
             [(_, only)] => Ok(self.account.session_agent(&only.to_string()).await?),
             [(_, last), ..] if is_last => Ok(self.account.session_agent(&last.to_string()).await?),
+            [] if is_last => {
+                Err(Failure::new("there is no session yet")
+                    .hint("`memoir refine AGENT` begins one"))
+            }
             [] => Ok(self.account.session_agent(id).await?),
             several => {
                 let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();

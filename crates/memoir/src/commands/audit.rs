@@ -66,7 +66,7 @@ pub(crate) struct ListArguments {
     /// Those of one session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Those of one action, such as `memory_saved`; may be given several times
+    /// Those of one action, such as `memory_saved`, or as it is listed, `saved`; may be given several times
     #[arg(long, value_name = "ACTION", value_delimiter = ',', value_parser = parse::action)]
     action: Vec<Action>,
     /// Those about one memory

@@ -10,11 +10,12 @@ use memoir_domain::{
     Timestamp,
     audit::Action,
     memory::{Invalid, Kind, Number},
+    said,
     time::InvalidTimestamp,
     wording::Origin,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, installation::closest};
 
 /// A time, or the beginning of a day.
 pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTimestamp> {
@@ -46,11 +47,15 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
     }
 }
 
-/// An action of the audit, by its wire name.
+/// An action of the audit, by its wire name or as the lists say it.
 pub(crate) fn action(text: &str) -> Result<Action, String> {
-    Action::from_name(text).ok_or_else(|| {
-        let known: Vec<&str> = Action::ALL.iter().map(|action| action.as_str()).collect();
-        format!("the actions are {}", known.join(", "))
+    let mut known = Action::ALL.into_iter();
+    let found = known.find(|action| [action.as_str(), said::action(*action)].contains(&text));
+    found.ok_or_else(|| {
+        let words = Action::ALL.map(said::action);
+        let close = closest(text, words.into_iter());
+        let close = close.map_or_else(String::new, |close| format!("did you mean `{close}`? "));
+        format!("{close}The actions are {}", words.join(", "))
     })
 }
 

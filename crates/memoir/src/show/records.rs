@@ -5,7 +5,7 @@ use std::fmt::Write;
 use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
-    audit::{Action, Actor, ActorKind, STARTED_BY},
+    audit::{Action, Actor, ActorKind, CORE_TOKENS, STARTED_BY},
     said,
 };
 use serde_json::Value;
@@ -197,6 +197,7 @@ fn facts(record: &ShownRecord) -> String {
                 name,
                 "core_tokens_before" | "core_tokens_after" | "post_session_tokens"
             )
+            || (name == CORE_TOKENS && data.contains_key(to))
             // Cleaned doubles are listed twice.
             || (name == "memories" && data.contains_key("discarded"))
     };

@@ -1,9 +1,12 @@
-//! Tables without lines: columns two spaces apart, the last one wrapped to the terminal.
+//! Tables without lines: columns two spaces apart, the last one wrapped to the terminal, or a paragraph for each row
+//! where the terminal is too narrow.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
+use unicode_width::UnicodeWidthStr;
 
+use super::wrap::wrap;
 use crate::terminal::{self, BOLD};
 
 /// Spaces between two columns.
@@ -40,39 +43,144 @@ impl Table {
 
 /// Narrower than this, the last column is not wrapped.
 const LAST_COLUMN: usize = 20;
+/// What stands before what a row says beside its first cell, where the terminal is too narrow for columns.
+const INDENT: usize = 2;
 
-/// The table with its last column wrapped to the terminal. Where no terminal sets a width, a row stays
-/// on its line, for `grep` and its like.
-fn fitted(table: &comfy_table::Table) -> comfy_table::Table {
-    let mut table = table.clone();
-    let Some(width) = terminal::width() else {
-        return table;
-    };
-    let contents = table.column_max_content_widths();
-    let others = contents.iter().rev().skip(1);
-    let taken: usize = others.map(|width| usize::from(*width) + GAP).sum();
-    if taken + LAST_COLUMN > usize::from(width) {
-        return table;
+impl Table {
+    /// In a terminal of that width with the last column wrapped to it, or each row as a paragraph where it has no
+    /// room for the columns. Where no terminal sets a width, a row stays on its line, for `grep` and its like.
+    fn drawn(&self, width: Option<usize>) -> String {
+        let Some(width) = width else {
+            return columns(&self.0);
+        };
+        let contents = self.0.column_max_content_widths();
+        let others = contents.iter().rev().skip(1);
+        let taken: usize = others.map(|width| usize::from(*width) + GAP).sum();
+        let last = contents.last().copied().map_or(0, usize::from);
+        if taken + last.min(LAST_COLUMN) > width {
+            return self.paragraphs(width);
+        }
+        let mut table = self.0.clone();
+        for column in table
+            .column_iter_mut()
+            .take(contents.len().saturating_sub(1))
+        {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        columns(&table)
     }
-    let last = contents.len().saturating_sub(1);
-    for column in table.column_iter_mut().take(last) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+
+    /// Each row's first cell on a line of its own, and below it the others that say something, each with its name.
+    fn paragraphs(&self, width: usize) -> String {
+        let contents = |row: &comfy_table::Row| -> Vec<String> {
+            row.cell_iter().map(comfy_table::Cell::content).collect()
+        };
+        let headings = self.0.header().map(contents).unwrap_or_default();
+        let mut text = String::new();
+        for row in self.0.row_iter() {
+            let mut cells = contents(row).into_iter();
+            let first = headings.iter().zip(cells.by_ref()).next();
+            let first = first.map(|(heading, cell)| format!("{heading} {cell}"));
+            for line in wrap(&first.unwrap_or_default(), width) {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{BOLD}{line}{BOLD:#}");
+            }
+            let named = headings.iter().skip(1).zip(cells);
+            let told = named.filter(|(_, cell)| !cell.is_empty());
+            let told: Vec<String> = told
+                .map(|(heading, cell)| format!("{heading}: {cell}"))
+                .collect();
+            for line in packed(&told, width.saturating_sub(INDENT)) {
+                let _ = writeln!(text, "{:INDENT$}{line}", "");
+            }
+        }
+        text
     }
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(width);
-    table
+}
+
+/// The pieces on as few lines as there is room for; one that is too long for a line takes several.
+fn packed(pieces: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if line.width() + GAP + piece.width() <= width => {
+                *line = format!("{line}{:GAP$}{piece}", "");
+            }
+            _ => lines.extend(wrap(piece, width)),
+        }
+    }
+    lines
+}
+
+/// The rows, the headings first.
+fn columns(table: &comfy_table::Table) -> String {
+    let mut text = String::new();
+    for (place, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        let _ = match place {
+            0 => writeln!(text, "{BOLD}{line}{BOLD:#}"),
+            _ => writeln!(text, "{line}"),
+        };
+    }
+    text
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, line) in fitted(&self.0).lines().enumerate() {
-            let line = line.trim_end();
-            if place == 0 {
-                writeln!(formatter, "{BOLD}{line}{BOLD:#}")?;
-            } else {
-                writeln!(formatter, "{line}")?;
+        formatter.write_str(&self.drawn(terminal::width().map(usize::from)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions() -> Table {
+        let mut table = Table::new(["session", "begun", "state", "mode", "note"]);
+        for number in 0..2 {
+            table.row([
+                format!("01a207be-b3b9-75cd-925a-f6714020f56{number}"),
+                "2 hours ago".to_owned(),
+                "rolled back".to_owned(),
+                "all six tools".to_owned(),
+                "the breaker tripped: too little mass was left".to_owned(),
+            ]);
+        }
+        table
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal_and_a_row_is_one_line_elsewhere() {
+        for width in [40, 50, 80, 100, 200] {
+            let drawn = plain(&sessions().drawn(Some(width)));
+            for line in drawn.lines() {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+            for part in ["f560", "f561", "rolled back", "all six tools", "breaker"] {
+                assert!(drawn.contains(part), "{width}: {drawn}");
             }
         }
-        Ok(())
+        assert_eq!(plain(&sessions().drawn(None)).lines().count(), 3);
+    }
+
+    #[test]
+    fn what_has_no_room_for_columns_is_told_in_paragraphs() {
+        let drawn = plain(&sessions().drawn(Some(50)));
+        let first: Vec<&str> = drawn.lines().take(4).collect();
+        assert_eq!(
+            first,
+            [
+                "session 01a207be-b3b9-75cd-925a-f6714020f560",
+                "  begun: 2 hours ago  state: rolled back",
+                "  mode: all six tools",
+                "  note: the breaker tripped: too little mass was",
+            ]
+        );
     }
 }

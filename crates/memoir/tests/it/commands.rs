@@ -365,6 +365,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&[]), all);
     assert_eq!(list(&["--session", &session]), all[3..]);
     assert_eq!(list(&["--action", "memory_saved"]).len(), 2);
+    assert_eq!(list(&["--action", "doubles cleaned up,saved"]).len(), 3);
     assert_eq!(list(&["--last", "1"]), all[4..]);
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
     let table = bench.ok(&["audit", "list", "wren"]);
