@@ -1,6 +1,6 @@
 //! Session files of Codex CLI (`rollout-*.jsonl`): JSON lines, of which the events `user_message` and
-//! `agent_message` hold what the user and the assistant saw of each other. Everything else was sent to the model or
-//! written for the program.
+//! `agent_message`, and `item_completed` with such an item in later versions, hold what the user and the assistant
+//! saw of each other. Everything else was sent to the model or written for the program.
 //!
 //! The file gives messages no identifiers. One is known by when it was said and who said it, so that it is the same
 //! from wherever in the file it is read.
@@ -20,14 +20,15 @@ pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
         _ => return Err(Reason::Bookkeeping),
     }
     let payload = payload.ok_or(Reason::MissingField("payload"))?;
-    let [kind, message] = payload.fields(["type", "message"])?;
-    let speaker = match string(kind, "type")?.as_str() {
-        "user_message" => "user",
-        "agent_message" => "assistant",
+    let [kind, message, item] = payload.fields(["type", "message", "item"])?;
+    let (speaker, text, left_out) = match string(kind, "type")?.as_str() {
+        "user_message" => ("user", string(message, "message")?, 0),
+        "agent_message" => ("assistant", string(message, "message")?, 0),
         "agent_reasoning" | "agent_reasoning_raw_content" => return Err(Reason::Thinking),
+        "item_completed" => completed(item.ok_or(Reason::MissingField("item"))?)?,
         _ => return Err(Reason::Bookkeeping),
     };
-    let text = string(message, "message")?.trim().to_owned();
+    let text = text.trim().to_owned();
     if text.is_empty() {
         return Err(Reason::Empty);
     }
@@ -37,6 +38,27 @@ pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
         at: time(at),
         speaker: speaker.to_owned(),
         text,
-        left_out: 0,
+        left_out,
     })
+}
+
+/// Who said an item, its text, and how many pieces of it are no text.
+fn completed(item: Raw<'_>) -> Result<(&'static str, String, u32), Reason> {
+    let [kind, content] = item.fields(["type", "content"])?;
+    let speaker = match string(kind, "type")?.as_str() {
+        "UserMessage" => "user",
+        "AgentMessage" => "assistant",
+        "Reasoning" => return Err(Reason::Thinking),
+        _ => return Err(Reason::Tool),
+    };
+    let content = content.ok_or(Reason::MissingField("content"))?;
+    let (mut texts, mut left_out) = (Vec::new(), 0);
+    for piece in content.elements()? {
+        let [kind, text] = piece?.fields(["type", "text"])?;
+        match optional(kind).eq_ignore_ascii_case("text") {
+            true => texts.push(string(text, "text")?),
+            false => left_out += 1,
+        }
+    }
+    Ok((speaker, texts.join("\n"), left_out))
 }

@@ -149,6 +149,11 @@ fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
             "- 7 System",
             "2026-03-01T10:00:05.000Z assistant 8|2026-03-01T10:00:05Z|assistant|Done./Both tests pass.",
             "- 9 Bookkeeping",
+            // As later versions write it.
+            "2026-11-23T09:42:18.761Z user 10|2026-11-23T09:42:18.761Z|user|What does Marta prefer?|-1",
+            "- 11 Thinking",
+            "- 12 Tool",
+            "2026-11-23T09:42:18.816Z assistant 13|2026-11-23T09:42:18.816Z|assistant|Linen thread.",
         ],
     );
 }
