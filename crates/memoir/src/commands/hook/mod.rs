@@ -17,6 +17,7 @@ mod text;
 
 use std::{
     io::{IsTerminal, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
     sync::{
         Arc,
@@ -124,7 +125,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
             std::process::exit(0);
         }
     });
-    let answer = answer_event(&global, &arguments, &log);
+    let answer = caught(|| answer_event(&global, &arguments, &log));
     while is_settled.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
         thread::park();
@@ -141,6 +142,13 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         Err(problem) => log.problem(&problem),
     }
     ExitCode::SUCCESS
+}
+
+/// What the work came to; a fault of Memoir's own in it is a failure as any other, for it would end the process with
+/// another status.
+fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Failure::new("internal error: this is a fault of Memoir's")))
 }
 
 /// What is to be printed; `None` for nothing.
@@ -249,4 +257,19 @@ async fn user_prompt(
     }
     session.keep()?;
     Ok((!chosen.is_empty()).then(|| text::prompt(&chosen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_6_2_a_fault_of_its_own_does_not_stop_the_host() {
+        assert!(matches!(caught(|| Ok(1)), Ok(1)));
+        let failed = caught::<()>(|| panic!("a fault"));
+        let Err(Failure::ShownFailure(told)) = failed else {
+            panic!("it is told");
+        };
+        assert!(told.one_line().contains("internal error"));
+    }
 }
