@@ -278,7 +278,7 @@ pub struct Granted {
 }
 
 /// What a client presents with a code.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct CodeProof<'a> {
     /// Where the code was sent to; `None` where the client does not say.
     pub address: Option<&'a str>,

@@ -9,6 +9,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use memoir_app::SCOPE;
 
 use super::oauth::RESOURCE_PATH;
 use crate::{
@@ -41,7 +42,9 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
             false => "",
         };
         let address = &connecting.address;
-        let told = format!("Bearer {error}resource_metadata=\"{address}{RESOURCE_PATH}\"");
+        let told = format!(
+            "Bearer {error}scope=\"{SCOPE}\", resource_metadata=\"{address}{RESOURCE_PATH}\""
+        );
         if let Ok(told) = HeaderValue::try_from(told) {
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, told);
         }

@@ -19,7 +19,7 @@ const CALLBACK: &str = "https://connector.example/callback?of=memoir";
 const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-method-S256";
 const STATE: &str = "what the client & nobody else knows";
 
-fn with_programs() -> Options {
+pub fn with_programs() -> Options {
     Options {
         programs: Some(Programs {
             address: None,
@@ -246,6 +246,27 @@ async fn unused(house: &House, name: &str) -> AgentHandle {
     house.account.agent(name).await.unwrap()
 }
 
+/// Whatever is presented at the doors of a connection, from a code to what was exchanged before.
+pub async fn all_that_is_presented(house: &House, browser: &Browser) -> Vec<String> {
+    let wren = unused(house, "wren").await;
+    let connector = Connector::registered(house).await;
+    let code = connector.code(browser, &wren).await;
+    let first = pair(&connector.redeem(&code, &[]).await);
+    assert_eq!(connector.enters(&first.access).await, 200);
+    let second = pair(&connector.refresh(&first.refresh).await);
+    assert_eq!(connector.enters(&first.access).await, 401);
+    assert_eq!(connector.refresh(&first.refresh).await.status, 400);
+    assert_eq!(connector.revoke(&second.refresh).await.status, 200);
+    let pairs = [first.access, first.refresh, second.access, second.refresh];
+    let others = [
+        code,
+        VERIFIER.to_owned(),
+        challenge_of(VERIFIER),
+        connector.id,
+    ];
+    pairs.into_iter().chain(others).collect()
+}
+
 #[tokio::test]
 async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let house = House::with(with_programs()).await;
@@ -257,7 +278,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     assert_eq!(refused.status, 401);
     let metadata = refused
         .challenge
-        .strip_prefix("Bearer resource_metadata=\"");
+        .strip_prefix("Bearer scope=\"agent\", resource_metadata=\"");
     let metadata = metadata.unwrap().strip_suffix('"').unwrap();
     let door = told(connector.client.get(metadata)).await.body;
     assert_eq!(door["resource"], connector.resource());

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
+    connect,
     document::Document,
     house::{Answer, Browser, House, PASSWORD},
 };
@@ -466,7 +467,7 @@ impl io::Write for Log {
 }
 
 #[tokio::test]
-async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
+async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let log = Log::default();
     let writing = log.clone();
     tracing_subscriber::registry()
@@ -477,7 +478,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     let link = Arc::new(memoir_vault::token::TokenSecret::generate_for_link().unwrap());
     let house = House::with(Options {
         first_link: Some(link.clone()),
-        ..Options::default()
+        ..connect::with_programs()
     })
     .await;
     let path = format!("/first/{}", link.expose());
@@ -497,6 +498,8 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     let entered = give(&waiting, &code).await;
     let body = json!({"name": "Ada", "password": PASSWORD, "code": device.recovery[0]});
     let (_, made) = rest(&house, &body).await;
+    browser.cookie = cookie(&entered, "memoir");
+    let presented = connect::all_that_is_presented(&house, &browser).await;
     let metrics = reqwest::get(format!("{}/metrics", house.address))
         .await
         .unwrap();
@@ -504,6 +507,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(logged.contains("what is logged is seen"));
     assert!(logged.contains("an administrator signed in"), "{logged}");
+    assert!(logged.contains("a connection ended"), "{logged}");
     let cookies = [
         &browser.cookie,
         &waiting.cookie,
@@ -519,6 +523,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_or_a_secret() {
         made["token"].as_str().unwrap(),
     ];
     secrets.extend(cookies.iter().map(String::as_str));
+    secrets.extend(presented.iter().map(String::as_str));
     secrets.extend(device.recovery.iter().map(String::as_str));
     for secret in secrets {
         assert!(secret.len() > 5);
