@@ -461,8 +461,8 @@ export interface Checkpoint {
 export interface AccessRequest {
   readonly id: string;
   readonly agent: string;
-  /** To look for a while; to make one more token; to have a memory shredded; to send words to a server of embeddings. */
-  readonly kind: "read" | "token" | "shred" | "embeddings";
+  /** To look for a while; to make one more token; to connect a program; to have a memory shredded; to send words to a server of embeddings. */
+  readonly kind: "read" | "token" | "connection" | "shred" | "embeddings";
   /** What may be seen; null where it is not to look. */
   readonly scope: "core" | "all" | "session" | null;
   readonly session_id: string | null;

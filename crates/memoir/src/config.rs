@@ -10,12 +10,15 @@ use std::{
 
 use etcetera::BaseStrategy;
 use jiff::tz::TimeZone;
-use memoir_app::{Limits, Price, RecallSettings, Settings};
+use memoir_app::{
+    ADDRESSES_LIMIT, Client, ClientAddress, Limits, NAME_LIMIT, Price, RecallSettings, Settings,
+};
 use memoir_domain::{
     loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
     schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time},
 };
 use memoir_model::{ModelName, ProviderSettings};
+use memoir_service::Programs;
 use serde::Deserialize;
 
 use crate::{
@@ -24,7 +27,7 @@ use crate::{
 };
 
 /// What the configuration file says, over the defaults.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) settings: Settings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -39,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) otlp_endpoint: Option<String>,
     /// Whom to tell when a session ends.
     pub(crate) webhooks: Vec<WebhookSection>,
+    /// Which programs the service lets be connected by OAuth; `None` where that is off.
+    pub(crate) programs: Option<Programs>,
     /// The file that was read; `None` where there is none.
     pub(crate) path: Option<PathBuf>,
 }
@@ -59,6 +64,7 @@ struct File {
     ledger: LedgerSection,
     recall: RecallSection,
     telemetry: TelemetrySection,
+    oauth: OauthSection,
     prices: BTreeMap<ModelName, PriceSection>,
     providers: BTreeMap<String, ProviderSettings>,
     webhooks: Vec<WebhookSection>,
@@ -144,11 +150,50 @@ struct TelemetrySection {
     otlp_endpoint: Option<String>,
 }
 
+/// Programs that are connected to agents by OAuth.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OauthSection {
+    enabled: Option<bool>,
+    address: Option<String>,
+    registration: Option<bool>,
+    clients: Vec<ClientSection>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientSection {
+    id: String,
+    name: String,
+    redirect_uris: Vec<String>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceSection {
     input_per_million: f64,
     output_per_million: f64,
+}
+
+/// As an empty file says it.
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            providers: BTreeMap::new(),
+            master_key_file: None,
+            keys_url: None,
+            closed: false,
+            otlp_endpoint: None,
+            webhooks: Vec::new(),
+            programs: Some(Programs {
+                address: None,
+                clients: Vec::new(),
+                takes_registrations: true,
+            }),
+            path: None,
+        }
+    }
 }
 
 impl Config {
@@ -229,6 +274,7 @@ impl Config {
                 .transpose()?,
             closed: closed(file.closed)?,
             webhooks: webhooks::checked(file.webhooks)?,
+            programs: programs(file.oauth)?,
             otlp_endpoint: file.telemetry.otlp_endpoint.map(endpoint).transpose()?,
             path: None,
         })
@@ -319,6 +365,69 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
             }
             None => defaults.question_time,
         },
+    })
+}
+
+fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
+    if section.enabled == Some(false) {
+        return Ok(None);
+    }
+    if let Some(address) = &section.address {
+        let parsed = ClientAddress::parse(address);
+        if parsed.map_or(true, |parsed| parsed.origin() != address) {
+            return Err(
+                "`oauth.address` must be that by which clients know the service, with no path and no slash at the end: `https://` and a name in lower case, or `http://` on loopback"
+                    .to_owned(),
+            );
+        }
+    }
+    let mut clients: Vec<Client> = Vec::new();
+    for section in section.clients {
+        let client = client(section)?;
+        if clients.iter().any(|known| known.id == client.id) {
+            return Err(format!("`oauth.clients`: `{}` is there twice", client.id));
+        }
+        clients.push(client);
+    }
+    Ok(Some(Programs {
+        address: section.address,
+        clients,
+        takes_registrations: section.registration.unwrap_or(true),
+    }))
+}
+
+fn client(section: ClientSection) -> Result<Client, String> {
+    let ClientSection {
+        id,
+        name,
+        redirect_uris,
+    } = section;
+    let is_id = (1..=100).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_id {
+        return Err(format!(
+            "`oauth.clients`: the `id` `{id}` must be 1 to 100 characters of ASCII without blanks"
+        ));
+    }
+    let wrong = |problem: String| format!("`oauth.clients`: `{id}`: {problem}");
+    let length = name.chars().count();
+    if !(1..=NAME_LIMIT).contains(&length) {
+        let problem = format!("`name` has {length} characters; give 1 to {NAME_LIMIT}");
+        return Err(wrong(problem));
+    }
+    let count = redirect_uris.len();
+    if !(1..=ADDRESSES_LIMIT).contains(&count) {
+        let problem = format!("`redirect_uris` are {count}; give 1 to {ADDRESSES_LIMIT}");
+        return Err(wrong(problem));
+    }
+    let parse = |text: &String| {
+        ClientAddress::parse(text).map_err(|problem| wrong(format!("`{text}` {problem}")))
+    };
+    let addresses: Result<Vec<_>, _> = redirect_uris.iter().map(parse).collect();
+    Ok(Client {
+        addresses: addresses?,
+        id,
+        name,
+        registered_at: None,
     })
 }
 
@@ -506,6 +615,11 @@ mod tests {
             [telemetry]
             otlp_endpoint = "http://localhost:4318"
 
+            [oauth]
+            address = "https://memory.example.org:8443"
+            registration = false
+            clients = [{ id = "a", name = "A", redirect_uris = ["https://a.example/callback"] }]
+
             [prices."lab:small"]
             input_per_million = 3
             output_per_million = 15.0
@@ -541,6 +655,14 @@ mod tests {
             config.otlp_endpoint.as_deref(),
             Some("http://localhost:4318")
         );
+        let programs = config.programs.unwrap();
+        let address = programs.address.as_deref();
+        assert_eq!(address, Some("https://memory.example.org:8443"));
+        assert_eq!(programs.clients.len(), 1);
+        assert!(!programs.takes_registrations);
+        let none = Config::parse("[oauth]\nenabled = false").unwrap();
+        assert!(none.programs.is_none());
+        assert!(Config::default().programs.unwrap().takes_registrations);
         assert_eq!(Config::parse("").unwrap().settings, Settings::default());
     }
 
@@ -668,6 +790,26 @@ mod tests {
             (
                 "[telemetry]\notlp_endpoint = 'localhost:4318'",
                 "`telemetry.otlp_endpoint` must be an address such as `http://localhost:4318`",
+            ),
+            (
+                "[oauth]\naddress = 'http://memory.example.org'",
+                "`oauth.address` must be",
+            ),
+            (
+                "[oauth]\naddress = 'https://memory.example.org/'",
+                "`oauth.address` must be",
+            ),
+            (
+                "[oauth]\nclients = [{ id = 'a b', name = 'A', redirect_uris = [] }]",
+                "the `id` `a b` must be 1 to 100",
+            ),
+            (
+                "[oauth]\nclients = [{ id = 'a', name = 'A', redirect_uris = [] }]",
+                "`a`: `redirect_uris` are 0; give 1 to 5",
+            ),
+            (
+                "[oauth]\nclients = [{ id = 'a', name = 'A', redirect_uris = ['http://a.example/'] }]",
+                "`http://a.example/` must be of `https`",
             ),
             (
                 "[prices.'a:b']\ninput_per_million = 1",

@@ -63,7 +63,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if arguments.probe {
         return probe(arguments.listen).await;
     }
-    let webhooks = webhooks::opened(&Config::read(global.config.as_deref())?)?;
+    let config = Config::read(global.config.as_deref())?;
+    let webhooks = webhooks::opened(&config)?;
+    let programs = config.programs;
+    let address = programs.as_ref().and_then(|known| known.address.as_deref());
+    if !arguments.behind_proxy && address.is_some_and(|known| known.starts_with("https")) {
+        return Err(Failure::new(
+            "`oauth.address` is one of HTTPS, and the service speaks none of it by itself",
+        )
+        .hint("put a proxy with TLS in front of it and say `--behind-proxy`"));
+    }
     if arguments.migrate {
         super::migrate::bring_up(global).await?;
     }
@@ -97,6 +106,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
         hosts: arguments.hosts,
+        programs,
         first_link,
         webhooks,
         connections: connections.min(Options::default().connections),

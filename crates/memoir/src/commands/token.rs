@@ -10,7 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     show::{List, Table, when},
-    terminal,
+    terminal::{self, safe},
 };
 
 /// Tokens, which open the doors of the service
@@ -121,9 +121,12 @@ async fn list(global: &Global) -> Outcome {
     for token in tokens {
         table.row([
             token.id.to_string(),
-            match token.role {
-                Role::Admin => "admin".to_owned(),
-                Role::Agent => "agent".to_owned(),
+            match (token.role, &token.connection) {
+                (_, Some(program)) => {
+                    format!("program {} at {}", safe(&program.client), program.host)
+                }
+                (Role::Admin, None) => "admin".to_owned(),
+                (Role::Agent, None) => "agent".to_owned(),
             },
             token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
             when(token.created_at),
