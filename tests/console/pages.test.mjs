@@ -75,10 +75,31 @@ before(async () => {
   const answer = { granted: true, reason: "Look at the letters, and leave the diary alone." };
   await mina.call("POST", `/v1/access-requests/${request}/answer`, answer);
   at.readSession = `${at.granted}${await latest(mina)}`;
+  at.connect = await connecting("https://connector.example/callback");
   await ada.context().close();
   grace = await newcomer();
 });
 after(() => house?.close());
+
+/** The page on which a program is connected that is answered there. */
+async function connecting(callback) {
+  const { url } = house.service;
+  const registered = await fetch(`${url}/oauth/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ client_name: "A hosted program", redirect_uris: [callback] }),
+  });
+  const { client_id } = await registered.json();
+  const parameters = new URLSearchParams({
+    response_type: "code",
+    client_id,
+    redirect_uri: callback,
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+    resource: `${url}/mcp`,
+  });
+  return `/oauth/authorize?${parameters}`;
+}
 
 /** The page of an agent's latest session. */
 async function latest(agent) {
@@ -171,6 +192,9 @@ const pages = [
   ["reading-session", go(() => at.readSession)],
   ["reading-records", go(() => `${at.granted}/records`)],
   ["reading-prompts", go(() => `${at.granted}/prompts`)],
+  ["connect", go(() => at.connect)],
+  ["connect-asked", press(() => `${at.connect}&agent=${at.id}`, "Ask it")],
+  ["connect-refused", go(() => `${at.connect}&client_id=x`)],
   ["audit", go("/audit")],
   ["audit-of-an-agent", go(() => `/audit?agent=${at.id}`)],
   ["audit-verified", press(() => `/audit?agent=${at.id}`, "Verify the chain")],
