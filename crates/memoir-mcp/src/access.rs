@@ -301,6 +301,9 @@ fn question(request: &AccessRequestView) -> String {
             "to be given one more token, with which everything of it can be read and done"
                 .to_owned()
         }
+        ("connection", _) => {
+            "to connect the program that the purpose names, with which everything of it can be read and done, until that is revoked".to_owned()
+        }
         _ => format!(
             "to have the words of its memory {} taken out for good",
             request

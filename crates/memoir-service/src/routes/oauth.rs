@@ -20,6 +20,7 @@ use memoir_app::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, Client, ClientAddress, CodeProof, Connecting, Error,
     GrantRefusal, Granted, NAME_LIMIT, SCOPE,
 };
+use memoir_domain::quote;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -234,9 +235,11 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
     let name = given.client_name.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty()).unwrap_or(host);
     let length = name.chars().count();
-    if length > NAME_LIMIT || name.chars().any(char::is_control) {
+    // What people are shown is to be what is there: no line, and nothing that is not seen.
+    let is_deceptive = quote::quote(&name.replace('<', "")).contains("\\u");
+    if length > NAME_LIMIT || name.chars().any(char::is_control) || is_deceptive {
         let told = format!(
-            "client_name: has {length} characters; give up to {NAME_LIMIT}, and no control characters"
+            "client_name: has {length} characters; give up to {NAME_LIMIT}, no control characters, and none that are not seen"
         );
         return Err(wrong(told));
     }

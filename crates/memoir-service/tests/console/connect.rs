@@ -182,6 +182,31 @@ impl Connector {
         told(request.json(&body)).await
     }
 
+    /// What the person at the agent's own client is asked about a request.
+    async fn form_of_request(&self, token: &str, request: &str) -> String {
+        let tool = "answer_access_request";
+        let params = json!({
+            "name": tool, "arguments": {"request_id": request},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            },
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let request = self.client.post(self.resource()).bearer_auth(token);
+        let request = request
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", tool);
+        let told = told(request.json(&body)).await;
+        let form = &told.body["result"]["inputRequests"]["answer"]["params"]["message"];
+        form.as_str()
+            .unwrap_or_else(|| panic!("{}", told.body))
+            .to_owned()
+    }
+
     /// The status with which the door answers whoever holds that.
     async fn enters(&self, token: &str) -> u16 {
         self.call(token, "tools/list", json!({})).await.status
@@ -477,6 +502,31 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
     // The leave is used up.
     let again = connector.agree(&ada, &wren, &[]).await;
     assert!(again.text.contains("is in use"));
+
+    // Whoever answers at the agent's own client is told what is asked for.
+    let herself = Actor::agent("wren");
+    let own = wren.create_token(Provision::Any, None, &herself).await;
+    let own = own.unwrap().secret.expose().to_owned();
+    let shown = connector.agree(&ada, &wren, &[]).await;
+    let fields = [("decision", "ask"), ("purpose", "Once more")];
+    ada.send_filled_in(&shown.document(), PATH, &fields)
+        .await
+        .leads_to();
+    let open = wren.open_access().await.unwrap();
+    let form = connector
+        .form_of_request(&own, &open[0].id.to_string())
+        .await;
+    assert!(
+        form.contains("to connect the program that the purpose names"),
+        "{form}"
+    );
+    assert!(
+        form.contains("connector.example") && form.contains("Once more"),
+        "{form}"
+    );
+    wren.revoke_access(open[0].id, &Actor::agent("wren"))
+        .await
+        .unwrap();
 
     // A leave for one program is none for another, for no other administrator, and for no other token.
     let client = memoir_domain::access::ConnectedClient {
@@ -861,6 +911,10 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
             "invalid_client_metadata",
         ),
         (
+            json!({"redirect_uris": [CALLBACK], "client_name": "a\u{202e}b"}),
+            "invalid_client_metadata",
+        ),
+        (
             json!({"redirect_uris": [CALLBACK], "grant_types": ["password"]}),
             "invalid_client_metadata",
         ),
@@ -953,4 +1007,34 @@ async fn spec_5_5_clients_of_the_settings_need_not_register() {
     assert!(!shown.text.contains("gave itself this name"));
     let pair = connector.connected(&ada, &wren).await;
     assert_eq!(connector.enters(&pair.access).await, 200);
+}
+
+#[tokio::test]
+async fn spec_5_6_an_agent_of_another_account_is_not_there_to_be_connected() {
+    let house = House::with(with_programs()).await;
+    let ada = house.ada().await;
+    unused(&house, "wren").await;
+    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
+    let connector = Connector::registered(&house).await;
+    let page = ada.get(&connector.question(&[])).await;
+    assert!(!page.text.contains("Owl"));
+    for agent in [theirs.scope().agent.to_string(), "Owl".to_owned()] {
+        for decision in ["connect", "ask"] {
+            let fields = [
+                ("agent", agent.as_str()),
+                ("decision", decision),
+                ("purpose", "x"),
+            ];
+            let answer = ada.send_filled_in(&page.document(), PATH, &fields).await;
+            assert!(
+                answer.text.contains("There is no such agent"),
+                "{}",
+                answer.text
+            );
+        }
+        let path = connector.question(&[]) + "&agent=" + &agent;
+        assert_eq!(ada.get(&path).await.status, 404);
+    }
+    assert_eq!(theirs.tokens().await.unwrap().len(), 0);
+    assert_eq!(theirs.open_access().await.unwrap().len(), 0);
 }
