@@ -420,3 +420,162 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
         );
     }
 }
+
+/// A server with the roles and databases of the documentation, and an installation in them.
+struct Documented {
+    server: Postgres,
+    home: Bench,
+}
+
+impl Documented {
+    /// Without any tables. `None`, and said so, where PostgreSQL is not installed.
+    fn new(name: &str) -> Option<Self> {
+        let Some(server) = Postgres::start(name).unwrap() else {
+            skip();
+            return None;
+        };
+        let page = include_str!("../../../../docs/fleet.md");
+        server.follow(page).unwrap();
+        let home = Bench::new();
+        Some(Self { server, home })
+    }
+
+    /// Runs a command as the roles that are named: that of the data, and that of the keys.
+    fn run_as(&self, roles: [&str; 2], arguments: &[&str], token: &str) -> Ran {
+        let mut command = self.home.command(arguments);
+        command
+            .env("MEMOIR_DATABASE", self.server.url(roles[0], "memoir"))
+            .env("MEMOIR_KEYS_URL", self.server.url(roles[1], "memoir_keys"))
+            .env("MEMOIR_MASTER_KEY", MASTER_KEY)
+            .env("MEMOIR_TOKEN", token);
+        Ran::of(&mut command)
+    }
+
+    /// Runs a command as the service does.
+    fn run(&self, arguments: &[&str], token: &str) -> Ran {
+        self.run_as(["memoir", "memoir_keys"], arguments, token)
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments, "");
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    /// An agent with a memory: a token of its own.
+    fn agent(&self, name: &str, text: &str) -> String {
+        self.ok(&["agent", "create", name]);
+        let token = self.ok(&["token", "create", "--role", "agent", "--agent", name]);
+        self.ok(&["remember", name, text]);
+        token.trim_end().to_owned()
+    }
+
+    /// Copies a database into a file, or from one into a database without tables.
+    fn copy(&self, program: &str, role: &str, arguments: &[&str]) {
+        let ran = Ran::of(self.server.client(program, role).args(arguments));
+        assert_eq!(ran.code, Some(0), "{program} {arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "it is read from what tests print")]
+fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() {
+    let (Some(here), Some(there)) = (Documented::new("backed-up"), Documented::new("restored"))
+    else {
+        return;
+    };
+    let owners = ["memoir_owner", "memoir_keys_owner"];
+    let migrated = here.run_as(owners, &["migrate"], "");
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    let wren = here.agent("wren", "Zwitscher");
+    let robin = here.agent("robin", "Tschilp");
+    let place = |name: &str| here.home.path(name).to_str().unwrap().to_owned();
+    let (data, keys) = (place("memoir.dump"), place("memoir_keys.dump"));
+    let dump = |role, database, file: &str| {
+        here.copy(
+            "pg_dump",
+            role,
+            &["--format", "custom", "--file", file, database],
+        );
+    };
+    // Nobody who is held by the walls makes a copy with nothing in it.
+    let held = here
+        .server
+        .client("pg_dump", "memoir_owner")
+        .arg("memoir")
+        .output()
+        .unwrap();
+    assert!(!held.status.success());
+
+    let begun = Instant::now();
+    dump("memoir_backup", "memoir", &data);
+    // Between the two copies one agent is erased and another one is made.
+    here.ok(&["agent", "erase", "robin", "--yes"]);
+    here.agent("kite", "Kreisch");
+    dump("memoir_keys_owner", "memoir_keys", &keys);
+    let copied = begun.elapsed();
+
+    let begun = Instant::now();
+    let restore = |role, database, file: &str| {
+        let arguments = [
+            "--exit-on-error",
+            "--no-owner",
+            "--no-privileges",
+            "--dbname",
+            database,
+            file,
+        ];
+        there.copy("pg_restore", role, &arguments);
+    };
+    restore("memoir_keys_owner", "memoir_keys", &keys);
+    restore("memoir_owner", "memoir", &data);
+    let verified = there.run(&["audit", "verify", "--all", "--json"], "");
+    println!(
+        "copied in {copied:?}, restored and verified in {:?}",
+        begun.elapsed()
+    );
+    // Each log fits; of the agent that was erased after the copy was made, it says that no record tells of that.
+    let verified: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    let told = |at: usize, what: &str| verified["agents"][at][what].clone();
+    assert_eq!(
+        (told(0, "agent"), told(0, "valid")),
+        (json!("wren"), json!(true))
+    );
+    assert_eq!(
+        (told(1, "agent"), told(1, "valid")),
+        (json!("robin"), json!(false))
+    );
+    let why = "the agent's key was destroyed, and no record tells of it: records were cut off";
+    assert_eq!(told(1, "misfits"), json!([{"seq": null, "problem": why}]));
+    // Nor does that keep anybody from being told of everything else.
+    let doctor = there.run(&["doctor"], "").stdout;
+    let problems: Vec<&str> = doctor
+        .lines()
+        .filter(|line| line.starts_with("problem"))
+        .collect();
+    assert!(
+        problems.len() == 1 && problems[0].ends_with(": robin"),
+        "{doctor}"
+    );
+    assert!(
+        doctor.contains("the role `memoir` owns nothing"),
+        "{doctor}"
+    );
+    let shown = there.run(&["ledger", "wren"], &wren);
+    assert!(shown.stdout.contains("Zwitscher"), "{shown:?}");
+    let gone = there.run(&["ledger", "robin"], &robin);
+    assert_eq!(gone.code, Some(1), "{gone:?}");
+    assert!(!format!("{gone:?}").contains("Tschilp"), "{gone:?}");
+    // It goes on as a service does.
+    there.agent("kite", "Kreisch");
+    let role = there.server.query(
+        "memoir",
+        "SELECT count(*) FROM pg_tables WHERE tableowner = 'memoir'",
+    );
+    assert_eq!(role.unwrap(), "0");
+    for table in memoir_store::tables::TABLES {
+        let bare = format!("SELECT count(*) FROM {}", table.name);
+        let bare = there.server.query_as("memoir", "memoir", &bare).unwrap();
+        assert_eq!(bare, "0", "{} is walled off again", table.name);
+    }
+}
