@@ -44,16 +44,18 @@ server_login_retry = 1
 default_pool_size = 3
 max_client_conn = 500
 END
-while [ ! -e "$1/pooler/over" ]; do
-    "$0" "$1/pooler/pgbouncer.ini" >>"$1/pooler/log" 2>&1 &
-    echo "$!" >"$1/pooler/process"
-    [ -e "$1/pooler/over" ] && kill -INT "$!"
-    wait "$!"
-    sleep 0.1
-done &
+(
+    trap 'kill -INT "$!"; wait; exit' TERM
+    while :; do
+        "$0" "$1/pooler/pgbouncer.ini" >>"$1/pooler/log" 2>&1 &
+        echo "$!" >"$1/pooler/process"
+        wait "$!"
+        sleep 0.1
+    done
+) &
+keeper=$!
 cat >/dev/null
-touch "$1/pooler/over"
-kill -INT "$(cat "$1/pooler/process")"
+kill "$keeper"
 wait
 "#;
 
