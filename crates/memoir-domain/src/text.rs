@@ -1,7 +1,10 @@
 //! How texts are compared: for doubles, and for searching.
 
+use std::ops::Range;
+
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
 use crate::agent::DuplicateMatch;
@@ -118,9 +121,54 @@ pub(crate) fn is_unspaced(character: char) -> bool {
         && character.is_alphanumeric()
 }
 
+/// The words of a text, with every other character by itself; nothing is left out.
+pub fn pieces(text: &str) -> Vec<&str> {
+    let is_part = |character: char| character.is_alphanumeric() && !is_unspaced(character);
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match is_part(first) {
+            true => rest.find(|next| !is_part(next)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (piece, others) = rest.split_at(end);
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces
+}
+
+/// Where two sequences go apart: the places of what only the left one and only the right one has there, in their
+/// order. At most one of the two is empty.
+pub fn gaps(left: &[&str], right: &[&str]) -> Vec<[Range<usize>; 2]> {
+    // Of the library this one algorithm for this one type is compiled: all of them, for each type that is compared,
+    // were a megabyte of the binary.
+    let mut steps = Compact::new(Replace::new(Capture::new()), left, right);
+    let Ok(()) = myers::diff(&mut steps, left, 0..left.len(), right, 0..right.len());
+    let steps = steps.into_inner().into_inner().into_ops().into_iter();
+    steps
+        .map(|step| [step.old_range(), step.new_range()])
+        .filter(|[old, new]| left.get(old.clone()) != right.get(new.clone()))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_its_pieces_and_gaps_are_where_two_go_apart() {
+        let text = "Ilse's 2 pens,\n紙と糊";
+        let pieces_of = pieces(text);
+        assert_eq!(pieces_of.concat(), text);
+        assert_eq!(pieces_of[..4], ["Ilse", "'", "s", " "]);
+        assert_eq!(pieces_of[pieces_of.len() - 3..], ["紙", "と", "糊"]);
+        assert_eq!(
+            gaps(&["a", "b", "c", "d"], &["a", "x", "c", "d", "e"]),
+            [[1..2, 1..2], [4..4, 4..5]]
+        );
+        assert!(gaps(&["a"], &["a"]).is_empty() && gaps(&[], &[]).is_empty());
+    }
 
     #[test]
     fn spec_3_8_folding_makes_cases_equal_in_every_script() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memoir_app::{Account, AgentHandle, Memoir, Principal, Viewer};
-use memoir_domain::{SessionId, audit::Actor};
+use memoir_domain::{SessionId, audit::Actor, text::gaps};
 use memoir_model::Providers;
 use memoir_store::Store;
 use memoir_vault::KeyStore;
@@ -236,8 +236,18 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
     let typed = typed.to_lowercase();
     names
         .map(|name| {
-            let diff = similar::TextDiff::from_chars(typed.as_str(), name.to_lowercase()).ratio();
-            (name, diff)
+            let other = name.to_lowercase();
+            let [left, right] = [typed.as_str(), &other].map(|text| {
+                let characters = text.split_inclusive(|_| true);
+                characters.collect::<Vec<&str>>()
+            });
+            let apart: usize = gaps(&left, &right)
+                .into_iter()
+                .flatten()
+                .map(|places| places.len())
+                .sum();
+            let all = left.len() + right.len();
+            (name, (all - apart) as f32 / all.max(1) as f32)
         })
         .filter(|(_, like)| *like >= LIKE)
         .max_by(|(_, one), (_, other)| one.total_cmp(other))

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::shape::{Word, words};
-use crate::{PrivateText, text::is_unspaced};
+use crate::{
+    PrivateText,
+    text::{self, is_unspaced},
+};
 
 /// Characters of a value; the memories themselves say the rest.
 pub const VALUE_LIMIT: usize = 200;
@@ -86,10 +88,9 @@ fn gaps(words: &[Vec<Word<'_>>; 2]) -> Vec<Gap> {
         let keys = words.iter().map(|word| word.key.as_ref());
         keys.collect::<Vec<&str>>()
     });
-    let gaps: Vec<Gap> = capture_diff_slices(Algorithm::Myers, &left, &right)
+    let gaps: Vec<Gap> = text::gaps(&left, &right)
         .into_iter()
-        .filter(|step| !matches!(step, DiffOp::Equal { .. }))
-        .map(|step| [step.old_range().collect(), step.new_range().collect()])
+        .map(|gap| gap.map(Iterator::collect))
         .collect();
     let taken: usize = gaps.iter().map(|[left, _]| left.len()).sum();
     // Of two words that changed places, place by place tells which; the shortest way to make one text

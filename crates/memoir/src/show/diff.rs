@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use similar::{ChangeTag, TextDiff};
+use memoir_domain::text::{gaps, pieces};
 
 use crate::terminal::{ADDED, ADDED_WORD, DIM, REMOVED, REMOVED_WORD, safe_lines};
 
@@ -27,26 +27,62 @@ fn whole(sign: char, style: Style, text: &str) -> String {
 }
 
 fn between(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
+    let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut text = String::new();
-    for operation in diff.ops() {
-        for change in diff.iter_inline_changes(operation) {
-            let (sign, style, word) = match change.tag() {
-                ChangeTag::Equal => (' ', DIM, DIM),
-                ChangeTag::Delete => ('-', REMOVED, REMOVED_WORD),
-                ChangeTag::Insert => ('+', ADDED, ADDED_WORD),
-            };
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{style}{sign} {style:#}");
-            for &(emphasized, part) in change.values() {
-                let style = if emphasized { word } else { style };
-                let part = part.trim_end_matches('\n');
-                let _ = write!(text, "{style}{part}{style:#}");
+    let mut told = 0;
+    for [left, right] in gaps(&old, &new) {
+        lines(&mut text, ' ', [DIM, DIM], &plain(&old[told..left.start]));
+        told = left.end;
+        let [removed, added] = marked(&old[left], &new[right]);
+        lines(&mut text, '-', [REMOVED, REMOVED_WORD], &removed);
+        lines(&mut text, '+', [ADDED, ADDED_WORD], &added);
+    }
+    lines(&mut text, ' ', [DIM, DIM], &plain(&old[told..]));
+    text
+}
+
+/// A piece of a line, and whether it stands out.
+type Piece<'a> = (&'a str, bool);
+
+fn plain<'a>(lines: &[&'a str]) -> Vec<Piece<'a>> {
+    let all = lines.iter().flat_map(|line| pieces(line));
+    all.map(|piece| (piece, false)).collect()
+}
+
+/// The pieces of lines that were put in the place of others; those that differ stand out, where at least half is equal.
+fn marked<'a>(removed: &[&'a str], added: &[&'a str]) -> [Vec<Piece<'a>>; 2] {
+    let mut sides = [plain(removed), plain(added)];
+    let [left, right] = sides
+        .each_ref()
+        .map(|side| side.iter().map(|(piece, _)| *piece).collect::<Vec<_>>());
+    let gaps = gaps(&left, &right);
+    let apart: usize = gaps.iter().flatten().map(|places| places.len()).sum();
+    if apart * 2 <= left.len() + right.len() {
+        for gap in gaps {
+            for (side, places) in sides.iter_mut().zip(gap) {
+                side[places]
+                    .iter_mut()
+                    .for_each(|(_, stands_out)| *stands_out = true);
             }
-            text.push('\n');
         }
     }
-    text
+    sides
+}
+
+fn lines(text: &mut String, sign: char, [style, word]: [Style; 2], pieces: &[Piece<'_>]) {
+    for line in pieces.split_inclusive(|(piece, _)| *piece == "\n") {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{style}{sign} {style:#}");
+        for run in line.chunk_by(|(_, one), (_, other)| one == other) {
+            let style = if run[0].1 { word } else { style };
+            let part: String = run.iter().map(|(piece, _)| *piece).collect();
+            let part = part.trim_end_matches('\n');
+            if !part.is_empty() {
+                let _ = write!(text, "{style}{part}{style:#}");
+            }
+        }
+        text.push('\n');
+    }
 }
 
 #[cfg(test)]
