@@ -4,8 +4,10 @@
 //! transaction, and answers everybody once that is on the disk: many callers share one wait for the
 //! disk. Each change has a savepoint of its own, so that one that is refused takes no other down with it.
 //!
-//! A caller who finds the queue empty, the connection free and the disk fast writes with its own hands:
-//! waking two threads would take longer than the disk does. It never waits for a lock there.
+//! A caller who finds the queue empty and the connection free writes with its own hands: waking two threads
+//! would take as long as the disk does, and on a busy machine many times as long. It never waits for a lock
+//! there. Where the disk is slow it tells its runtime, whose other tasks go on with another thread; a runtime
+//! that has only one leaves the writing to the thread here.
 //!
 //! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader
 //! that began before the change may hold that up: the writer waits for it a while, then answers all the
@@ -23,6 +25,7 @@ use std::{
 use memoir_store::Error;
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
+    runtime::RuntimeFlavor,
     sync::{mpsc, oneshot},
     task::coop,
 };
@@ -40,8 +43,8 @@ const QUEUE: usize = 1_024;
 const BATCH: usize = 256;
 /// Rows up to which a caller writes with its own hands.
 const SMALL_ROWS: usize = 256;
-/// How long the disk may take for a caller to write with its own hands: a few times as long as it takes
-/// to wake a thread, and no longer than a runtime's thread may be held up.
+/// How long the disk may take for a caller to write with its own hands without a word to its runtime: no longer
+/// than a runtime's thread may be held up.
 const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
 pub(crate) const BULK_ROWS: usize = 4_096;
@@ -319,11 +322,16 @@ impl Writer {
     /// Writes with the caller's own hands; `None` where the thread has to.
     fn write_at_once(&self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
-        if change.rows() > SMALL_ROWS || disk > FAST_DISK || change.replaces_bodies() {
+        let is_held_up = disk > FAST_DISK;
+        let is_large = change.rows() > SMALL_ROWS || change.replaces_bodies();
+        if is_large || (is_held_up && !has_other_threads()) {
             return None;
         }
         let mut state = self.free_desk()?;
-        let answer = state.write_without_waiting(change)?;
+        let answer = match is_held_up {
+            true => tokio::task::block_in_place(|| state.write_without_waiting(change))?,
+            false => state.write_without_waiting(change)?,
+        };
         let is_log_long = state.is_look_due() && state.look(CHECKPOINT_PAGES);
         drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
@@ -372,6 +380,12 @@ impl Drop for Writer {
     }
 }
 
+/// Whether the runtime that the caller runs on goes on while this thread is held up.
+fn has_other_threads() -> bool {
+    tokio::runtime::Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
 /// The thread.
 fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::new();
@@ -379,6 +393,9 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
         let mut tidying = None;
         let mut state = lock(state);
+        // Whoever came while a caller had the connection shares the wait for the disk, too.
+        let others = std::iter::from_fn(|| queue.try_recv().ok());
+        jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
         for job in jobs.drain(..) {
             match job {
                 Job::Write(request) if request.change.rows() >= BULK_ROWS => {
@@ -675,4 +692,88 @@ fn write_all(
         }
     }
     Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writer() -> Arc<Writer> {
+        Arc::new(Writer::start(open::in_memory().unwrap(), None).unwrap())
+    }
+
+    /// Writes something, and tells which thread wrote it.
+    async fn write(writer: Arc<Writer>, meanwhile: impl Fn() + Send + 'static) -> String {
+        let write = move |connection: &Connection| {
+            meanwhile();
+            connection.execute("INSERT OR REPLACE INTO residues (id) VALUES (1)", [])?;
+            let thread = std::thread::current();
+            Ok(Written::with(thread.name().unwrap_or_default().to_owned()))
+        };
+        writer.write(Change::new(1, write)).await.unwrap()
+    }
+
+    fn slow_disk(writer: &Writer) {
+        let slow = FAST_DISK.as_micros() as u64 * 100;
+        writer.load.disk_microseconds.store(slow, Ordering::Relaxed);
+    }
+
+    #[tokio::test]
+    #[expect(
+        clippy::await_holding_lock,
+        reason = "stands for a caller on another thread who has the connection"
+    )]
+    async fn whoever_comes_while_a_caller_has_the_connection_shares_a_transaction() {
+        let writer = writer();
+        let held = lock(&writer.state);
+        let mut tasks = Vec::new();
+        for _ in 0..20 {
+            tasks.push(tokio::spawn(write(Arc::clone(&writer), || {})));
+            // The thread has the first of them and waits for the connection before the others come.
+            while tasks.len() == 1
+                && (writer.load.waiting.load(Ordering::Relaxed) == 0
+                    || writer.jobs.as_ref().unwrap().capacity() < QUEUE)
+            {
+                tokio::task::yield_now().await;
+            }
+        }
+        while writer.load.waiting.load(Ordering::Relaxed) < 20 {
+            tokio::task::yield_now().await;
+        }
+        tokio::task::yield_now().await;
+        drop(held);
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), "memoir-sqlite");
+        }
+        assert_eq!(writer.transactions(), 1);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_caller_whom_a_slow_disk_holds_up_holds_up_no_other() {
+        let writer = writer();
+        slow_disk(&writer);
+        let (other, waited) = std::sync::mpsc::channel();
+        let waited = Mutex::new(waited);
+        let wait = move || {
+            let other = waited.lock().unwrap();
+            other.recv_timeout(Duration::from_secs(60)).unwrap();
+        };
+        let task = tokio::spawn({
+            let writer = Arc::clone(&writer);
+            async move {
+                // Of the runtime's only thread, which is held up from here on.
+                tokio::spawn(async move { other.send(()) });
+                write(writer, wait).await
+            }
+        });
+        assert_ne!(task.await.unwrap(), "memoir-sqlite");
+    }
+
+    #[tokio::test]
+    async fn a_runtime_of_one_thread_is_not_held_up_by_a_slow_disk() {
+        let writer = writer();
+        assert_ne!(write(Arc::clone(&writer), || {}).await, "memoir-sqlite");
+        slow_disk(&writer);
+        assert_eq!(write(writer, || {}).await, "memoir-sqlite");
+    }
 }
