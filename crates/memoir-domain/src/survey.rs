@@ -97,6 +97,11 @@ impl Survey {
         self.wordings.values()
     }
 
+    /// How many kept core memories the look is of.
+    pub fn memory_count(&self) -> usize {
+        self.memories.len()
+    }
+
     /// The kept core memory of that number, as the look found it.
     pub fn memory(&self, number: Number) -> Option<&Memory> {
         self.memories.get(&number).map(|surveyed| &surveyed.memory)

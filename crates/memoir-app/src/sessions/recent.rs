@@ -6,7 +6,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Mutex, PoisonError},
+    hash::Hash,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use memoir_domain::{
@@ -16,7 +17,10 @@ use memoir_domain::{
 use crate::codec::Base;
 
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
-const LIMIT: usize = 256;
+const SESSIONS: usize = 1_024;
+/// Memories that all kept looks together are of: about 2 KB each, and so 200 MB at the most. A look that is of
+/// more is kept alone.
+const SURVEYED_MEMORIES: usize = 100_000;
 
 /// An agent and its open session after a commit of this process.
 pub(crate) struct Known {
@@ -34,57 +38,125 @@ pub(crate) struct Notes {
     pub(crate) refusals: BTreeMap<Number, u32>,
 }
 
-/// Looks at all memories that are kept at a time: each holds its agent's core memories.
-const NOTES_LIMIT: usize = 32;
+impl Notes {
+    /// How much they take, in memories; a look-less one as much as one memory.
+    fn weight(&self) -> usize {
+        let survey = self.survey.as_ref();
+        1 + survey.map_or(0, |(_, survey)| survey.memory_count())
+    }
+}
+
+/// What is kept by its key up to a weight. Whatever was put there longest ago gives way: who works on is not
+/// forgotten for the others.
+struct Bounded<K, V> {
+    limit: usize,
+    weight: usize,
+    /// With the turn in which each was put there, and its weight.
+    kept: HashMap<K, (u64, usize, V)>,
+    turn: u64,
+}
+
+impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            weight: 0,
+            kept: HashMap::new(),
+            turn: 0,
+        }
+    }
+
+    fn take(&mut self, key: K) -> Option<V> {
+        let (_, weight, value) = self.kept.remove(&key)?;
+        self.weight -= weight;
+        Some(value)
+    }
+
+    fn put(&mut self, key: K, weight: usize, value: V) {
+        self.take(key);
+        while self.weight + weight > self.limit {
+            let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
+            let Some(oldest) = oldest.map(|(key, _)| *key) else {
+                break;
+            };
+            self.take(oldest);
+        }
+        self.turn += 1;
+        self.weight += weight;
+        self.kept.insert(key, (self.turn, weight, value));
+    }
+}
 
 /// The sessions known.
-#[derive(Default)]
 pub(crate) struct Recent {
-    known: Mutex<HashMap<AgentScope, Known>>,
-    notes: Mutex<HashMap<SessionId, Notes>>,
+    known: Mutex<Bounded<AgentScope, Known>>,
+    notes: Mutex<Bounded<SessionId, Notes>>,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self {
+            known: Mutex::new(Bounded::new(SESSIONS)),
+            notes: Mutex::new(Bounded::new(SURVEYED_MEMORIES)),
+        }
+    }
 }
 
 impl Recent {
     /// What is known of the session, which is then no longer known: of two calls at once only one may
     /// rest on it.
     pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<Known> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known
-            .remove(&scope)
-            .filter(|known| known.session.id == session)
+        let known = lock(&self.known).take(scope);
+        known.filter(|known| known.session.id == session)
     }
 
     pub(crate) fn put(&self, scope: AgentScope, session: Known) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= LIMIT {
-            // Whoever is forgotten takes one longer look.
-            known.clear();
-        }
-        known.insert(scope, session);
+        lock(&self.known).put(scope, 1, session);
     }
 
     /// The notes of a session; of two calls at once the later one begins new ones.
     pub(crate) fn take_notes(&self, session: SessionId) -> Notes {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.remove(&session).unwrap_or_default()
+        lock(&self.notes).take(session).unwrap_or_default()
     }
 
     pub(crate) fn put_notes(&self, session: SessionId, kept: Notes) {
         // Where nothing was learned, no other session's look gives way to it.
-        if kept.survey.is_none() && kept.refusals.is_empty() {
-            return;
+        if kept.survey.is_some() || !kept.refusals.is_empty() {
+            lock(&self.notes).put(session, kept.weight(), kept);
         }
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if notes.len() >= NOTES_LIMIT {
-            // Whoever is forgotten takes another look.
-            notes.clear();
-        }
-        notes.insert(session, kept);
     }
 
     /// Forgets what was learned in a session that is over.
     pub(crate) fn drop_notes(&self, session: SessionId) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.remove(&session);
+        lock(&self.notes).take(session);
+    }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_there_longest_ago_gives_way() {
+        let mut kept = Bounded::new(10);
+        for key in 0..10 {
+            kept.put(key, 1, key);
+        }
+        // Whoever works on is the youngest again.
+        let first = kept.take(0).unwrap();
+        kept.put(0, 1, first);
+        kept.put(10, 2, 10);
+        assert_eq!((kept.take(1), kept.take(2)), (None, None));
+        assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
+        // What is heavier than all may be is kept alone, until the next one comes.
+        kept.put(11, 50, 11);
+        assert_eq!((kept.kept.len(), kept.weight), (1, 50));
+        kept.put(12, 1, 12);
+        assert_eq!((kept.take(11), kept.weight), (None, 1));
+        assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
     }
 }
