@@ -61,7 +61,7 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
             .starts_with("it waits for the agent's answer until ")
     );
     let list = bench.ok(&["access", "list", "wren"]);
-    for part in [id, "asked", "command line", "core, 5 min", PURPOSE] {
+    for part in [id, "asked", "command line", "core memories, 5 min", PURPOSE] {
         assert!(list.contains(part), "{part}: {list}");
     }
     let answered = bench.run(&["access", "answer", id, "yes", "--reason", "Look."]);

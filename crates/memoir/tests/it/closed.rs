@@ -341,7 +341,7 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
     assert!(
         bench
             .ok(&["audit", "list", "--own"])
-            .contains("user_created")
+            .contains("administrator added")
     );
     let verified = bench.ok(&["audit", "verify", "--all"]);
     assert!(verified.contains("valid   account default: "), "{verified}");

@@ -16,11 +16,7 @@ fn a_session_is_followed_to_its_end() {
     bench.ok(&["refine", "wren"]);
     let id = bench.last_session();
     let text = bench.ok(&["session", &id, "--follow"]);
-    for told in [
-        "memory_refinement_delete",
-        "memory_refinement_complete",
-        "\ncompleted\n",
-    ] {
+    for told in ["  deleted  #2", "  session completed  ", "\ncompleted\n"] {
         assert!(text.contains(told), "{told}: {text}");
     }
     let lines = bench.ok(&["session", &id, "--follow", "--json"]);
