@@ -478,7 +478,6 @@ impl Documented {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "it is read from what tests print")]
 fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() {
     let (Some(here), Some(there)) = (Documented::new("backed-up"), Documented::new("restored"))
     else {
