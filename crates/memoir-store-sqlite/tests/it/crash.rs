@@ -51,7 +51,11 @@ async fn play(path: &Path) {
 
 /// A token, its use, a user, and a request that is answered and forgotten.
 async fn play_access(store: &SqliteStore) {
-    store.put_token(&token(2)).await.unwrap();
+    // Written once: over a row of the same version nothing is written.
+    let put = store.token(&token(2).columns.digest).await.unwrap();
+    if put.is_none() {
+        store.put_token(&token(2)).await.unwrap();
+    }
     say("put");
     store.note_uses(&[(token(2).id, at(5))]).await.unwrap();
     say("used");
@@ -154,6 +158,7 @@ fn edit(row: &AgentRow, memories: u64) -> Commit {
     commit.tokens = vec![TokenRow {
         agent: Some(row.scope.agent),
         last_used_at: Some(at(version as i64)),
+        document: document(version),
         ..token(1)
     }];
     commit.access = vec![AccessRow {
