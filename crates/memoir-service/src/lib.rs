@@ -16,6 +16,7 @@ mod host;
 mod limits;
 mod logs;
 mod matching;
+mod oauth;
 mod page;
 mod problem;
 mod replies;

@@ -11,12 +11,12 @@ use axum::{
 };
 use memoir_app::SCOPE;
 
-use super::oauth::RESOURCE_PATH;
 use crate::{
     Problem, Service,
     caller::Caller,
     host,
     limits::{self, HeldRoom},
+    oauth::RESOURCE_PATH,
 };
 
 pub(super) fn routes(service: &Service) -> Router<Service> {

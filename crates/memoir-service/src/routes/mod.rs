@@ -13,7 +13,6 @@ mod mcp;
 mod memories;
 mod meta;
 mod metrics;
-mod oauth;
 mod own;
 mod sessions;
 pub(crate) mod sign_in;
@@ -127,7 +126,7 @@ pub(crate) fn router(service: &Service) -> Router {
     Router::from(open())
         .merge(guarded)
         .merge(mcp::routes(service))
-        .merge(oauth::routes(service))
+        .merge(crate::oauth::routes(service))
         .merge(crate::console::routes(service).with_state(()))
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)

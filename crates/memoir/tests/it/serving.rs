@@ -768,7 +768,7 @@ fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
     );
     // A build that is not optimized takes half as much again.
     let most = if cfg!(debug_assertions) {
-        280_000_000
+        250_000_000
     } else {
         150_000_000
     };

@@ -2,6 +2,8 @@
 //! clients (RFC 7591), exchanging codes and tokens, and revoking them (RFC 7009). An administrator agrees on a page of
 //! the console; what of this is stored, and under which condition, is in `memoir_app`'s `connections.rs`.
 //!
+//! These doors are described as OAuth has it, by the service's own metadata, and not with the interface under `/v1`.
+//!
 //! There is nothing of it where the service has no address that clients may know it by ([`crate::Options`]). What is
 //! wrong with a question is told as OAuth has it, in a JSON object with `error`; no code and no token is in it, nor in
 //! any log.
@@ -24,16 +26,15 @@ use memoir_domain::quote;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::sign_in;
-use crate::{Problem, Service, host, limits, server::Peer};
+use crate::{Problem, Service, host, limits, routes::sign_in, server::Peer};
 
 /// No question of a client is longer.
 const MOST_BYTES: usize = 16 << 10;
 
 /// Where the description of the door is.
-pub(super) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+pub(crate) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
-pub(super) fn routes(service: &Service) -> Router<Service> {
+pub(crate) fn routes(service: &Service) -> Router<Service> {
     if service.connecting.is_none() {
         return Router::new();
     }
