@@ -158,16 +158,30 @@ impl Door {
     }
 
     /// Serves a connection to its end, once something is said on it: until then it has no buffers, so that
-    /// thousands of silent ones take little.
-    async fn serve(mut self, stream: TcpStream, peer: Peer, watcher: Watcher) {
+    /// thousands of silent ones take little. `_room` is held until then.
+    async fn serve(
+        mut self,
+        stream: TcpStream,
+        peer: Peer,
+        watcher: Watcher,
+        _room: OwnedSemaphorePermit,
+    ) {
         let _ = stream.set_nodelay(true);
+        // A look at the first byte: to be told that a stream can be read does not mean that there is something.
+        let mut first = [0];
+        let spoken = tokio::time::timeout(self.head_time, stream.peek(&mut first));
         let is_spoken_to = tokio::select! {
-            spoken = tokio::time::timeout(self.head_time, stream.readable()) => spoken.is_ok(),
+            spoken = spoken => spoken.is_ok(),
             _ = self.stopped.wait_for(|stopped| *stopped) => false,
         };
-        if !is_spoken_to {
-            return;
+        if is_spoken_to {
+            self.connection(stream, peer, watcher).await;
         }
+    }
+
+    /// What a connection is once something is said on it. It is made outside the task that waits for it, whose
+    /// future would otherwise keep room for each of its parts, on thousands of connections.
+    fn connection(self, stream: TcpStream, peer: Peer, watcher: Watcher) -> Wait {
         let head_time = self.head_time;
         let stream = Patient::new(stream, self.answer_time, self.stopped.clone());
         let is_answering = stream.is_answering.clone();
@@ -189,8 +203,11 @@ impl Door {
             .header_read_timeout(head_time)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-        // A client that goes away is no error of the service.
-        let _ = Box::pin(watcher.watch(connection)).await;
+        let served = watcher.watch(connection);
+        Box::pin(async move {
+            // A client that goes away is no error of the service.
+            let _ = served.await;
+        })
     }
 }
 
@@ -219,11 +236,8 @@ async fn accept(
         };
         match taken {
             Ok(((stream, peer), permit)) => {
-                let serving = door.clone().serve(stream, peer, connections.watcher());
-                tokio::spawn(async move {
-                    serving.await;
-                    drop(permit);
-                });
+                let watcher = connections.watcher();
+                tokio::spawn(door.clone().serve(stream, peer, watcher, permit));
             }
             Err(error) => {
                 // Too many open files, most likely: others close in a moment.
@@ -245,7 +259,7 @@ async fn take(
     Ok(((stream, Peer(peer)), permit))
 }
 
-/// A time that is being waited for.
+/// What is being waited for.
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Done so long after the service has been told to stop.
@@ -449,6 +463,11 @@ mod tests {
         assert!(!problem.to_string().contains("Kanarien"));
     }
 
+    /// For one connection.
+    fn room() -> OwnedSemaphorePermit {
+        Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap()
+    }
+
     #[tokio::test]
     async fn a_client_that_takes_nothing_holds_up_no_stop() {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -463,7 +482,7 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
         let connections = GracefulShutdown::new();
-        tokio::spawn(door.serve(stream, Peer(peer), connections.watcher()));
+        tokio::spawn(door.serve(stream, Peer(peer), connections.watcher(), room()));
         let request = b"GET / HTTP/1.1\r\nhost: m\r\n\r\n";
         client.write_all(request).await.unwrap();
         // The answer has begun.
@@ -487,7 +506,7 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
         let connections = GracefulShutdown::new();
-        let serving = tokio::spawn(door.serve(stream, Peer(peer), connections.watcher()));
+        let serving = tokio::spawn(door.serve(stream, Peer(peer), connections.watcher(), room()));
         client.write_all(said).await.unwrap();
         // What was said is read, as far as it goes.
         tokio::time::sleep(Duration::from_millis(200)).await;
