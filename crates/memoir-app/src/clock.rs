@@ -17,6 +17,11 @@ pub trait Clock: Send + Sync {
 
     /// Time since some beginning in this process. Nobody sets it, and it never goes back.
     fn monotonic(&self) -> Duration;
+
+    /// Whether it gives way to the time of a database that several machines share. One that is set by hand does not.
+    fn gives_way(&self) -> bool {
+        true
+    }
 }
 
 /// The machine's clock.
@@ -62,6 +67,9 @@ impl SharedClock {
     /// long nobody knows when it was true: it counts only where there is none yet.
     pub(crate) fn tell(&self, time: Timestamp, asked: Duration) {
         const LONGEST: Duration = Duration::from_secs(2);
+        if !self.own.gives_way() {
+            return;
+        }
         let took = self.own.monotonic().saturating_sub(asked);
         let is_told = self.beginning.load(Ordering::Acquire) != UNTOLD;
         if is_told && took > LONGEST {

@@ -20,7 +20,7 @@ cat >>"$1/data/postgresql.conf" <<END
 listen_addresses = ''
 unix_socket_directories = '$1'
 fsync = off
-max_connections = 200
+max_connections = 500
 shared_buffers = 64MB
 END
 "$0/postgres" -D "$1/data" >"$1/server.log" 2>&1 &

@@ -14,7 +14,6 @@ use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_model::Providers;
 use memoir_service::Options;
 use memoir_store::Store;
-use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey, password::Password};
 use reqwest::{Client, Method, StatusCode, header::HeaderMap, redirect};
 use tokio::net::TcpListener;
@@ -36,6 +35,10 @@ impl Clock for TickingClock {
 
     fn monotonic(&self) -> Duration {
         Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
+    }
+
+    fn gives_way(&self) -> bool {
+        false
     }
 }
 
@@ -65,7 +68,7 @@ impl House {
     pub async fn with(options: Options) -> Self {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
+        let store: Arc<dyn Store> = crate::store::empty().await;
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
         let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));

@@ -23,4 +23,6 @@ mod rehearsals;
 mod second_factor;
 mod settings;
 mod signing_in;
+#[path = "../store/mod.rs"]
+mod store;
 mod time_machine;

@@ -17,4 +17,6 @@ mod metrics;
 mod schedule;
 mod sessions;
 mod settings;
+#[path = "../store/mod.rs"]
+mod store;
 mod tokens;

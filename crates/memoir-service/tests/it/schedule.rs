@@ -13,7 +13,6 @@ use memoir_app::{Account, Clock, Memoir, MemoryInput, Models, Settings, sessions
 use memoir_domain::{Timestamp, agent::Field};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
 use memoir_service::Options;
-use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use tokio::{net::TcpListener, sync::Semaphore};
@@ -30,6 +29,10 @@ impl Clock for StandingClock {
 
     fn monotonic(&self) -> Duration {
         Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
+    }
+
+    fn gives_way(&self) -> bool {
+        false
     }
 }
 
@@ -103,7 +106,7 @@ struct Shop {
 
 impl Shop {
     /// With providers `lab` and `slow`, of which `slow` takes so many sessions at once.
-    fn new(slow: Option<usize>) -> Self {
+    async fn new(slow: Option<usize>) -> Self {
         let gate = |concurrency| Gate {
             answers: Arc::new(Semaphore::new(0)),
             waiting: Arc::default(),
@@ -116,7 +119,7 @@ impl Shop {
         let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
         let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
         let memoir = Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
+            crate::store::empty().await,
             Arc::new(KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap()),
             Arc::new(gates.clone()),
             Settings::default(),
@@ -199,7 +202,7 @@ async fn agent(account: &Account, provider: &str, name: &str) -> memoir_app::Age
 async fn a_thousand_sessions_of_one_account_delay_anothers_by_one_for_each_worker() {
     const JOBS: usize = 1_000;
     const WORKERS: usize = 3;
-    let shop = Shop::new(None);
+    let shop = Shop::new(None).await;
     let busy = shop.account("default").await;
     for number in 0..JOBS {
         shop.queue(&busy, "lab", &format!("busy-{number:04}")).await;
@@ -247,7 +250,7 @@ async fn a_thousand_sessions_of_one_account_delay_anothers_by_one_for_each_worke
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_at_its_limit_holds_up_no_other() {
-    let shop = Shop::new(Some(1));
+    let shop = Shop::new(Some(1)).await;
     let account = shop.account("default").await;
     for number in 0..5 {
         shop.queue(&account, "slow", &format!("slow-{number}"))
@@ -274,7 +277,7 @@ async fn a_provider_at_its_limit_holds_up_no_other() {
 
 #[tokio::test]
 async fn spec_3_1_a_service_asks_who_becomes_due_while_it_runs() {
-    let shop = Shop::new(None);
+    let shop = Shop::new(None).await;
     let account = shop.account("default").await;
     let wren = agent(&account, "lab", "wren").await;
     shop.serve(1).await;

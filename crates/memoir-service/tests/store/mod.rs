@@ -1,0 +1,49 @@
+//! The store of a test's service: embedded, in memory; or with `MEMOIR_TEST_STORE=postgres` a database of its own on a
+//! PostgreSQL of this process.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU32, Ordering},
+};
+
+use memoir_store::Store;
+use memoir_store_postgres::PostgresStore;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::Postgres;
+use tokio::sync::OnceCell;
+
+/// A store with nothing in it.
+pub async fn empty() -> Arc<dyn Store> {
+    match std::env::var("MEMOIR_TEST_STORE").as_deref() {
+        Err(_) => Arc::new(SqliteStore::in_memory().unwrap()),
+        Ok("postgres") => Arc::new(postgres().await),
+        Ok(other) => panic!("there is no store `{other}`: say `postgres`, or nothing"),
+    }
+}
+
+/// A copy of a database that has all tables.
+async fn postgres() -> PostgresStore {
+    static SERVER: OnceLock<Postgres> = OnceLock::new();
+    static MODEL: OnceCell<()> = OnceCell::const_new();
+    static COPIES: AtomicU32 = AtomicU32::new(0);
+    let server = SERVER.get_or_init(|| {
+        let server = Postgres::start("service").unwrap();
+        server.unwrap_or_else(|| panic!("PostgreSQL is not installed; `scripts/test` does that"))
+    });
+    let make = async {
+        let made = "CREATE DATABASE model OWNER memoir";
+        server.query("postgres", made).unwrap();
+        let store = PostgresStore::at(&server.url("memoir", "model")).unwrap();
+        store.migrate().await.unwrap();
+        // Nobody may be connected to what is copied.
+        let end = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'model'";
+        server.query("postgres", end).unwrap();
+    };
+    MODEL.get_or_init(|| make).await;
+    let name = format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed));
+    let copy = format!("CREATE DATABASE {name} OWNER memoir TEMPLATE model");
+    server.query("postgres", &copy).unwrap();
+    PostgresStore::open(&server.url("memoir", &name))
+        .await
+        .unwrap()
+}
