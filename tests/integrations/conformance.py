@@ -4,18 +4,27 @@
 (`crates/memoir-mcp/examples/everything.rs`), `CONFORMANCE_BIN` the suite, `NODE_BIN` a folder with a
 node that it runs on. The suite knows no tokens: something between it and the service adds one, and
 passes everything else on as it came. What of the suite runs against neither stands below, with why.
+
+What the suite has for servers that make tokens is in a version before a release, `AUTHORIZATION_BIN`.
+It is a client itself, and a person agrees in the console.
 """
 
 import http.client
 import json
 import os
+import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from memoir_person import PASSWORD, Browser  # noqa: E402
 
 MEMOIR = os.environ["MEMOIR_BIN"]
 EVERYTHING = os.environ["EVERYTHING_BIN"]
@@ -132,6 +141,9 @@ def memoir(env):
         ).stdout
 
     ran("agent", "create", "wren")
+    ran("agent", "create", "magpie")
+    env["MEMOIR_PASSWORD"] = PASSWORD
+    ran("user", "add", "Ada")
     Between.token = ran("token", "create", "--role", "agent", "--agent", "wren").strip()
     with running([MEMOIR, "serve", "--listen", "127.0.0.1:0", "--json"], env) as said:
         Between.address = json.loads(said)["listening"]
@@ -166,6 +178,58 @@ def run(whose, address, scenarios, env):
     return failed
 
 
+# Clients that are known by an address, from which the service would have to fetch what they are.
+NOT_MET = {"authorization-server-metadata-cimd"}
+
+
+def authorization(address, env):
+    """The checks of the suite for servers that make tokens; whether all are as they are to be."""
+    said = {"client_name": "The suite", "redirect_uris": ["http://127.0.0.1/callback"]}
+    request = urllib.request.Request(
+        f"http://{address}/oauth/register",
+        data=json.dumps(said).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        client = json.load(answer)["client_id"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    results = pathlib.Path(env["HOME"]) / "results"
+    suite = subprocess.Popen(
+        [
+            os.environ["AUTHORIZATION_BIN"],
+            "authorization",
+            *("--url", f"http://{address}", "--client-id", client, "--port", str(port)),
+            *("--resource", f"http://{address}/mcp", "--output-dir", str(results)),
+        ],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=env["HOME"],
+    )
+    printed = ""
+    for line in suite.stdout:
+        printed += line
+        if line.startswith(f"http://{address}/oauth/authorize?"):
+            back = Browser(f"http://{address}").agree(line.strip(), "magpie")
+            urllib.request.urlopen(back, timeout=30).close()
+    suite.wait()
+    checks = [
+        check for file in results.rglob("checks.json") for check in json.loads(file.read_text())
+    ]
+    wrong = [
+        check["id"]
+        for check in checks
+        if (check["status"] != "SUCCESS") != (check["id"] in NOT_MET)
+    ]
+    print(f"authorization: {len(checks)} checks, {wrong or 'all as they are to be'}")
+    if wrong or len(checks) < 3:
+        print(printed)
+        return False
+    return True
+
+
 def main():
     with tempfile.TemporaryDirectory() as home:
         env = {
@@ -180,11 +244,12 @@ def main():
             failed += 1
         with memoir(env) as address:
             failed += run("memoir", address, OF_MEMOIR, env)
+            failed += not authorization(Between.address, env)
         with running([EVERYTHING], env) as address:
             failed += run("transport", address, OF_THE_TRANSPORT, env)
         for scenario, why in LEFT_OUT.items():
             print(f"left out: {scenario}: {why}")
-        count = len(OF_MEMOIR) + len(OF_THE_TRANSPORT) + 1
+        count = len(OF_MEMOIR) + len(OF_THE_TRANSPORT) + 2
         print(f"=== {count - failed} passed, {failed} failed in 1s")
         return failed
 
