@@ -1,4 +1,4 @@
-//! What the tests of Memoir share: scripted models, in process and behind HTTP, and a
+//! What the tests of Memoir share: a clock that they move, scripted models, in process and behind HTTP, and a
 //! PostgreSQL of their own.
 //!
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
@@ -6,13 +6,17 @@
 //!
 //! `tests/architecture.rs` holds the direction of dependencies between the crates.
 
+mod clock;
 mod model;
+mod models;
 #[cfg(unix)]
 mod postgres;
 mod server;
 mod step;
 
+pub use clock::TestClock;
 pub use model::{ModelScript, Turn};
+pub use models::SetModel;
 #[cfg(unix)]
 pub use postgres::{Postgres, next_migrations};
 pub use server::{Received, ScriptedServer};

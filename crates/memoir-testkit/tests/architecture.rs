@@ -61,7 +61,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "memoir-vault",
         ],
     ),
-    ("memoir-testkit", &["memoir-domain", "memoir-model"]),
+    (
+        "memoir-testkit",
+        &["memoir-app", "memoir-domain", "memoir-model"],
+    ),
 ];
 
 /// Crates that do input or output, or bring a runtime: not for the domain.

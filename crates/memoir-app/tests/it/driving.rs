@@ -663,7 +663,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
     ] {
         let world = outgrown(settings).await;
         let script = Arc::new(script);
-        *world.model.0.lock().unwrap() = script.clone();
+        world.model.set(script.clone());
         let driven = world
             .agent
             .seen_by(memoir_app::Viewer::Agent)
@@ -692,7 +692,7 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     .await;
     let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
     let careful = providers.connect(&"builtin:careful".parse().unwrap());
-    *world.model.0.lock().unwrap() = careful.unwrap();
+    world.model.set(careful.unwrap());
     let driven = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
@@ -733,7 +733,7 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
             }
             let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
             let careful = providers.connect(&"builtin:careful".parse().unwrap());
-            *world.model.0.lock().unwrap() = careful.unwrap();
+            world.model.set(careful.unwrap());
             let options = RefineOptions {
                 rehearsal,
                 ..RefineOptions::default()

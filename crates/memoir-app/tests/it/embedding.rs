@@ -22,11 +22,11 @@ use memoir_domain::{
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, Step, TestClock};
 use memoir_vault::KeyStore;
 use serde_json::json;
 
-use crate::world::{StandingClock, keys, person};
+use crate::world::{keys, person};
 
 /// What the scripted model makes of a text: what it is about, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -47,7 +47,7 @@ struct House {
     memoir: Memoir,
     agent: AgentHandle,
     store: Arc<dyn Store>,
-    clock: Arc<StandingClock>,
+    clock: Arc<TestClock>,
 }
 
 const MEMORIES: [&str; 2] = ["Rosa keeps bees", "The kiln is hot"];
@@ -100,7 +100,7 @@ impl House {
             .map(|(name, base_url)| ((*name).to_owned(), provider(base_url)))
             .collect();
         let providers = Providers::with_environment(providers, |_| None).unwrap();
-        let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
+        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
         let memoir = Memoir::new(store.clone(), keys, Arc::new(providers), settings);
         let memoir = memoir.with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();

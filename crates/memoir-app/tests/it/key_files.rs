@@ -10,20 +10,20 @@ use memoir_app::{AgentHandle, Memoir, RecordQuery};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{SetModel, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey, MasterSource, rotate_key_file, unlock};
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
-    lab::{agent_of, database_in, input, keys_in, memoir_on, no_model},
-    world::{OneModel, StandingClock, complete, delete, person},
+    lab::{agent_of, database_in, input, keys_in, memoir_on},
+    world::{complete, delete, person},
 };
 
 struct Process {
     keys: Arc<KeyStore>,
     memoir: Memoir,
-    model: OneModel,
+    model: SetModel,
     agent: AgentHandle,
 }
 
@@ -31,8 +31,8 @@ async fn process(dir: &Path) -> Process {
     let source = MasterSource::File(dir.join("master.key"));
     let keys = Arc::new(unlock(&source, &keys_in(dir), false).unwrap());
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&database_in(dir)).unwrap());
-    let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
-    let model = no_model();
+    let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
+    let model = SetModel::default();
     let memoir = memoir_on(store, keys.clone(), clock, model.clone());
     let agent = agent_of(&memoir, "wren").await;
     Process {
@@ -45,7 +45,7 @@ async fn process(dir: &Path) -> Process {
 
 impl Process {
     fn script(&self, turns: impl IntoIterator<Item = Turn>) {
-        *self.model.0.lock().unwrap() = Arc::new(ModelScript::new(turns));
+        self.model.script(turns);
     }
 
     async fn count(&self) -> usize {
@@ -136,11 +136,11 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     let open = |master: &MasterKey| Arc::new(KeyStore::open(&keys_in(dir.path()), master).unwrap());
     let store =
         || -> Arc<dyn Store> { Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap()) };
-    let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
-    let first = memoir_on(store(), open(&old), clock.clone(), no_model());
+    let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
+    let first = memoir_on(store(), open(&old), clock.clone(), SetModel::default());
     let wren = agent_of(&first, "wren").await;
     let second = open(&old);
-    let other = memoir_on(store(), second.clone(), clock, no_model());
+    let other = memoir_on(store(), second.clone(), clock, SetModel::default());
     let magpie = agent_of(&other, "magpie").await;
     magpie.save(&[input("Mine.")], &person()).await.unwrap();
     assert_eq!(second.rotate(&new).unwrap(), 2);

@@ -4,7 +4,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,18 +12,18 @@ use memoir_app::{AgentHandle, Memoir, MemoryInput};
 use memoir_domain::{Timestamp, agent::Field, memory::Kind};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::ModelScript;
+use memoir_testkit::{SetModel, TestClock};
 use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::world::{OneModel, StandingClock, World, person, settings};
+use crate::world::{World, person, settings};
 
 pub struct Lab {
     dir: TempDir,
-    pub clock: Arc<StandingClock>,
+    pub clock: Arc<TestClock>,
     pub keys: Arc<KeyStore>,
-    model: OneModel,
+    model: SetModel,
 }
 
 pub fn database_in(dir: &Path) -> PathBuf {
@@ -34,16 +34,12 @@ pub fn keys_in(dir: &Path) -> PathBuf {
     dir.join("memoir.keys")
 }
 
-pub fn no_model() -> OneModel {
-    OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))))
-}
-
 /// With the machine's random numbers, on the database at `path`.
 pub fn memoir_on(
     store: Arc<dyn Store>,
     keys: Arc<KeyStore>,
-    clock: Arc<StandingClock>,
-    model: OneModel,
+    clock: Arc<TestClock>,
+    model: SetModel,
 ) -> Memoir {
     Memoir::new(store, keys, Arc::new(model), settings()).with_clock(clock)
 }
@@ -55,9 +51,9 @@ impl Lab {
         let keys = Arc::new(KeyStore::open(&keys_in(dir.path()), &master).unwrap());
         Self {
             dir,
-            clock: Arc::new(StandingClock::at("2026-03-04T12:00:00Z")),
+            clock: Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z")),
             keys,
-            model: no_model(),
+            model: SetModel::default(),
         }
     }
 

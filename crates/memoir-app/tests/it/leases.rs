@@ -9,10 +9,10 @@ use memoir_domain::{
     session::{Mode, State},
 };
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::{Postgres, Turn};
+use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
-use crate::world::{StandingClock, World, complete, delete, person, settings, state};
+use crate::world::{World, complete, delete, person, settings, state};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -271,7 +271,7 @@ async fn spec_3_2_a_lease_is_judged_by_the_databases_time_whatever_a_node_takes_
     world.agent.open_own(Mode::Full).await.unwrap();
 
     // A node of the same fleet, whose machine is a day ahead.
-    let clock = StandingClock::at("2026-01-05T09:00:00Z");
+    let clock = TestClock::standing_at("2026-01-05T09:00:00Z");
     let ahead = world.memoir.now().seconds_since(clock.now()) + 86_400;
     clock.put_forward(Duration::from_secs(ahead.try_into().unwrap()));
     let node = memoir_app::Memoir::new(

@@ -446,7 +446,7 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     let world = World::new(&[]).await;
     let named = "builtin:careful".parse().unwrap();
     let script = memoir_testkit::ModelScript::new([]).with_name(named);
-    *world.model.0.lock().unwrap() = std::sync::Arc::new(script);
+    world.model.set(std::sync::Arc::new(script));
     world
         .agent
         .hand_over(vec![message("a", "Hello.")], true)
@@ -501,7 +501,7 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
             false => notes(&[], &[]),
         },
     )));
-    *world.model.0.lock().unwrap() = script.clone();
+    world.model.set(script.clone());
     let mut schedule = LifeSchedule::default();
     for _ in 0..40 {
         world.clock.advance(DAY / 4);
@@ -524,7 +524,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     let read = |context, turns: Vec<Turn>| {
         let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
         let script = std::sync::Arc::new(script);
-        *world.model.0.lock().unwrap() = script.clone();
+        world.model.set(script.clone());
         script
     };
     let script = read(6_000, vec![notes(&["One."], &[]), notes(&["Three."], &[])]);
@@ -592,7 +592,7 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
             notes(&[read.as_str()], &[]).after(Duration::from_secs(10))
         },
     )));
-    *world.model.0.lock().unwrap() = script.clone();
+    world.model.set(script.clone());
     let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
     let scheduled = world.memoir.do_job(job, pending());
     let by_hand = async {

@@ -15,11 +15,11 @@ use memoir_app::{
 use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, TestClock, Turn};
 
 use crate::{
     lab::{Lab, agent_of, intrude},
-    world::{StandingClock, complete, keys, person, settings},
+    world::{complete, keys, person, settings},
 };
 
 /// How often the schedule is looked at.
@@ -28,7 +28,7 @@ const STEP: Duration = Duration::from_secs(30 * 60);
 /// A model for each agent, by the agent's name: those of agents whose name begins with `no` decline,
 /// those with `broken` fail, all others agree and complete. Keeps who was asked when.
 struct Voices {
-    clock: Arc<StandingClock>,
+    clock: Arc<TestClock>,
     asked: Arc<Mutex<Vec<(String, Timestamp)>>>,
 }
 
@@ -58,7 +58,7 @@ impl Models for Voices {
 struct Month {
     memoir: Memoir,
     account: Account,
-    clock: Arc<StandingClock>,
+    clock: Arc<TestClock>,
     asked: Arc<Mutex<Vec<(String, Timestamp)>>>,
     /// Of two processes on the same database.
     schedulers: [Scheduler; 2],
@@ -84,7 +84,7 @@ impl Month {
     }
 
     async fn with(start: &str, settings: Settings) -> Self {
-        let clock = Arc::new(StandingClock::at(start));
+        let clock = Arc::new(TestClock::standing_at(start));
         let asked: Arc<Mutex<Vec<_>>> = Arc::default();
         let voices = Voices {
             clock: clock.clone(),

@@ -22,7 +22,7 @@ use memoir_domain::{
 };
 use memoir_model::{ErrorCode, ModelError};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::Turn;
+use memoir_testkit::{SetModel, TestClock, Turn};
 use memoir_vault::{MasterSource, archive::Passphrase, rotate_key_file, unlock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -33,8 +33,8 @@ use tracing::{
 };
 
 use crate::{
-    lab::{agent_of, database_in, keys_in, memoir_on, no_model},
-    world::{StandingClock, World, complete, delete, person, state},
+    lab::{agent_of, database_in, keys_in, memoir_on},
+    world::{World, complete, delete, person, state},
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
@@ -612,8 +612,8 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     let dir = TempDir::new().unwrap();
     let key_file = MasterSource::File(dir.path().join("master.key"));
     let keys = std::sync::Arc::new(unlock(&key_file, &keys_in(dir.path()), false).unwrap());
-    let clock = std::sync::Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
-    let model = no_model();
+    let clock = std::sync::Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
+    let model = SetModel::default();
     let store: std::sync::Arc<dyn memoir_store::Store> =
         std::sync::Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap());
     let memoir = memoir_on(store.clone(), keys.clone(), clock.clone(), model.clone());

@@ -34,7 +34,7 @@ async fn world_on(server: &ScriptedServer) -> World {
         ..memoir_app::MemoryInput::default()
     };
     world.agent.save(&[entry], &person()).await.unwrap();
-    *world.model.0.lock().unwrap() = connect(server);
+    world.model.set(connect(server));
     world
 }
 

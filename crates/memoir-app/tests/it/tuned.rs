@@ -27,7 +27,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
     ];
     world.agent.configure(&set, &person()).await.unwrap();
     let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
-    *world.model.0.lock().unwrap() = script.clone();
+    world.model.set(script.clone());
     let options = RefineOptions::default();
     world
         .agent

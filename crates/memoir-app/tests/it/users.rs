@@ -8,7 +8,7 @@ use memoir_domain::{PrivateText, Timestamp};
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::lab::{Lab, intrude, memoir_on, no_model};
+use crate::lab::{Lab, intrude, memoir_on};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -349,7 +349,12 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
     let Door { lab, .. } = Door::new().await;
     let store = Arc::new(SqliteStore::open(&lab.database()).unwrap());
     let (keys, clock) = (lab.keys.clone(), lab.clock.clone());
-    let memoir = memoir_on(store.clone(), keys, clock, no_model());
+    let memoir = memoir_on(
+        store.clone(),
+        keys,
+        clock,
+        memoir_testkit::SetModel::default(),
+    );
     let account = memoir.account("default").await.unwrap();
     let door = Door {
         lab,

@@ -3,66 +3,23 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Clock, Error, Limits, Memoir, MemoryInput, Models, Random, RecordQuery,
-    SessionFacts, Settings, ShownSession, Viewer,
+    AgentHandle, AgentLens, Error, Limits, Memoir, MemoryInput, Random, RecordQuery, SessionFacts,
+    Settings, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
-use memoir_domain::{Timestamp, agent::Field, audit::Actor, memory::Kind, session::State};
-use memoir_model::{ConnectError, Model, ModelName};
+use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, SetModel, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
-
-/// The time of day, and the microseconds of the clock that nobody sets.
-pub struct StandingClock(AtomicI64, AtomicU64);
-
-impl StandingClock {
-    pub fn at(time: &str) -> Self {
-        let start: Timestamp = time.parse().unwrap();
-        Self(AtomicI64::new(start.microseconds()), AtomicU64::new(0))
-    }
-
-    /// Lets time pass.
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
-        self.pass(by);
-    }
-
-    /// Lets time pass that the time of day does not show.
-    pub fn pass(&self, by: Duration) {
-        self.1.fetch_add(by.as_micros() as u64, Ordering::SeqCst);
-    }
-
-    /// Sets the time of day forward, without any time passing.
-    pub fn put_forward(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
-    }
-}
-
-impl StandingClock {
-    pub fn put_back(&self, by: Duration) {
-        self.0.fetch_sub(by.as_micros() as i64, Ordering::SeqCst);
-    }
-}
-
-impl Clock for StandingClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.load(Ordering::SeqCst)).unwrap()
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.1.load(Ordering::SeqCst))
-    }
-}
 
 /// Counts instead of drawing, so that runs can be repeated.
 struct Counter(AtomicU64);
@@ -76,22 +33,12 @@ impl Random for Counter {
     }
 }
 
-/// Whatever model is set, under any name.
-#[derive(Clone)]
-pub struct OneModel(pub Arc<Mutex<Arc<dyn Model>>>);
-
-impl Models for OneModel {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-}
-
 pub struct World {
     pub memoir: Memoir,
     pub store: Arc<dyn Store>,
     pub keys: Arc<KeyStore>,
-    pub clock: Arc<StandingClock>,
-    pub model: OneModel,
+    pub clock: Arc<TestClock>,
+    pub model: SetModel,
     pub agent: AgentHandle,
 }
 
@@ -99,8 +46,8 @@ type Unmade = (
     Memoir,
     Arc<dyn Store>,
     Arc<KeyStore>,
-    Arc<StandingClock>,
-    OneModel,
+    Arc<TestClock>,
+    SetModel,
 );
 
 /// A key store that lives in memory only.
@@ -190,8 +137,8 @@ impl World {
     }
 
     fn unmade(store: Arc<dyn Store>, keys: Arc<KeyStore>, settings: Settings) -> Unmade {
-        let clock = Arc::new(StandingClock::at("2026-03-04T12:00:00Z"));
-        let model = OneModel(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))));
+        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
+        let model = SetModel::default();
         let memoir = Memoir::new(
             store.clone(),
             keys.clone(),
@@ -220,9 +167,7 @@ impl World {
     }
 
     pub fn script(&self, turns: impl IntoIterator<Item = Turn>) -> Arc<ModelScript> {
-        let script = Arc::new(ModelScript::new(turns));
-        *self.model.0.lock().unwrap() = script.clone();
-        script
+        self.model.script(turns)
     }
 
     /// Runs a session in which the model agrees and then takes `turns`.

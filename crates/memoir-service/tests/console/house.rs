@@ -1,19 +1,13 @@
 //! A service in memory, agents with a past, and a browser.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use memoir_app::{Account, AgentHandle, Clock, Memoir, MemoryInput, Settings};
-use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_app::{Account, AgentHandle, Memoir, MemoryInput, Settings};
+use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::Providers;
 use memoir_service::Options;
 use memoir_store::Store;
+use memoir_testkit::TestClock;
 use memoir_vault::{KeyStore, MasterKey, password::Password};
 use reqwest::{Client, Method, StatusCode, header::HeaderMap, redirect};
 use tokio::net::TcpListener;
@@ -25,32 +19,9 @@ pub const CANARY: &str = "kanarienvogel";
 /// Of every administrator.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// Advances by a millisecond whenever somebody looks, and by more where it is told to.
-pub struct TickingClock(AtomicI64);
-
-impl Clock for TickingClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
-    }
-
-    fn gives_way(&self) -> bool {
-        false
-    }
-}
-
-impl TickingClock {
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
-    }
-}
-
 pub struct House {
     pub memoir: Memoir,
-    pub clock: Arc<TickingClock>,
+    pub clock: Arc<TestClock>,
     pub account: Account,
     pub other: Account,
     pub address: String,
@@ -70,8 +41,7 @@ impl House {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store: Arc<dyn Store> = crate::store::empty().await;
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));
+        let clock = Arc::new(TestClock::ticking_from("2026-03-04T12:00:00Z"));
         let memoir = Memoir::new(
             store,
             Arc::new(keys),

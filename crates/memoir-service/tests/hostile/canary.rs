@@ -401,7 +401,7 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
     tracing::trace!(target: "memoir_hostile", "what is logged is seen");
     let house = House::open().await;
     let model = Arc::new(ModelScript::always(Turn::text("No, not today.")));
-    *house.model.0.lock().unwrap() = model.clone();
+    house.model.set(model.clone());
     let (town, tenants) = town(&house).await;
     let town = Arc::new(town);
     let clients: Vec<_> = (0..CLIENTS)

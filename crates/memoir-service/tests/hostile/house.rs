@@ -3,37 +3,26 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
-use memoir_app::{Account, AgentHandle, Memoir, Models, Provision, Settings};
+use memoir_app::{Account, AgentHandle, Memoir, Provision, Settings};
 use memoir_domain::{agent::Field, audit::Actor};
-use memoir_model::{ConnectError, Model, ModelName};
 use memoir_service::Options;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::ModelScript;
+use memoir_testkit::SetModel;
 use memoir_vault::MasterSource;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use crate::client::Client;
 
-/// Whatever model is set, under any name.
-#[derive(Clone)]
-pub struct OneModel(pub Arc<Mutex<Arc<dyn Model>>>);
-
-impl Models for OneModel {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-}
-
 pub struct House {
     pub dir: TempDir,
     pub memoir: Memoir,
-    pub model: OneModel,
+    pub model: SetModel,
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<()>>,
@@ -56,7 +45,7 @@ pub fn options() -> Options {
     }
 }
 
-pub fn memoir_in(dir: &Path, model: &OneModel) -> Memoir {
+pub fn memoir_in(dir: &Path, model: &SetModel) -> Memoir {
     let path = dir.join("m.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
     let source = MasterSource::File(path.with_extension("master-key"));
@@ -75,8 +64,7 @@ impl House {
     }
 
     pub async fn at(dir: TempDir, options: Options, address: &str) -> Self {
-        let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
-        let model = OneModel(Arc::new(Mutex::new(script)));
+        let model = SetModel::default();
         let memoir = memoir_in(dir.path(), &model);
         let listener = TcpListener::bind(address).await.unwrap();
         let mut address = listener.local_addr().unwrap();

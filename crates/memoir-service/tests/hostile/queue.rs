@@ -1,24 +1,19 @@
 //! The queue beside sessions that cannot be run.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use memoir_app::{MemoryInput, sessions::RefineOptions};
 use memoir_domain::{agent::Field, session::State};
-use memoir_model::Model;
 use memoir_service::Options;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, SetModel, Turn};
 use tempfile::TempDir;
 
-use crate::house::{House, OneModel, memoir_in, options, owner};
+use crate::house::{House, memoir_in, options, owner};
 
 #[tokio::test]
 async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
     let dir = TempDir::new().unwrap();
-    let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
-    let memoir = memoir_in(dir.path(), &OneModel(Arc::new(Mutex::new(script))));
+    let memoir = memoir_in(dir.path(), &SetModel::default());
     let account = memoir.account("default").await.unwrap();
     for name in ["broken", "wren"] {
         let model = [(Field::Model, Some("scripted:model"))];
@@ -45,7 +40,9 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         ..options()
     };
     let house = House::at(dir, one, "127.0.0.1:0").await;
-    *house.model.0.lock().unwrap() = Arc::new(ModelScript::always(Turn::text("No.")));
+    house
+        .model
+        .set(Arc::new(ModelScript::always(Turn::text("No."))));
     let wren = house.account("default").await.agent("wren").await.unwrap();
     for _ in 0..400 {
         let state = wren

@@ -1,63 +1,21 @@
 //! A running service in memory, with two accounts and agents that have tokens and a past.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use memoir_app::{Account, AgentHandle, Clock, Memoir, Models, Provision, Settings};
-use memoir_domain::{Timestamp, agent::Field, audit::Actor};
+use memoir_app::{Account, AgentHandle, Memoir, Models, Provision, Settings};
+use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::Providers;
 use memoir_service::Options;
 use memoir_store::Store;
+use memoir_testkit::TestClock;
 use memoir_vault::{KeyStore, MasterKey};
 use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Advances by a millisecond whenever somebody looks, and by more where it is told to. The time of day can be
-/// set back.
-pub struct TickingClock {
-    /// Microseconds, never less than before.
-    passed: AtomicI64,
-    /// By how many microseconds the time of day is behind.
-    behind: AtomicI64,
-}
-
-impl Clock for TickingClock {
-    fn now(&self) -> Timestamp {
-        let passed = self.passed.fetch_add(1_000, Ordering::SeqCst);
-        Timestamp::from_microseconds(passed - self.behind.load(Ordering::SeqCst)).unwrap()
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.passed.load(Ordering::SeqCst).unsigned_abs())
-    }
-
-    fn gives_way(&self) -> bool {
-        false
-    }
-}
-
-impl TickingClock {
-    pub fn advance(&self, by: Duration) {
-        self.passed
-            .fetch_add(by.as_micros() as i64, Ordering::SeqCst);
-    }
-
-    /// Sets the time of day back, by so much from where it would be.
-    pub fn set_back(&self, by: Duration) {
-        self.behind.store(by.as_micros() as i64, Ordering::SeqCst);
-    }
-}
-
 pub struct House {
     pub memoir: Memoir,
-    pub clock: Arc<TickingClock>,
+    pub clock: Arc<TestClock>,
     pub account: Account,
     pub other: Account,
     client: Client,
@@ -124,11 +82,7 @@ impl House {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store: Arc<dyn Store> = crate::store::empty().await;
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(TickingClock {
-            passed: AtomicI64::new(start.microseconds()),
-            behind: AtomicI64::new(0),
-        });
+        let clock = Arc::new(TestClock::ticking_from("2026-03-04T12:00:00Z"));
         let memoir = Memoir::new(store, Arc::new(keys), models, settings).with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();
         memoir

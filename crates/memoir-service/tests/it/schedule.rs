@@ -4,37 +4,20 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use memoir_app::{Account, Clock, Memoir, MemoryInput, Models, Settings, sessions::RefineOptions};
-use memoir_domain::{Timestamp, agent::Field};
+use memoir_app::{Account, Memoir, MemoryInput, Models, Settings, sessions::RefineOptions};
+use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
 use memoir_service::Options;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 use crate::house::owner;
-
-/// Stands until it is moved.
-struct StandingClock(AtomicI64);
-
-impl Clock for StandingClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.load(Ordering::SeqCst)).unwrap()
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::SeqCst).unsigned_abs())
-    }
-
-    fn gives_way(&self) -> bool {
-        false
-    }
-}
 
 /// Models named after their agents, which decline once the test lets them.
 #[derive(Clone)]
@@ -101,7 +84,7 @@ impl Model for Gated {
 struct Shop {
     memoir: Memoir,
     gates: Gates,
-    clock: Arc<StandingClock>,
+    clock: Arc<TestClock>,
 }
 
 impl Shop {
@@ -116,8 +99,7 @@ impl Shop {
             asked: Arc::default(),
             gates: BTreeMap::from([("lab", gate(None)), ("slow", gate(slow))]),
         };
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(StandingClock(AtomicI64::new(start.microseconds())));
+        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
         let memoir = Memoir::new(
             crate::store::empty().await,
             Arc::new(KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap()),
@@ -156,8 +138,7 @@ impl Shop {
     }
 
     fn advance(&self, by: Duration) {
-        let by = i64::try_from(by.as_micros()).unwrap();
-        self.clock.0.fetch_add(by, Ordering::SeqCst);
+        self.clock.advance(by);
     }
 
     /// Queues a session of a new agent, a second after the one before.

@@ -1,21 +1,13 @@
 //! A service on files that can be stopped and started again, with a clock that can be put forward.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use memoir_app::{Account, AgentHandle, Clock, Memoir, Models, Provision, Settings};
-use memoir_domain::{Timestamp, agent::Field, audit::Actor};
-use memoir_model::{ConnectError, Model, ModelName};
+use memoir_app::{Account, AgentHandle, Memoir, Provision, Settings};
+use memoir_domain::{agent::Field, audit::Actor};
 use memoir_service::Options;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{SetModel, TestClock, Turn};
 use memoir_vault::MasterSource;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -25,34 +17,11 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 /// In everything that is an agent's words.
 pub const CANARY: &str = "canary-9b1e";
 
-/// Advances by a millisecond whenever somebody looks, and by more where it is told to.
-pub struct TickingClock(AtomicI64);
-
-impl Clock for TickingClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.fetch_add(1_000, Ordering::SeqCst)).unwrap()
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::SeqCst).try_into().unwrap())
-    }
-}
-
-/// Whatever model is set, under any name.
-#[derive(Clone)]
-struct OneModel(Arc<Mutex<Arc<dyn Model>>>);
-
-impl Models for OneModel {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-}
-
 /// An installation that services can be started on.
 pub struct House {
     dir: TempDir,
-    clock: Arc<TickingClock>,
-    model: OneModel,
+    clock: Arc<TestClock>,
+    model: SetModel,
     pub memoir: Memoir,
     pub client: Client,
 }
@@ -79,10 +48,8 @@ impl House {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = TempDir::new().unwrap();
-        let start: Timestamp = "2026-03-04T12:00:00Z".parse().unwrap();
-        let clock = Arc::new(TickingClock(AtomicI64::new(start.microseconds())));
-        let script: Arc<dyn Model> = Arc::new(ModelScript::new([]));
-        let model = OneModel(Arc::new(Mutex::new(script)));
+        let clock = Arc::new(TestClock::ticking_from("2026-03-04T12:00:00Z"));
+        let model = SetModel::default();
         let memoir = memoir_in(dir.path(), &model, &clock);
         Self {
             dir,
@@ -119,12 +86,11 @@ impl House {
     }
 
     pub fn advance(&self, by: Duration) {
-        let by = i64::try_from(by.as_micros()).unwrap();
-        self.clock.0.fetch_add(by, Ordering::SeqCst);
+        self.clock.advance(by);
     }
 
     pub fn script(&self, turns: impl IntoIterator<Item = Turn>) {
-        *self.model.0.lock().unwrap() = Arc::new(ModelScript::new(turns));
+        self.model.script(turns);
     }
 
     pub async fn account(&self, name: &str) -> Account {
@@ -216,7 +182,7 @@ impl House {
     }
 }
 
-fn memoir_in(dir: &Path, model: &OneModel, clock: &Arc<TickingClock>) -> Memoir {
+fn memoir_in(dir: &Path, model: &SetModel, clock: &Arc<TestClock>) -> Memoir {
     let path = dir.join("m.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
     let source = MasterSource::File(path.with_extension("master-key"));

@@ -162,7 +162,7 @@ impl Run {
         let answer = Turn::respond(move |request| mind.lock().unwrap().answer(request));
         let turns = vec![answer; ANSWERS];
         let script = ModelScript::new(std::iter::once(Turn::text("YES")).chain(turns));
-        *self.world.model.0.lock().unwrap() = Arc::new(script);
+        self.world.model.set(Arc::new(script));
         let options = RefineOptions::default();
         let driven = self
             .world

@@ -1,0 +1,102 @@
+//! A clock that a test moves.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use memoir_app::Clock;
+use memoir_domain::Timestamp;
+
+/// What each look at a clock that ticks moves it by, in microseconds.
+const TICK: i64 = 1_000;
+
+/// The time of day and the clock that nobody sets, both moved by the test alone, or by a millisecond with each
+/// look at the time of day.
+pub struct TestClock {
+    /// The time of day, in microseconds, before anything has passed.
+    beginning: i64,
+    /// Microseconds since then, never less than before.
+    passed: AtomicI64,
+    /// By how many microseconds the time of day is behind what has passed.
+    behind: AtomicI64,
+    tick: i64,
+}
+
+#[expect(clippy::unwrap_used, reason = "a test says which time it is")]
+impl TestClock {
+    /// Stands at that time until it is moved.
+    ///
+    /// # Panics
+    /// `time` is none.
+    pub fn standing_at(time: &str) -> Self {
+        Self::new(time, 0)
+    }
+
+    /// Begins at that time, and ticks.
+    ///
+    /// # Panics
+    /// `time` is none.
+    pub fn ticking_from(time: &str) -> Self {
+        Self::new(time, TICK)
+    }
+
+    fn new(time: &str, tick: i64) -> Self {
+        let time: Timestamp = time.parse().unwrap();
+        Self {
+            beginning: time.microseconds(),
+            passed: AtomicI64::new(0),
+            behind: AtomicI64::new(0),
+            tick,
+        }
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        self.passed.fetch_add(microseconds(by), Ordering::SeqCst);
+    }
+
+    /// Lets time pass that the time of day does not show.
+    pub fn pass(&self, by: Duration) {
+        self.put_back(by);
+        self.advance(by);
+    }
+
+    /// Sets the time of day forward, without any time passing.
+    pub fn put_forward(&self, by: Duration) {
+        self.behind.fetch_sub(microseconds(by), Ordering::SeqCst);
+    }
+
+    /// Sets the time of day back, without any time passing.
+    pub fn put_back(&self, by: Duration) {
+        self.behind.fetch_add(microseconds(by), Ordering::SeqCst);
+    }
+
+    /// Sets the time of day to so much before where it would be had nobody set it.
+    pub fn set_back(&self, by: Duration) {
+        self.behind.store(microseconds(by), Ordering::SeqCst);
+    }
+}
+
+/// Of any time that a test waits for: more than 290,000 years would not fit.
+fn microseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+impl Clock for TestClock {
+    #[expect(clippy::unwrap_used, reason = "no test goes to the end of time")]
+    fn now(&self) -> Timestamp {
+        let passed = self.passed.fetch_add(self.tick, Ordering::SeqCst);
+        let behind = self.behind.load(Ordering::SeqCst);
+        Timestamp::from_microseconds(self.beginning + passed - behind).unwrap()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.passed.load(Ordering::SeqCst).unsigned_abs())
+    }
+
+    /// A test's time stays its own.
+    fn gives_way(&self) -> bool {
+        false
+    }
+}
