@@ -17,8 +17,6 @@
 //! A client that registers itself is not stored (RFC 7591, A.5.2): its identifier is what it registered, sealed. So
 //! nobody fills anything by registering, and what is not used is over after a week.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{
     PrivateText, Timestamp, UserId,
@@ -33,6 +31,7 @@ use memoir_vault::{
     token::{self, ConnectionHandle, ConnectionPart, PresentedPart, TokenSecret},
 };
 use serde::{Deserialize, Serialize};
+use url::{Host, Position, Url};
 
 use crate::{
     AccessRequestView, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision, Result,
@@ -78,7 +77,7 @@ impl Connecting {
     /// The host of the address.
     pub fn host(&self) -> Option<String> {
         let address = ClientAddress::parse(&self.address).ok()?;
-        Some(address.host.trim_matches(['[', ']']).to_owned())
+        Some(address.host().trim_matches(['[', ']']).to_owned())
     }
 }
 
@@ -98,13 +97,9 @@ pub struct Client {
 /// Where a code is sent to: an address of HTTPS, or one of the machine on which the browser runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientAddress {
+    /// As it was given: the port of its scheme, say, is not there once it is read.
     text: String,
-    /// Where the host ends.
-    origin: String,
-    host: String,
-    is_loopback: bool,
-    /// What stands behind host and port.
-    path: String,
+    url: Url,
 }
 
 impl ClientAddress {
@@ -116,46 +111,29 @@ impl ClientAddress {
         if text.len() > ADDRESS_LIMIT {
             return Err("has more than 500 characters");
         }
-        // What browsers read in another way than this does is no address here.
+        // What programs read in different ways, or people otherwise than their browser, is no address here.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&byte);
         if !text.bytes().all(is_plain) {
             return Err("has a fragment or a character that no address has");
         }
-        let (scheme, rest) = text.split_once("://").ok_or("has no scheme")?;
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(inner) => {
-                let (host, after) = inner.split_once(']').ok_or("has no host")?;
-                host.parse::<Ipv6Addr>().map_err(|_| "has no host")?;
-                (format!("[{host}]"), after)
-            }
-            None => {
-                let end = authority.find(':').unwrap_or(authority.len());
-                let (host, after) = authority.split_at(end);
-                (host.to_ascii_lowercase(), after)
-            }
-        };
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-[]:".contains(&byte);
-        if host.is_empty() || !host.bytes().all(is_name) {
-            return Err("has no host, or a user before it");
+        let url = Url::parse(text).map_err(|_| "is no address with scheme and host")?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("has a user before its host");
         }
-        let is_port = |port: &str| port.parse::<u16>().is_ok();
-        if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
-            return Err("has no port behind its colon");
+        // A browser reads `https:a`, `http://127.1` and `ex%61mple` too; whoever is asked to agree need not.
+        let host = url.host_str().unwrap_or_default();
+        let begin = format!("{}://{host}", url.scheme());
+        let is_as_read = |begun: &str| begun.eq_ignore_ascii_case(&begin);
+        if !text.get(..begin.len()).is_some_and(is_as_read) || !text.starts_with(url.scheme()) {
+            return Err("is not written as browsers show it");
         }
-        let is_loopback = match scheme {
-            "https" => false,
-            "http" if is_loopback(&host) => true,
+        match url.scheme() {
+            "https" => {}
+            "http" if is_loopback(&url) => {}
             _ => return Err("must be of `https`, or of `http` on loopback"),
-        };
-        Ok(Self {
-            text: text.to_owned(),
-            origin: format!("{scheme}://{host}{port}"),
-            host,
-            is_loopback,
-            path: path.to_owned(),
-        })
+        }
+        let text = text.to_owned();
+        Ok(Self { text, url })
     }
 
     /// As it was given.
@@ -165,47 +143,37 @@ impl ClientAddress {
 
     /// Its host, in lower case and without the port.
     pub fn host(&self) -> &str {
-        &self.host
+        self.url.host_str().unwrap_or_default()
     }
 
-    /// Its scheme, host and port.
-    pub fn origin(&self) -> &str {
-        &self.origin
+    /// Its scheme, its host, and its port where that is not the scheme's own.
+    pub fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
     }
 
     /// Whether a code may be sent to `other` where this one is registered: the same to the letter. Of a program on the
     /// machine of the browser the port may be another (OAuth 2.1, 2.3.1; RFC 8252, 7.3): it takes a free one.
     fn is_for(&self, other: &Self) -> bool {
-        let is_near = self.is_loopback && other.is_loopback;
-        self == other || is_near && self.host == other.host && self.path == other.path
+        let is_near = self.url.scheme() == "http" && other.url.scheme() == "http";
+        let behind = |one: &Self| one.url[Position::BeforePath..].to_owned();
+        self.text == other.text
+            || is_near && self.host() == other.host() && behind(self) == behind(other)
     }
 
     /// With these parameters behind it.
     pub fn with(&self, parameters: &[(&str, &str)]) -> String {
-        let mut text = self.text.clone();
-        for (name, value) in parameters {
-            text.push(if text.contains('?') { '&' } else { '?' });
-            text.push_str(name);
-            text.push('=');
-            encode(value, &mut text);
-        }
-        text
+        let mut url = self.url.clone();
+        url.query_pairs_mut().extend_pairs(parameters);
+        url.into()
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    let is_v4 = |address: Ipv4Addr| address.is_loopback();
-    host == "localhost" || host == "[::1]" || host.parse().is_ok_and(is_v4)
-}
-
-/// With everything but unreserved characters in percent signs.
-fn encode(value: &str, text: &mut String) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 
@@ -771,10 +739,17 @@ mod tests {
             "claude.ai/callback",
             "http://claude.ai/callback",
             "http://127.0.0.1.evil.example/",
+            "http://127.1/",
+            "http://0x7f000001/",
+            "https:a.example/",
+            "https:/a.example/",
+            "https://ａ.example/",
+            "https://xn--a.example:99999/",
             "http://128.0.0.1/",
             "https://",
             "https:///path",
             "https://a@b.example/",
+            "https://@b.example/",
             "https://good.example\\@evil.example/",
             "https://a.example/#x",
             "https://a.example/ x",
@@ -823,7 +798,7 @@ mod tests {
             let address = ClientAddress::parse(text).unwrap();
             address.with(&[("code", "a b&c#d"), ("state", "\r\n\u{e9}")])
         };
-        let tail = "code=a%20b%26c%23d&state=%0D%0A%C3%A9";
+        let tail = "code=a+b%26c%23d&state=%0D%0A%C3%A9";
         assert_eq!(
             with("https://a.example/"),
             format!("https://a.example/?{tail}")

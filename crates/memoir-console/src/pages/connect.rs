@@ -313,7 +313,7 @@ async fn page(visitor: &Visitor, question: &Question, agent: &str, faults: &Faul
     };
     let mut shown = Sheet::new(visitor, "Connect a program", Section::Fleet).show(content);
     // The answer to the form leads there.
-    let target = question.wish.address.origin().to_owned();
+    let target = question.wish.address.origin();
     shown.extensions_mut().insert(FormTarget(target));
     Ok(shown.into_response())
 }
