@@ -17,6 +17,7 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, access,
     account::Note,
     audit::{Action, Actor, ActorKind, Facts, Record},
+    draft::Decision,
     manage,
 };
 use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
@@ -30,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView, again,
     codec::{
-        Beside, Sealer,
+        Base, Beside, Sealer,
         document::{self, NoWords, digest},
     },
     connections::Connection,
@@ -709,15 +710,20 @@ impl AgentHandle {
             if let Some(leave) = leave {
                 decision = leave.then(decision);
             }
-            let sealer = self.memoir.sealer(loaded.base.key());
-            let beside = Beside {
-                tokens: vec![token.row(&sealer)?],
-                ..Beside::default()
-            };
-            self.commit(&loaded.base, decision, beside).await?;
-            Ok(token)
+            self.commit_token(&loaded.base, decision, token).await
         })
         .await
+    }
+
+    /// Writes a token beside what was decided about it, and gives it back.
+    async fn commit_token(&self, base: &Base, decision: Decision, token: Token) -> Result<Token> {
+        let sealer = self.memoir.sealer(base.key());
+        let beside = Beside {
+            tokens: vec![token.row(&sealer)?],
+            ..Beside::default()
+        };
+        self.commit(base, decision, beside).await?;
+        Ok(token)
     }
 
     /// Revokes a token of the agent with its record, if nobody did before. Gives it as it was written.
@@ -736,13 +742,7 @@ impl AgentHandle {
             token.version += 1;
             let ends_at = token.open.expires_at;
             let decision = manage::token(loaded.agent, false, token.id, ends_at, actor, now);
-            let sealer = self.memoir.sealer(loaded.base.key());
-            let beside = Beside {
-                tokens: vec![token.row(&sealer)?],
-                ..Beside::default()
-            };
-            self.commit(&loaded.base, decision, beside).await?;
-            Ok(token)
+            self.commit_token(&loaded.base, decision, token).await
         })
         .await
     }

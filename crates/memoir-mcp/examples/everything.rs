@@ -26,7 +26,7 @@ use rmcp::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-type Told<T> = Result<T, ErrorData>;
+type McpResult<T> = Result<T, ErrorData>;
 
 /// A picture of one red pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -39,7 +39,7 @@ const A_WHILE: Duration = Duration::from_millis(50);
 struct Everything;
 
 /// What the protocol has as JSON.
-fn told<T: DeserializeOwned>(value: Value) -> Told<T> {
+fn from_json<T: DeserializeOwned>(value: Value) -> McpResult<T> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
@@ -87,13 +87,13 @@ fn tools() -> Value {
     json!({"tools": tools})
 }
 
-async fn log(context: &RequestContext<RoleServer>, message: &str) -> Told<()> {
+async fn log(context: &RequestContext<RoleServer>, message: &str) -> McpResult<()> {
     let said = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(message));
     let sent = context.peer.notify_logging_message(said).await;
     sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-async fn report(context: &RequestContext<RoleServer>, progress: f64) -> Told<()> {
+async fn report(context: &RequestContext<RoleServer>, progress: f64) -> McpResult<()> {
     let Some(token) = context.meta.get_progress_token() else {
         return Ok(());
     };
@@ -119,15 +119,15 @@ impl ServerHandler for Everything {
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
-    ) -> Told<ListToolsResult> {
-        told(tools())
+    ) -> McpResult<ListToolsResult> {
+        from_json(tools())
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Told<CallToolResponse> {
+    ) -> McpResult<CallToolResponse> {
         let content = match request.name.as_ref() {
             "test_simple_text" => vec![text("This is a simple text response for testing.")],
             "test_image_content" => vec![image()],
@@ -165,12 +165,13 @@ impl ServerHandler for Everything {
             }
             "test_error_handling" => {
                 let content = vec![text("This tool intentionally returns an error for testing")];
-                let result: CallToolResult = told(json!({"content": content, "isError": true}))?;
+                let result: CallToolResult =
+                    from_json(json!({"content": content, "isError": true}))?;
                 return Ok(result.into());
             }
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
-        let result: CallToolResult = told(json!({"content": content}))?;
+        let result: CallToolResult = from_json(json!({"content": content}))?;
         Ok(result.into())
     }
 
@@ -178,9 +179,9 @@ impl ServerHandler for Everything {
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
-    ) -> Told<ListPromptsResult> {
+    ) -> McpResult<ListPromptsResult> {
         let argument = |name| json!({"name": name, "description": name, "required": true});
-        told(json!({"prompts": [
+        from_json(json!({"prompts": [
             {"name": "test_simple_prompt", "description": "Without arguments"},
             {"name": "test_prompt_with_arguments", "description": "With two",
                 "arguments": [argument("arg1"), argument("arg2")]},
@@ -194,7 +195,7 @@ impl ServerHandler for Everything {
         &self,
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Told<GetPromptResponse> {
+    ) -> McpResult<GetPromptResponse> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let argument = |name: &str| arguments[name].as_str().unwrap_or_default();
         let contents = match request.name.as_str() {
@@ -217,7 +218,7 @@ impl ServerHandler for Everything {
         };
         let message = |content| json!({"role": "user", "content": content});
         let messages: Vec<Value> = contents.into_iter().map(message).collect();
-        let result: GetPromptResult = told(json!({"messages": messages}))?;
+        let result: GetPromptResult = from_json(json!({"messages": messages}))?;
         Ok(result.into())
     }
 
@@ -225,8 +226,8 @@ impl ServerHandler for Everything {
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
-    ) -> Told<ListResourcesResult> {
-        told(json!({"resources": [
+    ) -> McpResult<ListResourcesResult> {
+        from_json(json!({"resources": [
             {"uri": "test://static-text", "name": "text", "description": "A text", "mimeType": "text/plain"},
             {"uri": "test://static-binary", "name": "picture", "description": "A picture", "mimeType": "image/png"},
             {"uri": "test://watched-resource", "name": "watched", "description": "A text", "mimeType": "text/plain"},
@@ -237,8 +238,8 @@ impl ServerHandler for Everything {
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
-    ) -> Told<ListResourceTemplatesResult> {
-        told(json!({"resourceTemplates": [
+    ) -> McpResult<ListResourceTemplatesResult> {
+        from_json(json!({"resourceTemplates": [
             {"uriTemplate": "test://template/{id}/data", "name": "data", "mimeType": "application/json"},
         ]}))
     }
@@ -247,7 +248,7 @@ impl ServerHandler for Everything {
         &self,
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Told<ReadResourceResponse> {
+    ) -> McpResult<ReadResourceResponse> {
         let uri = request.uri.as_str();
         let id = uri
             .strip_prefix("test://template/")
@@ -274,7 +275,7 @@ impl ServerHandler for Everything {
             }
         };
         let contents = json!({"uri": uri, "mimeType": media_type, field: content});
-        let result: ReadResourceResult = told(json!({"contents": [contents]}))?;
+        let result: ReadResourceResult = from_json(json!({"contents": [contents]}))?;
         Ok(result.into())
     }
 
@@ -282,7 +283,7 @@ impl ServerHandler for Everything {
         &self,
         _: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Told<()> {
+    ) -> McpResult<()> {
         Ok(())
     }
 
@@ -290,11 +291,15 @@ impl ServerHandler for Everything {
         &self,
         _: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Told<()> {
+    ) -> McpResult<()> {
         Ok(())
     }
 
-    async fn set_level(&self, _: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Told<()> {
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> McpResult<()> {
         Ok(())
     }
 
@@ -302,8 +307,8 @@ impl ServerHandler for Everything {
         &self,
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Told<CompleteResult> {
-        told(
+    ) -> McpResult<CompleteResult> {
+        from_json(
             json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}}),
         )
     }

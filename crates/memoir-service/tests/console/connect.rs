@@ -45,16 +45,16 @@ struct Pair {
     refresh: String,
 }
 
-struct Told {
+struct OauthResponse {
     status: u16,
     challenge: String,
     body: Value,
 }
 
-async fn told(request: reqwest::RequestBuilder) -> Told {
+async fn told(request: reqwest::RequestBuilder) -> OauthResponse {
     let answer = request.send().await.unwrap();
     let challenge = answer.headers().get("www-authenticate");
-    Told {
+    OauthResponse {
         status: answer.status().as_u16(),
         challenge: challenge.map_or(String::new(), |value| value.to_str().unwrap().to_owned()),
         body: serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default(),
@@ -89,7 +89,7 @@ impl Connector {
         made
     }
 
-    async fn register(&self, said: &Value) -> Told {
+    async fn register(&self, said: &Value) -> OauthResponse {
         told(
             self.client
                 .post(format!("{}/oauth/register", self.address))
@@ -126,14 +126,14 @@ impl Connector {
         format!("{PATH}?{}", serde_urlencoded::to_string(given).unwrap())
     }
 
-    async fn exchange(&self, given: &[(&str, &str)]) -> Told {
+    async fn exchange(&self, given: &[(&str, &str)]) -> OauthResponse {
         let body = serde_urlencoded::to_string(given).unwrap();
         let request = self.client.post(format!("{}/oauth/token", self.address));
         let form = ("content-type", "application/x-www-form-urlencoded");
         told(request.header(form.0, form.1).body(body)).await
     }
 
-    async fn redeem(&self, code: &str, other: &[(&str, &str)]) -> Told {
+    async fn redeem(&self, code: &str, other: &[(&str, &str)]) -> OauthResponse {
         let resource = self.resource();
         let usual = [
             ("grant_type", "authorization_code"),
@@ -150,7 +150,7 @@ impl Connector {
         self.exchange(&chosen).await
     }
 
-    async fn refresh(&self, token: &str) -> Told {
+    async fn refresh(&self, token: &str) -> OauthResponse {
         let given = [
             ("grant_type", "refresh_token"),
             ("client_id", &self.id),
@@ -160,7 +160,7 @@ impl Connector {
         self.exchange(&given).await
     }
 
-    async fn revoke(&self, token: &str) -> Told {
+    async fn revoke(&self, token: &str) -> OauthResponse {
         let given = [("client_id", self.id.as_str()), ("token", token)];
         let body = serde_urlencoded::to_string(given).unwrap();
         let request = self.client.post(format!("{}/oauth/revoke", self.address));
@@ -169,7 +169,7 @@ impl Connector {
     }
 
     /// A request of the Model Context Protocol.
-    async fn call(&self, token: &str, method: &str, params: Value) -> Told {
+    async fn call(&self, token: &str, method: &str, params: Value) -> OauthResponse {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = self.client.post(self.resource());
         let request = request
@@ -237,7 +237,7 @@ impl Connector {
     }
 }
 
-fn pair(told: &Told) -> Pair {
+fn pair(told: &OauthResponse) -> Pair {
     let text = |name: &str| told.body[name].as_str().unwrap().to_owned();
     assert_eq!(told.body["token_type"], "Bearer");
     assert_eq!(told.body["expires_in"], 600);

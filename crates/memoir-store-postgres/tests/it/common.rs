@@ -14,12 +14,12 @@ use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
 
 /// A database of a test's own.
-pub(crate) struct Place {
+pub(crate) struct TestDatabase {
     pub(crate) server: &'static Postgres,
     pub(crate) url: String,
 }
 
-impl Place {
+impl TestDatabase {
     /// The database's name.
     pub(crate) fn name(&self) -> &str {
         self.url.rsplit('/').next().unwrap()
@@ -37,7 +37,7 @@ impl Place {
 }
 
 /// An empty database; `None`, and said so, where PostgreSQL is not installed.
-pub(crate) fn database() -> Option<Place> {
+pub(crate) fn database() -> Option<TestDatabase> {
     static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
     let server = SERVER
         .get_or_init(|| Postgres::start("postgres").unwrap())
@@ -47,7 +47,7 @@ pub(crate) fn database() -> Option<Place> {
         return None;
     };
     let url = server.database().unwrap();
-    Some(Place { server, url })
+    Some(TestDatabase { server, url })
 }
 
 /// A server of a test's own behind a pooler, with the parts of its addresses that lead to it directly and through the

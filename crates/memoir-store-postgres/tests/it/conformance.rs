@@ -11,10 +11,10 @@ async fn tell(name: &str) {
         .iter()
         .find(|(known, _)| *known == name)
         .expect("a story of that name");
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let store = common::migrated(&place.url).await;
+    let store = common::migrated(&database.url).await;
     story(Arc::new(store) as Arc<dyn Store>).await;
 }
 

@@ -7,34 +7,34 @@ use crate::common;
 
 #[tokio::test]
 async fn a_database_that_waits_for_migrations_is_not_opened() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let problem = PostgresStore::open(&place.url).await.unwrap_err();
+    let problem = PostgresStore::open(&database.url).await.unwrap_err();
     let told = problem.to_string();
     assert!(
         told.contains("migrations are pending: 0001_initial"),
         "{told}"
     );
-    let store = PostgresStore::at(&place.url).unwrap();
+    let store = PostgresStore::at(&database.url).unwrap();
     // Whoever else starts at the same time runs none twice.
-    let (one, other) = (store.clone(), PostgresStore::at(&place.url).unwrap());
+    let (one, other) = (store.clone(), PostgresStore::at(&database.url).unwrap());
     let (one, other) = tokio::join!(one.migrate(), other.migrate());
     one.and(other).unwrap();
-    let run = place.query("SELECT count(*) FROM memoir_migrations");
+    let run = database.query("SELECT count(*) FROM memoir_migrations");
     assert_eq!(run, MIGRATIONS.len().to_string());
     assert!(store.migrate().await.unwrap().is_empty());
-    PostgresStore::open(&place.url).await.unwrap();
+    PostgresStore::open(&database.url).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_was_taken_away_from_the_form_is_found() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let store = common::migrated(&place.url).await;
+    let store = common::migrated(&database.url).await;
     assert_eq!(store.check_form().await.unwrap(), []);
-    place.query(
+    database.query(
         "DROP TRIGGER audit_records_undeleted ON audit_records; \
          ALTER TABLE tokens DISABLE TRIGGER tokens_stay_revoked; \
          ALTER TABLE memories NO FORCE ROW LEVEL SECURITY; \
@@ -58,22 +58,22 @@ async fn what_was_taken_away_from_the_form_is_found() {
 
 #[tokio::test]
 async fn a_database_that_would_change_or_lose_words_is_not_opened() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let name = place.name();
-    place.query(&format!(
+    let name = database.name();
+    database.query(&format!(
         "ALTER DATABASE {name} SET synchronous_commit = off"
     ));
-    let problem = PostgresStore::open(&place.url).await.unwrap_err();
+    let problem = PostgresStore::open(&database.url).await.unwrap_err();
     assert!(
         problem.to_string().contains("synchronous_commit"),
         "{problem}"
     );
-    place.query(&format!(
+    database.query(&format!(
         "CREATE DATABASE {name}_latin ENCODING 'LATIN1' TEMPLATE template0"
     ));
-    let problem = PostgresStore::open(&format!("{}_latin", place.url))
+    let problem = PostgresStore::open(&format!("{}_latin", database.url))
         .await
         .unwrap_err();
     assert!(problem.to_string().contains("LATIN1"), "{problem}");
@@ -96,11 +96,11 @@ async fn no_error_tells_the_password() {
 
 #[tokio::test]
 async fn every_table_and_column_is_moved_with_an_installation() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    common::migrated(&place.url).await;
-    let there = place.query(
+    common::migrated(&database.url).await;
+    let there = database.query(
         "SELECT table_name || '.' || column_name FROM information_schema.columns \
          WHERE table_schema = 'public' AND table_name <> 'memoir_migrations'",
     );
@@ -119,10 +119,10 @@ async fn every_table_and_column_is_moved_with_an_installation() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_has_at_most_ten_connections() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let store = common::migrated(&place.url).await;
+    let store = common::migrated(&database.url).await;
     let callers = (0..100).map(|_| {
         let store = store.clone();
         tokio::spawn(async move { store.accounts().await.map(drop) })
@@ -133,7 +133,7 @@ async fn a_process_has_at_most_ten_connections() {
     }
     let count = "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND usename = 'memoir'";
-    let count: u32 = place.query(count).parse().unwrap();
+    let count: u32 = database.query(count).parse().unwrap();
     // That of the store which brought the database up may still be being closed.
     assert!(count <= 11, "{count}");
 }

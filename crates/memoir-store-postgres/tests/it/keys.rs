@@ -12,13 +12,13 @@ fn now() -> memoir_domain::Timestamp {
 }
 
 /// A key store of its own, empty; `None`, and said so, where PostgreSQL is not installed.
-fn place() -> Option<common::Place> {
-    let place = common::database()?;
-    PostgresKeys::at(&place.url, None)
+fn key_database() -> Option<common::TestDatabase> {
+    let database = common::database()?;
+    PostgresKeys::at(&database.url, None)
         .unwrap()
         .migrate()
         .unwrap();
-    Some(place)
+    Some(database)
 }
 
 fn tell(name: &str) {
@@ -26,10 +26,10 @@ fn tell(name: &str) {
         .iter()
         .find(|(known, _)| *known == name)
         .expect("a story of that name");
-    let Some(place) = place() else {
+    let Some(database) = key_database() else {
         return;
     };
-    story(&|| Box::new(PostgresKeys::open(&place.url, None).unwrap()) as Box<dyn KeyRows>);
+    story(&|| Box::new(PostgresKeys::open(&database.url, None).unwrap()) as Box<dyn KeyRows>);
 }
 
 macro_rules! story {
@@ -59,10 +59,10 @@ fn the_same_stories_are_true_of_keys_behind_a_pooler() {
 
 #[test]
 fn a_key_store_that_waits_for_migrations_is_not_opened() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let refused = PostgresKeys::open(&place.url, None).unwrap_err();
+    let refused = PostgresKeys::open(&database.url, None).unwrap_err();
     assert!(
         refused
             .to_string()
@@ -73,85 +73,89 @@ fn a_key_store_that_waits_for_migrations_is_not_opened() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_keys_do_not_lie_where_the_data_lie() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let data = common::migrated(&place.url).await.identity().await.unwrap();
+    let data = common::migrated(&database.url)
+        .await
+        .identity()
+        .await
+        .unwrap();
     let refused = |url: &str| PostgresKeys::at(url, Some(&data)).unwrap_err().to_string();
-    let same = refused(&place.url);
+    let same = refused(&database.url);
     assert!(
         same.contains("it lies in the same schema as the data"),
         "{same}"
     );
     // The same role reads the other schema too.
-    place.query("CREATE SCHEMA keys AUTHORIZATION memoir");
-    let beside = format!("{}?options=-csearch_path%3Dkeys", place.url);
+    database.query("CREATE SCHEMA keys AUTHORIZATION memoir");
+    let beside = format!("{}?options=-csearch_path%3Dkeys", database.url);
     let same = refused(&beside);
     assert!(
         same.contains("in the same database as the data, with the same role"),
         "{same}"
     );
     // A schema of a role of its own will do, and so will another database.
-    let role = format!("keeper_{}", place.name());
-    place.query(&format!(
+    let role = format!("keeper_{}", database.name());
+    database.query(&format!(
         "CREATE ROLE {role} LOGIN; CREATE SCHEMA {role} AUTHORIZATION {role}"
     ));
-    let own = PostgresKeys::at(&place.server.url(&role, place.name()), Some(&data)).unwrap();
+    let own = PostgresKeys::at(&database.server.url(&role, database.name()), Some(&data)).unwrap();
     own.migrate().unwrap();
     let apart = common::database().unwrap();
     drop(PostgresKeys::at(&apart.url, Some(&data)).unwrap());
     // What holds the data sees nothing of the keys.
-    let seen = place.query_as_memoir(&format!("SELECT count(*) FROM {role}.agent_keys"));
+    let seen = database.query_as_memoir(&format!("SELECT count(*) FROM {role}.agent_keys"));
     assert!(seen.unwrap_err().to_string().contains("permission denied"));
-    drop(PostgresStore::open(&place.url).await.unwrap());
+    drop(PostgresStore::open(&database.url).await.unwrap());
 }
 
-fn unlocked(place: &common::Place) -> (KeyStore, MasterSource) {
+fn unlocked(database: &common::TestDatabase) -> (KeyStore, MasterSource) {
     let master = MasterSource::Given(MasterKey::generate().unwrap());
-    let rows = PostgresKeys::open(&place.url, None).unwrap();
+    let rows = PostgresKeys::open(&database.url, None).unwrap();
     (unlock_rows(&master, Box::new(rows), false).unwrap(), master)
 }
 
 /// A trigger would keep what is destroyed, or swallow what is made.
 #[test]
 fn spec_5_4_a_key_store_with_a_trigger_is_not_changed() {
-    let Some(place) = place() else {
+    let Some(database) = key_database() else {
         return;
     };
-    let (store, _) = unlocked(&place);
+    let (store, _) = unlocked(&database);
     let made = store.create(scope(), now()).unwrap();
-    place.query(
+    database.query(
         "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
          CREATE TRIGGER swallow BEFORE UPDATE ON agent_keys FOR EACH ROW EXECUTE FUNCTION swallow()",
     );
     let refused = store.destroy(scope(), now()).unwrap_err();
     assert!(matches!(refused, Error::Inconsistent { .. }), "{refused}");
-    place.query("DROP TRIGGER swallow ON agent_keys");
+    database.query("DROP TRIGGER swallow ON agent_keys");
     let found = store.key(scope()).unwrap().unwrap();
     assert_eq!(found.digest_key(), made.digest_key());
 }
 
 #[test]
 fn spec_5_4_a_process_that_cannot_reach_the_key_store_uses_no_key() {
-    let Some(place) = place() else {
+    let Some(database) = key_database() else {
         return;
     };
-    let (store, _) = unlocked(&place);
+    let (store, _) = unlocked(&database);
     store.create(scope(), now()).unwrap();
-    place
+    database
         .server
         .query(
             "postgres",
-            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", place.name()),
+            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", database.name()),
         )
         .unwrap();
-    place
+    database
         .server
         .query(
             "postgres",
             &format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
-                place.name()
+                database.name()
             ),
         )
         .unwrap();
@@ -160,11 +164,11 @@ fn spec_5_4_a_process_that_cannot_reach_the_key_store_uses_no_key() {
         assert!(begun.elapsed().as_secs() < 10, "it is used for ever");
     }
     assert!(store.key(scope()).is_err());
-    place
+    database
         .server
         .query(
             "postgres",
-            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", place.name()),
+            &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", database.name()),
         )
         .unwrap();
     assert!(store.key(scope()).unwrap().is_some());

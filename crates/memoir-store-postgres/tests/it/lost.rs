@@ -99,14 +99,14 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let straight = common::migrated(&place.url).await;
+    let straight = common::migrated(&database.url).await;
     straight.create_account(&account()).await.unwrap();
     straight.commit(decision(0)).await.unwrap();
-    let between = Between::new(place.server.folder());
-    let store = PostgresStore::open(&between.url(place.name()))
+    let between = Between::new(database.server.folder());
+    let store = PostgresStore::open(&between.url(database.name()))
         .await
         .unwrap();
     let version = || async {
@@ -135,14 +135,14 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_are_ended_are_made_again() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let store = common::migrated(&place.url).await;
+    let store = common::migrated(&database.url).await;
     store.create_account(&account()).await.unwrap();
     for version in 0..5 {
         store.commit(decision(version)).await.unwrap();
-        let ended = place.query(
+        let ended = database.query(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
              WHERE datname = current_database() AND usename = 'memoir'",
         );

@@ -69,16 +69,16 @@ async fn spec_6_1_the_same_stories_are_true_on_the_next_versions_tables_for_a_ro
 
 #[tokio::test]
 async fn spec_5_6_a_role_that_could_take_the_walls_down_is_told_of() {
-    let Some(place) = common::database() else {
+    let Some(database) = common::database() else {
         return;
     };
-    let store = common::migrated(&place.url).await;
+    let store = common::migrated(&database.url).await;
     let told = store.role().await.unwrap();
     assert!(
         told.danger().unwrap().contains("owns the tables"),
         "{told:?}"
     );
-    let superuser = PostgresStore::open(&place.server.url("postgres", place.name())).await;
+    let superuser = PostgresStore::open(&database.server.url("postgres", database.name())).await;
     let told = superuser.unwrap().role().await.unwrap();
     assert!(
         told.danger().unwrap().contains("passes by the walls"),
