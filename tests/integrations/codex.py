@@ -1,8 +1,8 @@
 """Whole sessions of Codex CLI with a script in the place of its model.
 
-What was saved in one is in the next one's request. `MEMOIR_BIN` is the binary, `CODEX_BIN` the program;
-both run in a home of their own. Codex asks a person once to trust the hooks that it finds; here nobody
-is there to be asked, and it is told to trust them.
+What was saved in one is in the next one's request. `MEMOIR_BIN` is the binary, `CODEX_BIN` the
+program; both run in a home of their own. Codex asks a person once to trust the hooks that it finds;
+here nobody is there to be asked, and it is told to trust them.
 """
 
 import json
@@ -80,7 +80,9 @@ def main():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
-    provider = f'{{name="scripted", base_url="{url}", wire_api="responses", env_key="SCRIPTED_KEY"}}'
+    provider = (
+        f'{{name="scripted", base_url="{url}", wire_api="responses", env_key="SCRIPTED_KEY"}}'
+    )
     with tempfile.TemporaryDirectory() as home:
         project = pathlib.Path(home, "shop")
         project.mkdir()

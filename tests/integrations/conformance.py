@@ -1,12 +1,13 @@
-"""The official suite of the Model Context Protocol, against `memoir serve` and against its transport alone.
+"""The official suite of the Model Context Protocol, against `memoir serve` and its transport alone.
 
-`MEMOIR_BIN` is the binary, `EVERYTHING_BIN` a server with the suite's own tools on the same transport
-(`crates/memoir-mcp/examples/everything.rs`), `CONFORMANCE_BIN` the suite, `NODE_BIN` a folder with a
-node that it runs on. The suite knows no tokens: something between it and the service adds one, and
-passes everything else on as it came. What of the suite runs against neither stands below, with why.
+`MEMOIR_BIN` is the binary, `EVERYTHING_BIN` a server with the suite's own tools on the same
+transport (`crates/memoir-mcp/examples/everything.rs`), `CONFORMANCE_BIN` the suite, `NODE_BIN` a
+folder with a node that it runs on. The suite knows no tokens: something between it and the service
+adds one, and passes everything else on as it came. What of the suite runs against neither stands
+below, with why.
 
-What the suite has for servers that make tokens is in a version before a release, `AUTHORIZATION_BIN`.
-It is a client itself, and a person agrees in the console.
+What the suite has for servers that make tokens is in a version before a release,
+`AUTHORIZATION_BIN`. It is a client itself, and a person agrees in the console.
 """
 
 import http.client
@@ -70,15 +71,19 @@ OF_THE_TRANSPORT = [
     "prompts-get-with-image",
 ]
 ASKING_BACK = (
-    "asks the client while its call waits: no request depends on an earlier one here, so that an answer would "
-    "find nobody; access is asked for in rounds of calls, and by elicitation over standard input"
+    "asks the client while its call waits: no request depends on an earlier one here, so that an "
+    "answer would find nobody; access is asked for in rounds of calls, and by elicitation over "
+    "standard input"
 )
 LEFT_OUT = {
     "tools-call-sampling": ASKING_BACK,
     "tools-call-elicitation": ASKING_BACK,
     "elicitation-sep1034-defaults": ASKING_BACK,
     "elicitation-sep1330-enums": ASKING_BACK,
-    "server-sse-polling": "takes up a stream that was cut off: nothing of a request is kept once its connection is gone",
+    "server-sse-polling": (
+        "takes up a stream that was cut off: nothing of a request is kept once its connection is "
+        "gone"
+    ),
 }
 
 

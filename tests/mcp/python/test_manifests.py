@@ -40,7 +40,8 @@ def validator(schema: str):
 @pytest.mark.parametrize("path", FORMS)
 def test_every_file_has_its_form(path: str) -> None:
     problems = [
-        f"{error.json_path}: {error.message}" for error in validator(FORMS[path]).iter_errors(read(path))
+        f"{error.json_path}: {error.message}"
+        for error in validator(FORMS[path]).iter_errors(read(path))
     ]
     assert problems == []
 
@@ -50,7 +51,9 @@ def test_another_form_is_refused(path: str) -> None:
     form, file = validator(FORMS[path]), read(path)
     assert not form.is_valid(file | {"surprise": 1})
     for field in validator(FORMS[path]).schema.get("required", []):
-        assert not form.is_valid({name: value for name, value in file.items() if name != field}), field
+        assert not form.is_valid({name: value for name, value in file.items() if name != field}), (
+            field
+        )
         assert not form.is_valid(file | {field: 7}), field
 
 
@@ -61,7 +64,9 @@ def test_nothing_is_without_a_form() -> None:
         for path in (ROOT / folder).rglob("*.json")
     }
     assert there <= FORMS.keys()
-    schemas = {path.name.removesuffix(".schema.json") for path in (ROOT / "tests/schemas").glob("*.json")}
+    schemas = {
+        path.name.removesuffix(".schema.json") for path in (ROOT / "tests/schemas").glob("*.json")
+    }
     assert schemas == set(FORMS.values())
 
 
