@@ -155,7 +155,7 @@ byKeys("the audit is filtered and verified", async (page) => {
   await page.keyboard.press("Enter");
   await page.getByRole("table").waitFor();
   await reach(page, "select Action");
-  await page.keyboard.type("memory saved");
+  await page.keyboard.type("saved");
   await reach(page, "button Filter");
   await page.keyboard.press("Enter");
   await page.waitForURL(/action=memory_saved/);

@@ -187,7 +187,7 @@ silently("the audit is filtered and verified, and a checkpoint is taken", async 
   const all = await records.count();
   await page.getByLabel("Action").selectOption("memory_saved");
   await page.getByRole("button", { name: "Filter" }).click();
-  await page.getByRole("cell", { name: "memory saved" }).first().waitFor();
+  await page.getByRole("cell", { name: "saved", exact: true }).first().waitFor();
   assert.ok((await records.count()) < all);
   await page.getByRole("button", { name: "Verify the chain" }).click();
   await page.getByRole("status").getByText("Everything fits").waitFor();

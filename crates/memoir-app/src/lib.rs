@@ -73,7 +73,7 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
-use memoir_store::{AgentQuery, AgentRow, Store};
+use memoir_store::{AgentQuery, AgentRow, Snapshot, Store};
 use memoir_vault::{AgentKey, KeyStore};
 
 pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
@@ -401,6 +401,11 @@ impl AgentHandle {
     async fn load(&self, wanted: &AgentQuery) -> Result<Loaded> {
         let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        self.read(snapshot).await
+    }
+
+    /// What a look at the store brought, in the domain's types.
+    async fn read(&self, snapshot: Snapshot) -> Result<Loaded> {
         let key = self.key_of(&snapshot.agent).await?;
         let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
         let session = snapshot.session;

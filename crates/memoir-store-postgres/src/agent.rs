@@ -55,6 +55,10 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
         }
         Selection::Kept => "discarded_at IS NULL",
         Selection::All => "true",
+        Selection::Page(page) => {
+            values.extend(page_values(page)?);
+            PAGE
+        }
     };
     let sql = concat!(
         "SELECT ",
@@ -65,6 +69,38 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
     );
     Some(Statement::new(format!("{sql}{condition}"), values))
 }
+
+/// Which memories are on a page, behind the agent and its account.
+const PAGE: &str = "number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR created_at >= $5) \
+     AND ($6 IS NULL OR created_at <= $6) AND ($7 OR discarded_at IS NULL) \
+     AND ($8 IS NULL OR constitutional = $8) \
+     AND ($9 IS NULL OR (kind = 'journal' AND created_at <= $9) = $10) \
+     ORDER BY number LIMIT $11";
+
+/// What stands for the places of [`PAGE`]; `None` where no row has such a number.
+fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
+    let after = count(page.after, "memories", "number").ok()?;
+    Some(values![
+        after,
+        page.kind.map(|kind| kind.as_str()),
+        page.since,
+        page.until,
+        page.with_discarded,
+        page.protected,
+        page.faded.map(|faded| faded.until),
+        page.faded.is_some_and(|faded| faded.is_faded),
+        page.limit,
+    ])
+}
+
+/// The requests for access that something can still become of.
+const OPEN_REQUESTS: &str = concat!(
+    "SELECT ",
+    access_columns!(),
+    " FROM access_requests WHERE agent_id = $1 AND ",
+    is_theirs!(),
+    " AND state IN ('asked', 'granted') ORDER BY requested_at, id"
+);
 
 #[async_trait]
 impl Store for PostgresStore {
@@ -94,6 +130,9 @@ impl Store for PostgresStore {
                 values![session.as_bytes(), agent],
             ));
         }
+        if wanted.open_requests {
+            statements.push(Statement::new(OPEN_REQUESTS, scoped(&scope)));
+        }
         statements.extend(memories(&scope, &wanted.memories));
         let answers = self.read(Reach::Agent(scope), &statements).await?;
         let mut answers = answers.iter();
@@ -114,6 +153,10 @@ impl Store for PostgresStore {
             Some(_) => first(next(), decode::session)?,
             None => None,
         };
+        let open_requests = match wanted.open_requests {
+            true => all(next(), decode::access_request)?,
+            false => Vec::new(),
+        };
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         Ok(Some(Snapshot {
@@ -122,6 +165,7 @@ impl Store for PostgresStore {
             memories,
             session,
             running_session,
+            open_requests,
         }))
     }
 
@@ -141,37 +185,12 @@ impl Store for PostgresStore {
     }
 
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
-        // No row has a number that a column cannot hold.
-        let Ok(after) = count(page.after, "memories", "number") else {
+        let wanted = Selection::Page(page.clone());
+        let Some(statement) = memories(&scope, &wanted) else {
             return Ok(Vec::new());
         };
-        let mut values = scoped(&scope);
-        values.extend(values![
-            after,
-            page.kind.map(|kind| kind.as_str()),
-            page.since,
-            page.until,
-            page.with_discarded,
-            page.protected,
-            page.faded.map(|faded| faded.until),
-            page.faded.is_some_and(|faded| faded.is_faded),
-            page.limit,
-        ]);
-        let sql = concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM memories WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR created_at >= $5) \
-                 AND ($6 IS NULL OR created_at <= $6) AND ($7 OR discarded_at IS NULL) \
-                 AND ($8 IS NULL OR constitutional = $8) \
-                 AND ($9 IS NULL OR (kind = 'journal' AND created_at <= $9) = $10) \
-                 ORDER BY number LIMIT $11"
-        );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::memory,
-        )
+        let answers = self.read(Reach::Agent(scope), &[statement]).await?;
+        all(answers.first().map_or(&[], Vec::as_slice), decode::memory)
     }
 
     async fn session_page(
@@ -361,14 +380,9 @@ impl Store for PostgresStore {
     }
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
-        let sql = concat!(
-            "SELECT ",
-            access_columns!(),
-            " FROM access_requests WHERE agent_id = $1 AND ",
-            is_theirs!(),
-            " AND state IN ('asked', 'granted') ORDER BY requested_at, id"
-        );
-        let rows = self.rows(Reach::Agent(scope), sql, scoped(&scope)).await?;
+        let rows = self
+            .rows(Reach::Agent(scope), OPEN_REQUESTS, scoped(&scope))
+            .await?;
         all(&rows, decode::access_request)
     }
 

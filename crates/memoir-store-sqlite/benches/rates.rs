@@ -253,7 +253,7 @@ async fn context(path: &Path) {
     let one = AgentQuery {
         memories: Selection::Numbers(vec![Number(500)]),
         session: Some(session(row.scope.agent).id),
-        prompts: false,
+        ..AgentQuery::default()
     };
     let every: Vec<u64> = (1..=1_000).collect();
     let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
@@ -422,7 +422,7 @@ async fn edits(path: &Path) {
         let wanted = AgentQuery {
             memories: Selection::Numbers(vec![Number(1 + round % 500)]),
             session: Some(session(row.scope.agent).id),
-            prompts: false,
+            ..AgentQuery::default()
         };
         let snapshot = store.snapshot(row.scope, &wanted).await.unwrap().unwrap();
         let wordings = [1 + round % 500, 501 + round % 500];

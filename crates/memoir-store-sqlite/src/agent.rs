@@ -14,6 +14,7 @@ use crate::{
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::View,
+    requests,
 };
 
 /// The agent and what is wanted of it, all of the same instant.
@@ -38,6 +39,10 @@ pub(crate) fn snapshot(
             None => None,
         },
         running_session: running_session(connection, scope)?,
+        open_requests: match wanted.open_requests {
+            true => requests::open_of(connection, scope)?,
+            false => Vec::new(),
+        },
     }))
 }
 
@@ -142,6 +147,7 @@ fn memories(
             [agent],
             decode::memory,
         )?,
+        Selection::Page(page) => page_of(connection, scope, page)?,
     };
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     Ok(memories)
@@ -235,9 +241,18 @@ pub(crate) fn memory_page(
     page: &MemoryPage,
 ) -> Result<Vec<MemoryRow>> {
     let _view = View::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
+    match exists(connection, scope)? {
+        true => page_of(connection, scope, page),
+        false => Ok(Vec::new()),
     }
+}
+
+/// As [`memory_page`], of an agent that is known to be the account's.
+fn page_of(
+    connection: &Connection,
+    scope: AgentScope,
+    page: &MemoryPage,
+) -> Result<Vec<MemoryRow>> {
     // No row has a number that SQLite cannot hold.
     let Ok(after) = count(page.after, "memories", "number") else {
         return Ok(Vec::new());

@@ -36,6 +36,8 @@ pub enum Selection {
     Kept,
     /// All, discarded ones included.
     All,
+    /// Those of one page.
+    Page(MemoryPage),
 }
 
 /// What one look at an agent is to bring, all of it of the same instant.
@@ -47,6 +49,8 @@ pub struct AgentQuery {
     pub session: Option<SessionId>,
     /// The agent's prompts: whoever shows, asks or sets nothing of them has no need of these words.
     pub prompts: bool,
+    /// The requests for access that something can still become of, oldest first.
+    pub open_requests: bool,
 }
 
 impl AgentQuery {
@@ -73,6 +77,8 @@ pub struct Snapshot {
     pub session: Option<SessionRow>,
     /// The agent's running session (queued, asking or open), whether wanted or not.
     pub running_session: Option<SessionId>,
+    /// The open requests for access; none where they were not wanted.
+    pub open_requests: Vec<AccessRow>,
 }
 
 /// Which records of an agent's log are wanted, oldest first. Every part narrows the answer.

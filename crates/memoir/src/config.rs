@@ -374,7 +374,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
     }
     if let Some(address) = &section.address {
         let parsed = ClientAddress::parse(address);
-        if parsed.map_or(true, |parsed| parsed.origin() != address) {
+        if parsed.map_or(true, |parsed| parsed.origin() != *address) {
             return Err(
                 "`oauth.address` must be that by which clients know the service, with no path and no slash at the end: `https://` and a name in lower case, or `http://` on loopback"
                     .to_owned(),

@@ -611,7 +611,7 @@ fn what_it_needs(id: SessionId, request: &Request) -> AgentQuery {
             numbers => Selection::Numbers(numbers.to_vec()),
         },
         session: Some(id),
-        prompts: false,
+        ..AgentQuery::default()
     }
 }
 

@@ -299,7 +299,7 @@ impl AgentHandle {
         AgentQuery {
             memories: Selection::Core,
             session: Some(id),
-            prompts: false,
+            ..AgentQuery::default()
         }
     }
 

@@ -282,13 +282,13 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
-        let wanted = wanted(Selection::None);
-        self.look(&wanted, covers_memories, |look| async move {
-            let key = look.key().await?;
-            let (store, sight) = (&look.agent.memoir.store, look.sight);
-            let rows = store.memory_page(look.agent.scope, page).await?;
-            let seen = |row| Ok(ShownMemory::seen(codec::memory(&key, row)?, sight));
-            crate::parallel::map(rows, seen).into_iter().collect()
+        let wanted = &wanted(Selection::Page(page.clone()));
+        self.look(wanted, covers_memories, |mut look| async move {
+            let memories = look.load(wanted).await?.memories.into_iter();
+            let seen = memories.map(|memory| ShownMemory::seen(memory, look.sight));
+            let mut seen: Vec<_> = seen.collect();
+            seen.sort_by_key(|memory| memory.facts.number);
+            Ok(seen)
         })
         .await
     }

@@ -22,12 +22,12 @@ mod wording;
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
-    access::{self, AccessKind, AccessRequest, AccessScope, AccessState, Shown},
+    access::{self, AccessRequest, AccessScope, AccessState, Shown},
     audit::{Actor, ActorKind},
     memory::tokens,
     recall::RecallMatch,
 };
-use memoir_store::AgentQuery;
+use memoir_store::{AccessRow, AgentQuery, Snapshot};
 use memoir_vault::AgentKey;
 
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
@@ -37,7 +37,8 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 
 use crate::{
-    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedIn, again, codec::Beside,
+    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedIn, again,
+    codec::{self, Beside},
 };
 
 /// Who looks at an agent.
@@ -146,23 +147,32 @@ impl Sight {
 struct Look<'a> {
     agent: &'a AgentHandle,
     sight: Sight,
-    /// The agent as it was found with the grant.
-    entered: Option<Loaded>,
+    /// What was asked for when the look began, as it was found with the grants.
+    found: Option<Found>,
+}
+
+/// What one look at the store brought.
+enum Found {
+    /// Where there is no grant nothing may be needed of it, and it need not fit together.
+    Unread(Box<Snapshot>),
+    Read(Box<Loaded>),
 }
 
 impl Look<'_> {
     /// What was asked for when the look began.
     async fn load(&mut self, wanted: &AgentQuery) -> Result<Loaded> {
-        match self.entered.take() {
-            Some(loaded) => Ok(loaded),
+        match self.found.take() {
+            Some(Found::Read(loaded)) => Ok(*loaded),
+            Some(Found::Unread(snapshot)) => self.agent.read(*snapshot).await,
             None => self.agent.load(wanted).await,
         }
     }
 
     /// The key of an agent that was not erased.
     async fn key(&self) -> Result<AgentKey> {
-        match &self.entered {
-            Some(loaded) => Ok(loaded.base.key().clone()),
+        match &self.found {
+            Some(Found::Read(loaded)) => Ok(loaded.base.key().clone()),
+            Some(Found::Unread(snapshot)) => self.agent.key_of(&snapshot.agent).await,
             None => self.agent.check_present().await,
         }
     }
@@ -250,7 +260,13 @@ impl<'a> AgentLens<'a> {
             return Ok(Vec::new());
         };
         let mut views = Vec::new();
-        for row in self.agent.granted(who, |_| true).await? {
+        let rows = self
+            .agent
+            .memoir
+            .store
+            .open_requests(self.agent.scope)
+            .await?;
+        for (_, row) in granted(&rows, who, |_| true)? {
             let view = self.access_request(row.id).await?;
             views.extend((view.state == AccessState::Granted).then_some(view));
         }
@@ -269,17 +285,18 @@ impl<'a> AgentLens<'a> {
         covers: impl Fn(AccessScope) -> bool,
         see: impl Fn(Look<'a>) -> F,
     ) -> Result<T> {
-        let look = |sight, entered| Look {
+        let look = |sight, found| Look {
             agent: self.agent,
             sight,
-            entered,
+            found,
         };
         let Viewer::Administrator(who) = &self.viewer else {
             return see(look(Sight::Words, None)).await;
         };
         again(|| async {
-            let Some(entered) = self.agent.enter(who, wanted, &covers).await? else {
-                return see(look(Sight::NoWords, None)).await;
+            let entered = match self.agent.enter(who, wanted, &covers).await? {
+                Ok(entered) => entered,
+                Err(found) => return see(look(Sight::NoWords, found)).await,
             };
             let Entered {
                 loaded,
@@ -288,7 +305,11 @@ impl<'a> AgentLens<'a> {
                 now,
             } = entered;
             let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
-            let seen = see(look(Sight::Under(scope), Some(loaded))).await?;
+            let seen = see(look(
+                Sight::Under(scope),
+                Some(Found::Read(Box::new(loaded))),
+            ))
+            .await?;
             let shown = seen.words_shown();
             if shown != Shown::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
@@ -302,26 +323,8 @@ impl<'a> AgentLens<'a> {
 }
 
 impl AgentHandle {
-    /// The grants to that administrator whose rows say that they can be used, the widest first.
-    async fn granted(
-        &self,
-        who: &Administrator,
-        covers: impl Fn(AccessScope) -> bool,
-    ) -> Result<Vec<AccessRequest>> {
-        let rows = self.memoir.store.open_requests(self.scope).await?;
-        let requests = rows.iter().map(crate::codec::listed_access_request);
-        let mut granted = requests.collect::<Result<Vec<_>>>()?;
-        granted.retain(|request| {
-            request.state == AccessState::Granted
-                && who.has_asked(&request.asked_by, request.requested_at)
-                && who.only.is_none_or(|only| request.id == only)
-                && request.kind.scope().is_some_and(&covers)
-        });
-        granted.sort_by_key(|request| request.kind.scope() != Some(AccessScope::All));
-        Ok(granted)
-    }
-
-    /// Under a grant that covers what is to be looked at; `None` where there is none, or none any more.
+    /// Under a grant that covers what is to be looked at, read in the same instant: whoever revokes one counts at once.
+    /// Otherwise what is to be looked at, where the agent is there.
     ///
     /// # Errors
     /// [`CONFLICT`] where it is to be looked for anew.
@@ -330,23 +333,46 @@ impl AgentHandle {
         who: &Administrator,
         wanted: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
-    ) -> Result<Option<Entered>> {
-        // Read anew each time: whoever revokes it counts at once.
-        let Some(row) = self.granted(who, &covers).await?.into_iter().next() else {
-            return Ok(None);
+    ) -> Result<Result<Entered, Option<Found>>> {
+        let wanted = AgentQuery {
+            open_requests: true,
+            ..wanted.clone()
         };
-        let (loaded, request, now) = self.load_access(row.id, wanted).await?;
-        let is_usable = request.state == AccessState::Granted
-            && who.has_asked(&request.asked_by, request.requested_at);
-        match request.kind {
-            AccessKind::Read { scope, .. } if is_usable => Ok(Some(Entered {
-                loaded,
-                request,
-                scope,
-                now,
-            })),
-            // It was ended meanwhile.
-            _ => Err(CONFLICT),
-        }
+        let Some(snapshot) = self.memoir.store.snapshot(self.scope, &wanted).await? else {
+            return Ok(Err(None));
+        };
+        let granted = granted(&snapshot.open_requests, who, covers)?;
+        let Some((scope, row)) = granted.into_iter().next() else {
+            return Ok(Err(Some(Found::Unread(Box::new(snapshot)))));
+        };
+        let row = row.clone();
+        let loaded = self.read(snapshot).await?;
+        let request = codec::access_request(loaded.base.key(), &row)?;
+        let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
+        Ok(Ok(Entered {
+            loaded,
+            request,
+            scope,
+            now,
+        }))
     }
+}
+
+/// The grants to that administrator whose rows say that they can be used, the widest first.
+fn granted<'row>(
+    rows: &'row [AccessRow],
+    who: &Administrator,
+    covers: impl Fn(AccessScope) -> bool,
+) -> Result<Vec<(AccessScope, &'row AccessRow)>> {
+    let mut granted = Vec::new();
+    for row in rows {
+        let request = codec::listed_access_request(row)?;
+        let is_usable = request.state == AccessState::Granted
+            && who.has_asked(&request.asked_by, request.requested_at)
+            && who.only.is_none_or(|only| request.id == only);
+        let scope = request.kind.scope().filter(|scope| covers(*scope));
+        granted.extend(scope.filter(|_| is_usable).map(|scope| (scope, row)));
+    }
+    granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
+    Ok(granted)
 }

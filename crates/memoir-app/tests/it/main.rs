@@ -31,6 +31,7 @@ mod reaching;
 mod recalling;
 mod rehearsing;
 mod rehearsing_alone;
+mod round_trips;
 mod schedule;
 mod sealing;
 mod sending;

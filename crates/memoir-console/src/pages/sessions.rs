@@ -195,12 +195,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                 (parts::time(session.started_at)) ", " (said::trigger(session.trigger))
                 @if let Some(actor) = &session.started_by { ", by " (actor.name) }
             }))
-            (parts::pair("Ended", html! {
-                (parts::time_or(session.ended_at, "not yet"))
-                @if let Some(why) = session.end_reason.and_then(EndReason::from_name) {
-                    ", since " (said::end_reason(why))
-                }
-            }))
+            (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
             // What an agent that drives itself uses is not known.
             @if session.driver == Driver::Model {
@@ -210,6 +205,16 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                     (words::number(session.usage.output_tokens)) " out"
                     @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
                 }))
+            }
+            // A line of its own, from the beginning: what comes later moves nothing.
+            div.wide {
+                dt { "Why it ended" }
+                dd {
+                    @match session.end_reason.and_then(EndReason::from_name) {
+                        Some(why) => (said::end_reason(why)),
+                        None => span.none { "–" },
+                    }
+                }
             }
         }
     }

@@ -227,7 +227,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
     let wanted = AgentQuery {
         memories: Selection::KeptCore,
         session: Some(session_id(1)),
-        prompts: false,
+        ..AgentQuery::default()
     };
     let numbered = AgentQuery {
         memories: Selection::Numbers(vec![Number(1), Number(2)]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Kind, session::State};
 
 use super::fixtures::*;
-use crate::{AgentRow, Commit, MemoryPage, MemoryRow, SessionRow, Store};
+use crate::{AgentQuery, AgentRow, Commit, MemoryPage, MemoryRow, Selection, SessionRow, Store};
 
 pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -160,6 +160,15 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
             .map(|number: &usize| rows[number - 1].clone())
             .collect();
         assert_eq!(found, expected, "{page:?}");
+        // The same rows beside their agent, in the order in which a look has all others.
+        let beside = AgentQuery {
+            memories: Selection::Page(page.clone()),
+            ..AgentQuery::default()
+        };
+        let mut beside = author.look(beside).await.memories;
+        assert!(beside.is_sorted_by_key(|row| (row.created_at, row.number)));
+        beside.sort_by_key(|row| row.number);
+        assert_eq!(beside, expected, "{page:?}");
     }
 }
 

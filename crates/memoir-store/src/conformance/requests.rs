@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{AccessRequestId, AgentScope, Timestamp, access::AccessState};
 
 use super::fixtures::*;
-use crate::{AccessColumns, AccessRow, Commit, Error, OpenAccess, Result, Store};
+use crate::{AccessColumns, AccessRow, AgentQuery, Commit, Error, OpenAccess, Result, Store};
 
 fn request_id(number: u128) -> AccessRequestId {
     AccessRequestId::from_bytes(number.to_be_bytes())
@@ -200,6 +200,13 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
         .unwrap();
     let own = store.open_requests(author.scope()).await.unwrap();
     assert_eq!(own, [rows[0].clone(), rows[2].clone()]);
+    let with = AgentQuery {
+        open_requests: true,
+        ..AgentQuery::default()
+    };
+    assert_eq!(author.look(with).await.open_requests, own);
+    let without = author.look(AgentQuery::default()).await;
+    assert_eq!(without.open_requests, []);
     let open = |scope, row: &AccessRow| OpenAccess {
         scope,
         id: row.id,

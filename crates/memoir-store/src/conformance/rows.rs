@@ -374,7 +374,7 @@ pub(super) async fn spec_5_3_prompts_are_brought_to_whoever_wants_them(store: Ar
             let wanted = AgentQuery {
                 memories: memories.clone(),
                 session,
-                prompts: false,
+                ..AgentQuery::default()
             };
             let without = author.look(wanted.clone()).await;
             assert_eq!(without.prompts, None);

@@ -1,0 +1,156 @@
+//! How often a use case asks a database that is somewhere else.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use memoir_app::{MemoryPage, Viewer};
+use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope},
+    audit::Actor,
+    knife::ToolResult,
+    session::Mode,
+};
+use memoir_store_postgres::PostgresStore;
+use memoir_testkit::Postgres;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixListener, UnixStream},
+};
+
+use crate::world::{World, person, settings};
+
+/// Stands between a store and its database, and counts how often something is asked once the last answer is there.
+struct CountingProxy {
+    folder: PathBuf,
+    count: Arc<AtomicUsize>,
+}
+
+impl CountingProxy {
+    fn new(server: &Path) -> Self {
+        let folder = std::env::temp_dir().join(format!("memoir-counting-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let (to, counted) = (server.join(".s.PGSQL.5432"), Arc::clone(&count));
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = UnixStream::connect(&to).await.unwrap();
+                tokio::spawn(carry(client, server, Arc::clone(&counted)));
+            }
+        });
+        Self { folder, count }
+    }
+
+    fn url(&self, database: &str) -> String {
+        let folder = self.folder.display().to_string().replace('/', "%2F");
+        format!("postgres://memoir@{folder}/{database}")
+    }
+
+    /// Round trips since it was asked last.
+    fn counted(&self) -> usize {
+        self.count.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Drop for CountingProxy {
+    fn drop(&mut self) {
+        // What is left behind is an empty folder and a socket.
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+async fn carry(mut client: UnixStream, mut server: UnixStream, count: Arc<AtomicUsize>) {
+    let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    let mut is_asking = false;
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let bytes = &asked[..read.unwrap_or(0)];
+                if bytes.is_empty() || server.write_all(bytes).await.is_err() {
+                    return;
+                }
+                count.fetch_add(usize::from(!is_asking), Ordering::SeqCst);
+                is_asking = true;
+            }
+            read = server.read(&mut answered) => {
+                let bytes = &answered[..read.unwrap_or(0)];
+                if bytes.is_empty() || client.write_all(bytes).await.is_err() {
+                    return;
+                }
+                is_asking = false;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_an_edit_and_a_page_under_a_grant_take_three_round_trips_each() {
+    let Some(server) = Postgres::start("round-trips").unwrap() else {
+        println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+        return;
+    };
+    let url = server.database().unwrap();
+    PostgresStore::at(&url).unwrap().migrate().await.unwrap();
+    let proxy = CountingProxy::new(server.folder());
+    let database = url.rsplit('/').next().unwrap();
+    let store = PostgresStore::open(&proxy.url(database)).await.unwrap();
+    let memories: Vec<String> = (0..200)
+        .map(|number| {
+            format!("Marta bound the book of order {number} in linen, by hand and slowly.")
+        })
+        .collect();
+    let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
+    let world = World::on(Arc::new(store), &memories, settings()).await;
+    let agent = &world.agent;
+    let draft = AccessDraft {
+        kind: AccessKind::Read {
+            scope: AccessScope::Core,
+            minutes: 30,
+        },
+        purpose: "to look".into(),
+    };
+    let request = agent.request_access(&draft, &person()).await.unwrap();
+    let own = Actor::agent("wren");
+    agent
+        .answer_access(request.id, true, None, &own)
+        .await
+        .unwrap();
+
+    let viewer = Viewer::administrator(person());
+    let page = MemoryPage {
+        limit: 50,
+        ..MemoryPage::default()
+    };
+    // The second look finds the first one's record in the log.
+    for _ in 0..2 {
+        proxy.counted();
+        let seen = agent.seen_by(viewer.clone()).memory_page(&page).await;
+        let seen = seen.unwrap();
+        assert!(seen.len() == 50 && seen.iter().all(|memory| memory.words.is_some()));
+        assert_eq!(
+            proxy.counted(),
+            3,
+            "the grant, the log since, the record of it"
+        );
+    }
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    for number in [3, 4] {
+        let content = memories[number - 1].replace("by hand and slowly", "slowly by hand");
+        let arguments = json!({"id": number, "content": content});
+        proxy.counted();
+        let edit = agent.call_tool(session.id, "update_memory", Some(&arguments));
+        let answer = edit.await.unwrap();
+        assert!(matches!(answer, ToolResult::Updated { .. }), "{answer:?}");
+        assert_eq!(
+            proxy.counted(),
+            3,
+            "the memory, the texts that it stands for, the commit"
+        );
+    }
+}
