@@ -124,7 +124,7 @@ pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
 pub use take_over::{ForeignMemory, ImportUndone, Part, TakeOver, TakenOver};
 pub use users::{UserView, check_new_password};
-pub use vectors::VectorsMade;
+pub use vectors::{AgentEmbedding, VectorsMade};
 pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};
 

@@ -101,6 +101,19 @@ pub struct VectorsMade {
     pub problem: Option<String>,
 }
 
+/// Where an agent's words are sent for vectors of them, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentEmbedding {
+    /// The model that is configured.
+    pub model: ModelName,
+    /// The server's address, which holds no secret.
+    pub address: String,
+    /// Whether that is on this machine, so that the agent need not be asked.
+    pub is_local: bool,
+    /// Whether the agent's words are sent there.
+    pub is_allowed: bool,
+}
+
 /// What a recall knows of its question.
 pub(crate) enum QuestionVector {
     /// Nothing but its words; why, where a server of embeddings is configured.
@@ -184,6 +197,23 @@ impl AgentHandle {
             }
         }
         Ok(false)
+    }
+
+    /// Whether what is asked of this agent's memories is looked for by its meaning too; `None` where no server of
+    /// embeddings is configured, or its provider cannot be used.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn embedding(&self) -> Result<Option<AgentEmbedding>> {
+        let Ok(Some(embedder)) = self.memoir.embedder() else {
+            return Ok(None);
+        };
+        Ok(Some(AgentEmbedding {
+            model: embedder.name().clone(),
+            address: embedder.address().to_owned(),
+            is_local: embedder.is_local(),
+            is_allowed: self.lets_embed(embedder.as_ref()).await?,
+        }))
     }
 
     /// The model whose vectors serve: the one that is configured, or one before it that has made more. `None` for

@@ -104,6 +104,10 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             "/agents/{agent}/access/token",
             get(pages::access::token).post(pages::access::ask_for_token),
         )
+        .route(
+            "/agents/{agent}/access/embeddings",
+            get(pages::access::embeddings).post(pages::access::ask_for_embeddings),
+        )
         .route("/access/{request}", get(pages::access_request::show))
         .route(
             "/access/{request}/revoke",

@@ -45,6 +45,7 @@ impl Models for Watched {
 impl Watched {
     fn counters(&self, name: &ModelName) -> Counters {
         Counters {
+            name: name.clone(),
             price: self.settings.prices.get(name).copied(),
             metrics: self.metrics.clone(),
         }
@@ -53,6 +54,7 @@ impl Watched {
 
 /// Where requests to one model are counted.
 struct Counters {
+    name: ModelName,
     metrics: Arc<Metrics>,
     price: Option<Price>,
 }
@@ -77,12 +79,9 @@ impl Embedder for WatchedEmbedder {
     }
 
     async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
-        let span = spans::embeddings(self.name());
         let asking = self.embedder.embed(texts);
-        let watched = &self.watched;
-        watched
-            .watch(self.name(), span, asking, |made| made.usage)
-            .await
+        let span = spans::embeddings(self.name());
+        self.watched.watch(span, asking, |made| made.usage).await
     }
 }
 
@@ -102,12 +101,9 @@ impl Model for WatchedModel {
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
-        let span = spans::model_call(self.name(), request.max_output_tokens);
         let asking = self.model.complete(request);
-        let watched = &self.watched;
-        watched
-            .watch(self.name(), span, asking, |reply| reply.usage)
-            .await
+        let span = spans::model_call(self.name(), request.max_output_tokens);
+        self.watched.watch(span, asking, |reply| reply.usage).await
     }
 }
 
@@ -115,14 +111,12 @@ impl Counters {
     /// Counts and traces one request to the model, broken off or answered.
     async fn watch<T>(
         &self,
-        name: &ModelName,
         span: Span,
         asking: impl Future<Output = Result<T, ModelError>>,
         usage: impl Fn(&T) -> memoir_model::Usage,
     ) -> Result<T, ModelError> {
         let mut asked = ModelRequest {
             of: self,
-            name,
             span: span.clone(),
             begun: Instant::now(),
             result: BROKEN_OFF,
@@ -132,15 +126,15 @@ impl Counters {
         if let Ok(answer) = &answer {
             let usage = usage(answer);
             spans::answered(&span, usage);
-            self.used(name, usage);
+            self.used(usage);
         }
         answer
     }
 
-    fn used(&self, name: &ModelName, usage: memoir_model::Usage) {
+    fn used(&self, usage: memoir_model::Usage) {
         let [input_tokens, output_tokens] =
             [usage.input_tokens, usage.output_tokens].map(|tokens| tokens.min(MOST));
-        let [provider, model] = self.metrics.model_labels(name);
+        let [provider, model] = self.metrics.model_labels(&self.name);
         let tokens = |kind, count| {
             self.metrics
                 .model_tokens
@@ -172,7 +166,6 @@ const BROKEN_OFF: &str = "broken_off";
 /// A request under way. It is counted when this is dropped, so that one that is broken off counts too.
 struct ModelRequest<'a> {
     of: &'a Counters,
-    name: &'a ModelName,
     span: Span,
     begun: Instant,
     result: &'static str,
@@ -181,7 +174,7 @@ struct ModelRequest<'a> {
 impl Drop for ModelRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
-        let [provider, model] = metrics.model_labels(self.name);
+        let [provider, model] = metrics.model_labels(&self.of.name);
         metrics
             .model_seconds
             .with_label_values(&[provider, model])

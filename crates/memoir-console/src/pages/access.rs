@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AccessRequestView, AgentHandle, Error, SessionFacts};
+use memoir_app::{AccessRequestView, AgentEmbedding, AgentHandle, Error, SessionFacts};
 use memoir_domain::{
     AccessRequestId, SessionId,
     access::{
@@ -52,11 +52,13 @@ pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
-/// What of an agent is asked for on a form: to look, a token, or to have a memory shredded.
+/// What of an agent is asked for on a form: to look, a token, that its words go to the server of embeddings, or to have
+/// a memory shredded.
 #[derive(Clone, Copy)]
 enum Wish {
     Look,
     Token,
+    Embeddings,
     Shredding(Number),
 }
 
@@ -86,6 +88,8 @@ impl<'a> AccessForm<'a> {
         let kind = match wish {
             Wish::Look => self.look(),
             Wish::Token => self.token(),
+            // To which server is filled in where it is asked.
+            Wish::Embeddings => Some(AccessKind::Token { expires_at: None }),
             Wish::Shredding(number) => Some(AccessKind::Shred { number }),
         };
         // A kind that nothing can be wrong with shows what is wrong with the purpose.
@@ -145,7 +149,14 @@ impl<'a> AccessForm<'a> {
         let Some(draft) = self.read(wish) else {
             return Ok(None);
         };
-        match agent.request_access(&draft, &visitor.actor()).await {
+        let actor = visitor.actor();
+        let asked = match wish {
+            Wish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
+            Wish::Look | Wish::Token | Wish::Shredding(_) => {
+                agent.request_access(&draft, &actor).await
+            }
+        };
+        match asked {
             Ok(request) => Ok(Some(request)),
             Err(Error::Invalid(invalid)) => {
                 self.fault(&invalid);
@@ -236,6 +247,15 @@ async fn tab(
                     (answering(agent).await?) }
                 (look_form(visitor, agent, draft).await?)
                 p { a href={ (path) "/token" } { "Ask for a token instead…" } }
+            }
+            @if let Some(embedding) = agent.embedding().await? {
+                section aria-labelledby="meaning" {
+                    h2 #meaning { "Recall by meaning" }
+                    p { (sent_to(&embedding)) }
+                    @if !embedding.is_allowed {
+                        p { a href={ (path) "/embeddings" } { "Ask whether they may be sent there…" } }
+                    }
+                }
             }
         }
         section aria-labelledby="requests" {
@@ -366,6 +386,77 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
         scopes.push((older, "What an older session did".to_owned()));
     }
     scopes
+}
+
+/// Whether the agent's words go to the server of embeddings that is configured.
+fn sent_to(embedding: &AgentEmbedding) -> Markup {
+    html! {
+        @match (embedding.is_local, embedding.is_allowed) {
+            (true, _) => "It is on: the texts of its memories, and what it asks of them, go to ",
+            (false, true) => "It is on, with the agent’s leave: the texts of its memories, and what it asks of \
+                them, go to ",
+            (false, false) => "It is off until the agent agrees: the texts of its memories, and what it asks of \
+                them, would go to ",
+        }
+        code { (embedding.model.as_str()) } " at " code { (embedding.address) }
+        @if embedding.is_local { ", on this machine" }
+        "."
+    }
+}
+
+pub(crate) async fn embeddings(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    let agent = visitor.account.agent(&agent).await?;
+    embeddings_page(&visitor, &agent, &AccessForm::default()).await
+}
+
+pub(crate) async fn ask_for_embeddings(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Form>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    let agent = visitor.account.agent(&agent).await?;
+    let mut draft = AccessForm::of(&form);
+    if let Some(request) = draft.send(Wish::Embeddings, &agent, &visitor).await? {
+        return Ok(asked(&request));
+    }
+    let shown = embeddings_page(&visitor, &agent, &draft).await?;
+    Ok(page_of(StatusCode::BAD_REQUEST, shown))
+}
+
+async fn embeddings_page(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    draft: &AccessForm<'_>,
+) -> PageResult {
+    let path = tab_path(agent);
+    let embedding = agent.embedding().await?;
+    let content = html! {
+        (agent_head(agent, Tab::Access))
+        (draft.faults.summary())
+        h2 { "Ask for recall by meaning" }
+        @match embedding {
+            Some(embedding) => { p { (sent_to(&embedding)) } }
+            None => { p { "No server of embeddings is configured: " code { "[recall] embeddings" } " names one." } }
+        }
+        p { "With its yes the agent’s memories are found by their meaning too, until it or an administrator takes \
+            that back. " (answering(agent).await?) }
+        form.stack.asking method="post" action={ (path) "/embeddings" } {
+            (parts::form_token(visitor))
+            (purpose(draft))
+            div.row {
+                button.main type="submit" { "Ask the agent" }
+                a href=(path) { "Leave it as it is" }
+            }
+        }
+    };
+    let title = title(
+        draft,
+        &format!("Ask {} for recall by meaning", agent.name()),
+    );
+    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
 }
 
 pub(crate) async fn token(

@@ -722,6 +722,32 @@ fn shred(story: &Story, number: u64) -> String {
 }
 
 #[tokio::test]
+async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
+    let story = Story::begin().await;
+    let off = "It is off until the agent agrees";
+    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+    let form = format!("{}/embeddings", story.tab());
+    let refused = story.browser.press(&form, &form, &[("purpose", " ")]).await;
+    assert_eq!(refused.status, 400);
+    refused.document().check(&form);
+    let sent = [("purpose", "so that more is found")];
+    let asked = story.browser.press(&form, &form, &sent).await;
+    let path = asked.leads_to().strip_suffix("?done=asked").unwrap();
+    let told = story.browser.get(path).await.text;
+    assert!(
+        told.contains("They go to `lab:small` at http://0.0.0.0:9/v1. so that more is found"),
+        "{told}"
+    );
+    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+    story.answer(path, true).await;
+    let told = story.browser.get(&story.tab()).await.text;
+    assert!(told.contains("It is on, with the agent’s leave"), "{told}");
+    let revoke = format!("{path}/revoke");
+    story.browser.press(path, &revoke, &[]).await;
+    assert!(story.browser.get(&story.tab()).await.text.contains(off));
+}
+
+#[tokio::test]
 async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     let story = Story::begin().await;
     let form = format!("{}/token", story.tab());

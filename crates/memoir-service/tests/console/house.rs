@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use memoir_app::{Account, AgentHandle, Memoir, MemoryInput, Settings};
 use memoir_domain::{agent::Field, audit::Actor};
-use memoir_model::Providers;
+use memoir_model::{ProviderSettings, Providers};
 use memoir_service::Options;
 use memoir_store::Store;
 use memoir_testkit::TestClock;
@@ -42,13 +42,17 @@ impl House {
         let store: Arc<dyn Store> = crate::store::empty().await;
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         let clock = Arc::new(TestClock::ticking_from("2026-03-04T12:00:00Z"));
-        let memoir = Memoir::new(
-            store,
-            Arc::new(keys),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            Settings::default(),
-        )
-        .with_clock(clock.clone());
+        // Nobody listens there, and no agent has agreed.
+        let elsewhere = ProviderSettings {
+            base_url: Some("http://0.0.0.0:9/v1".to_owned()),
+            ..ProviderSettings::default()
+        };
+        let providers = BTreeMap::from([("lab".to_owned(), elsewhere)]);
+        let mut settings = Settings::default();
+        settings.recall.embeddings = Some("lab:small".parse().unwrap());
+        let providers = Providers::with_environment(providers, |_| None).unwrap();
+        let memoir = Memoir::new(store, Arc::new(keys), Arc::new(providers), settings)
+            .with_clock(clock.clone());
         let account = memoir.account("default").await.unwrap();
         memoir
             .create_account("other", &memoir_domain::audit::Actor::owner())

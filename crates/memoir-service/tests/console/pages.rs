@@ -133,6 +133,7 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
         format!("/agents/{id}/erase"),
         format!("/agents/{id}/access"),
         format!("/agents/{id}/access/token"),
+        format!("/agents/{id}/access/embeddings"),
         format!("/agents/{id}/memories/1/shred"),
     ] {
         assert!(seen.contains(&path), "{path} of {seen:?}");
