@@ -80,10 +80,8 @@ LEFT_OUT = {
     "tools-call-elicitation": ASKING_BACK,
     "elicitation-sep1034-defaults": ASKING_BACK,
     "elicitation-sep1330-enums": ASKING_BACK,
-    "server-sse-polling": (
-        "takes up a stream that was cut off: nothing of a request is kept once its connection is "
-        "gone"
-    ),
+    "server-sse-polling": "takes up a stream that was cut off: nothing of a request is kept once "
+    "its connection is gone",
 }
 
 
