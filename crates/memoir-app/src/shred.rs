@@ -85,6 +85,18 @@ impl AgentHandle {
         self.shred_where(&wish, |_| true, actor).await
     }
 
+    /// Whether there is that memory, with words that this actor may wish away.
+    ///
+    /// # Errors
+    /// There is none of that number, it was shredded before, or it is constitutional and the agent alone wishes it.
+    pub async fn check_shred(&self, number: Number, actor: &Actor) -> Result<()> {
+        let wanted = wanted(Selection::Numbers(vec![number]));
+        let loaded = self.load(&wanted).await?;
+        let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+        shred::check_wish(memory, actor)?;
+        Ok(())
+    }
+
     /// As [`AgentHandle::shred`], where the memory is as expected at the moment of the change; with what else
     /// says a sentence of it, where that is wished. Each memory is shredded in a step of its own, the one asked
     /// for last: after an interruption the same wish does the rest.

@@ -17,6 +17,7 @@ mod private_file;
 mod progress;
 mod remote;
 mod show;
+mod slips;
 mod telemetry;
 mod terminal;
 mod watch;
@@ -101,7 +102,10 @@ fn main() -> ExitCode {
 fn typed() -> clap::error::Result<Arguments> {
     let typed = match Arguments::command().try_get_matches() {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
-            groups::grouped(examples::with_examples(Arguments::command())).try_get_matches()
+            let command = slips::reading_negatives(examples::with_examples(Arguments::command()));
+            let mut command = groups::grouped(command);
+            let typed = command.try_get_matches_from_mut(std::env::args_os());
+            typed.map_err(|error| slips::with_closest(error, &command))
         }
         typed => typed,
     };

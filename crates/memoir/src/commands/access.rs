@@ -29,7 +29,7 @@ pub(crate) enum Command {
         /// The agent
         agent: String,
         /// At most so many
-        #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = parse::whole_number::<u32>(1..))]
         limit: u32,
     },
     Answer(AnswerArguments),
@@ -57,7 +57,7 @@ pub(crate) struct AskArguments {
     #[arg(long, value_name = "SCOPE", default_value = "core", value_parser = scope)]
     scope: AccessScope,
     /// For how many minutes from the answer on, 1 to 60
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=60))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = parse::whole_number::<u32>(1..=60))]
     minutes: u32,
     /// Not to look: to be given one more token of the agent, by `memoir token create` within an hour
     #[arg(long, conflicts_with_all = ["scope", "minutes"])]

@@ -82,7 +82,7 @@ pub(crate) struct ListArguments {
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
     /// The last N of them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse::whole_number::<u32>(1..))]
     last: Option<u32>,
 }
 

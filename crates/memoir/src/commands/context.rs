@@ -2,6 +2,7 @@
 
 use crate::{
     cli::Global,
+    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     terminal,
@@ -13,7 +14,7 @@ pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
     agent: Option<String>,
     /// Leave out whole entries so that it fits; constitutional memories always stay
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     cli::Global,
+    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     show::{self, thousands},
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
     agent: Option<String>,
     /// At most so many pairs, 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS as u64, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS as u64, value_parser = parse::whole_number::<u64>(1..=1000))]
     limit: u64,
 }
 

@@ -3,6 +3,8 @@
 use std::{
     fs::File,
     io::{self, Read},
+    net::SocketAddr,
+    ops::{Bound, RangeBounds},
     path::Path,
 };
 
@@ -45,6 +47,31 @@ pub(crate) fn number(text: &str) -> Result<Number, String> {
         Ok(number) if number > 0 => Ok(Number(number)),
         _ => Err("must be the number of a memory, such as `17`".to_owned()),
     }
+}
+
+/// A reader of whole numbers in that range.
+pub(crate) fn whole_number<T: TryFrom<u64>>(
+    range: impl RangeBounds<u64> + Clone,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| match (range.start_bound(), range.end_bound()) {
+            (Bound::Included(least), Bound::Included(most)) => {
+                format!("must be a whole number from {least} to {most}")
+            }
+            (Bound::Included(1), _) => "must be a whole number over 0".to_owned(),
+            _ => "must be a whole number, 0 or more".to_owned(),
+        })
+    }
+}
+
+/// An address with a port to listen on.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "must be the address of an interface with a port, such as `127.0.0.1:8750`, or `0.0.0.0:8750` for all of them"
+            .to_owned()
+    })
 }
 
 /// An action of the audit, by its wire name or as the lists say it.

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
     origin: Option<Origin>,
     /// At most so many, 1 to 200
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=RECALL_LIMIT as u64))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse::whole_number::<u64>(1..=RECALL_LIMIT as u64))]
     limit: u64,
     /// Tell by what each was found: words, their weight, and its rank
     #[arg(long)]

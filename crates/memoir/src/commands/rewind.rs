@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse::time, required_unless_present = "to_record")]
     to: Option<Timestamp>,
     /// The place in the audit after which to return, 0 for before the first record
-    #[arg(long, value_name = "RECORD", conflicts_with = "to")]
+    #[arg(long, value_name = "RECORD", conflicts_with = "to", value_parser = parse::whole_number::<u64>(..))]
     to_record: Option<u64>,
     /// Only say what would be done
     #[arg(long)]

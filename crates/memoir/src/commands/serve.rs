@@ -18,6 +18,7 @@ use tokio::{
 
 use crate::{
     cli::Global,
+    commands::parse,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
@@ -39,10 +40,10 @@ const LONGEST_PROBE: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8750")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8750", value_parser = parse::address)]
     listen: SocketAddr,
     /// How many sessions run at once
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = parse::whole_number::<u16>(1..=1_000))]
     concurrency: u16,
     /// A proxy in front of the service speaks TLS to the outside, and says so with `X-Forwarded-Proto`
     #[arg(long)]

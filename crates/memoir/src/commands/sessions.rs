@@ -2,6 +2,7 @@
 
 use crate::{
     cli::Global,
+    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     show::{self, List},
@@ -14,7 +15,7 @@ pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
     agent: Option<String>,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = parse::whole_number::<u32>(1..))]
     limit: u32,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Columns of the picture on the terminal, 40 to 400 [default: the terminal's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=400))]
+    #[arg(long, value_name = "N", value_parser = parse::whole_number::<u16>(40..=400))]
     width: Option<u16>,
 }
 

@@ -42,8 +42,8 @@ fn every_page_of_help_fits_80_columns() {
     insta::assert_snapshot!(all);
 }
 
-/// Sixty of them, as somebody would type them.
-const WRONG: [&str; 60] = [
+/// More than sixty of them, as somebody would type them.
+const WRONG: [&str; 71] = [
     "remeber wren text",
     "remember",
     "remember wren",
@@ -63,11 +63,17 @@ const WRONG: [&str; 60] = [
     "remember wren text --config none.toml",
     "recall wren --limit 0",
     "recall wren --limit 201",
+    "recall wren --limit ten",
+    "recall wren --limit -1",
+    "sessions wren --limit 0",
     "recall wren --since soon",
     "recall wren bees --kind diary",
     "context nobody",
     "context wren --max-tokens many",
     "context wren --max-tokens -1",
+    "help agnt",
+    "help agent creat",
+    "help quite-different",
     "ledger wren --al",
     "agent create",
     "agent create wren",
@@ -96,6 +102,8 @@ const WRONG: [&str; 60] = [
     "restore wren 99",
     "restore wren first",
     "discard wren 99",
+    "shred wren 99",
+    "shred wren first",
     "rewind wren --to tomorrow",
     "absorb wren /no/such/file",
     "absorb wren --later",
@@ -103,6 +111,9 @@ const WRONG: [&str; 60] = [
     "import wren notes.pdf",
     "export wren --format word",
     "token create --role king",
+    "serve --listen everywhere",
+    "serve --listen 8750",
+    "serve --concurrency 0",
     "hook session-start --client emacs",
 ];
 

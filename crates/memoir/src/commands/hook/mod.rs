@@ -37,7 +37,7 @@ use state::Shown;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 
-use crate::{cli::Global, failure::Failure};
+use crate::{cli::Global, commands::parse, failure::Failure};
 
 /// Until when a host is let go that waits for words.
 const WAITING_MS: u64 = 300;
@@ -67,10 +67,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// The most tokens of context at a session's start [default: what the program takes]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
     /// How long the program is kept waiting, in milliseconds [default: 300 for words, 50 to hand over]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = parse::whole_number::<u64>(..))]
     within: Option<u64>,
     /// Hand over now, and wait for it
     #[arg(long, hide = true)]
