@@ -2,7 +2,7 @@
 
 import json
 
-from scripted import Program, main, save_tool, server_sent
+from scripted import Program, completion, main
 
 
 class OpenCode(Program):
@@ -36,25 +36,7 @@ class OpenCode(Program):
         return bool(body.get("tools"))
 
     def answer(self, path, body, save):
-        delta, reason = {"role": "assistant", "content": "Done."}, "stop"
-        if save:
-            name = save_tool(tool["function"]["name"] for tool in body["tools"])
-            function = {"name": name, "arguments": json.dumps(save)}
-            call = {"index": 0, "id": "call_1", "type": "function", "function": function}
-            delta, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
-        kind, text = server_sent([chunk(delta, None), chunk({}, reason)])
-        return kind, text + "data: [DONE]\n\n"
-
-
-def chunk(delta, reason):
-    return {
-        "id": "chat_1",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": "scripted",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
+        return completion(body, save)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,33 @@ def save_tool(names):
     return next(name for name in names if "memoir" in name and name.endswith("save_memory"))
 
 
+def completion(body, save):
+    """The answer of OpenAI's chat completions, which several programs speak."""
+    said, reason = {"role": "assistant", "content": "Done."}, "stop"
+    if save:
+        name = save_tool(tool["function"]["name"] for tool in body["tools"])
+        function = {"name": name, "arguments": json.dumps(save)}
+        call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+        said, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
+    about = {"id": "chat_1", "created": 0, "model": "scripted"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+    def whole(kind, **choice):
+        choices = [{"index": 0, **choice}]
+        return {**about, "object": kind, "choices": choices, "usage": usage}
+
+    if not body.get("stream"):
+        answer = whole("chat.completion", message=said, finish_reason=reason)
+        return "application/json", json.dumps(answer)
+    kind = "chat.completion.chunk"
+    begun, ended = (
+        whole(kind, delta=said, finish_reason=None),
+        whole(kind, delta={}, finish_reason=reason),
+    )
+    kind, text = server_sent([begun, ended])
+    return kind, text + "data: [DONE]\n\n"
+
+
 class Model(ThreadingHTTPServer):
     """Answers each turn with the next step of the script, and keeps the requests."""
 
@@ -212,7 +239,7 @@ def story(program):
         *(["memories at a prompt"] if program.at_a_prompt else []),
         *(["conversations handed over"] if program.hands_over else []),
     ]
-    number = next(word for word in version if word[0].isdigit())
+    number = next(word for word in version if word[0].isdigit()).rstrip(".")
     print(f"{program.name} | {number} | {', '.join(found)} | passed")
 
 

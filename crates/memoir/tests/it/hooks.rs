@@ -680,16 +680,25 @@ fn each_program_is_answered_in_its_own_dialect() {
 }
 
 #[test]
-fn spec_2_6_what_could_not_be_handed_over_is_taken_up_by_the_next_session() {
-    let bench = Bench::new();
-    let whose = ["--agent", "wren"];
-    let file = bench.write("s-1.jsonl", transcript(2));
-    let stop = json!({"session_id": "s-1", "transcript_path": file});
-    tell_with(&bench, "claude-code", "stop", &stop, &whose);
-    wait_until(|| log(&bench).contains("there is no agent `wren`"));
-    bench.ok(&["agent", "create", "wren"]);
-    let next = start("s-2", "startup");
-    tell_with(&bench, "claude-code", "session-start", &next, &whose);
-    wait_until(|| log(&bench).contains("handed over 2 messages"));
-    assert_eq!(pending(&bench), 2);
+fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Ines keeps bees."]);
+    for (client, session) in [("vscode", "s-1"), ("claude-code", "s-2")] {
+        let arguments = [
+            "hook",
+            "session-start",
+            "--client",
+            client,
+            "--within",
+            "20000",
+        ];
+        let mut command = bench.command(&arguments);
+        command.env("COPILOT_CLI", "1");
+        let ran = Ran::with_input(&mut command, &start(session, "new").to_string());
+        let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(answer["additionalContext"], bench.ok(&["context", "wren"]));
+        // Its own hook tells of the same session.
+        let own = json!({"sessionId": session, "cwd": "/", "source": "new"});
+        assert_eq!(tell(&bench, "copilot", "session-start", &own).stdout, "");
+    }
 }

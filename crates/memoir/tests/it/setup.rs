@@ -10,11 +10,12 @@ use crate::{
     serving::Running,
 };
 
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "claude-code",
     "codex",
     "gemini",
     "cursor",
+    "copilot",
     "vscode",
     "claude-desktop",
     "goose",
@@ -23,7 +24,7 @@ const PROGRAMS: [&str; 9] = [
 ];
 
 /// Settings that somebody has had for long, in their own form.
-const SETTINGS: [(&str, &str); 12] = [
+const SETTINGS: [(&str, &str); 13] = [
     (
         ".claude.json",
         "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\"\n    }\n  }\n}",
@@ -42,6 +43,7 @@ const SETTINGS: [(&str, &str); 12] = [
         ".cursor/hooks.json",
         "{\n  \"version\": 1,\n  \"hooks\": {}\n}\n",
     ),
+    (".copilot/mcp-config.json", "{\n  \"mcpServers\": {}\n}\n"),
     (
         ".config/Code/User/mcp.json",
         "{\n\t// mine\n\t\"servers\": {\n\t\t\"other\": {\"url\": \"http://x\"}, // last\n\t}\n}\n",

@@ -132,6 +132,7 @@ const CURSOR: Dialect = Dialect {
 
 const COPILOT: Dialect = Dialect {
     start: HookOutput::Field("additionalContext"),
+    prompt: HookOutput::Field("additionalContext"),
     ..CURSOR
 };
 
@@ -172,12 +173,12 @@ impl Client {
         }
     }
 
-    /// The dialect of whoever told of the event: Visual Studio Code reads the hooks of Claude Code too, and is
-    /// known by how it writes.
+    /// The dialect of whoever told of the event: Visual Studio Code reads the hooks of Claude Code too, and it and
+    /// Copilot CLI each other's.
     pub(super) fn dialect_of(self, payload: &Payload) -> Dialect {
-        match self {
-            Self::ClaudeCode if payload.is_camel_case => VSCODE,
-            client => client.dialect(),
+        match (self, payload.host) {
+            (Self::ClaudeCode | Self::Vscode | Self::Copilot, Some(host)) => host.dialect(),
+            _ => self.dialect(),
         }
     }
 

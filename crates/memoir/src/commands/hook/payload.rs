@@ -5,6 +5,11 @@ use std::path::PathBuf;
 use memoir_domain::PrivateText;
 use serde_json::{Value, json};
 
+use super::Client;
+
+/// What GitHub Copilot CLI sets for the hooks that it runs.
+const COPILOT: &str = "COPILOT_CLI";
+
 /// What is known of an event. A program that tells nothing, or no JSON, leaves all of it open.
 #[derive(Debug, Default)]
 pub(super) struct Payload {
@@ -15,8 +20,8 @@ pub(super) struct Payload {
     /// What the program calls the event.
     pub(super) event: Option<String>,
     pub(super) prompt: Option<PrivateText>,
-    /// Whether names are written as in `sessionId`.
-    pub(super) is_camel_case: bool,
+    /// Who tells, where how it is told gives that away.
+    pub(super) host: Option<Client>,
 }
 
 impl Payload {
@@ -26,14 +31,20 @@ impl Payload {
             let found = names.iter().find_map(|name| told[*name].as_str());
             found.filter(|text| !text.is_empty()).map(str::to_owned)
         };
+        let event = text(&["hook_event_name", "hookEventName"]);
+        let is_camel_case = told["sessionId"].is_string();
+        let host = match is_camel_case && event.is_some() {
+            true => Some(Client::Vscode),
+            false => std::env::var_os(COPILOT).map(|_| Client::Copilot),
+        };
         let roots = told["workspace_roots"][0].as_str().map(str::to_owned);
         Self {
             session: text(&["session_id", "sessionId", "conversation_id"]),
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
             folder: text(&["cwd"]).or(roots).map(PathBuf::from),
-            event: text(&["hook_event_name", "hookEventName"]),
+            event,
             prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),
-            is_camel_case: told["sessionId"].is_string(),
+            host,
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) enum Program {
     Gemini,
     /// Cursor
     Cursor,
+    /// GitHub Copilot CLI
+    Copilot,
     /// Visual Studio Code
     Vscode,
     /// Claude Desktop
@@ -227,6 +229,7 @@ impl Program {
             Self::Codex => "Codex CLI",
             Self::Gemini => "Gemini CLI",
             Self::Cursor => "Cursor",
+            Self::Copilot => "Copilot CLI",
             Self::Vscode => "VS Code",
             Self::ClaudeDesktop => "Claude Desktop",
             Self::Goose => "Goose",
@@ -258,6 +261,7 @@ impl Program {
             Self::Codex => folders.named("CODEX_HOME", ".codex"),
             Self::Gemini => folders.home.join(".gemini"),
             Self::Cursor => folders.home.join(".cursor"),
+            Self::Copilot => folders.named("COPILOT_HOME", ".copilot"),
             Self::Vscode => folders.application("Code"),
             Self::ClaudeDesktop => folders.application("Claude"),
             Self::Goose => folders.config.join("goose"),
@@ -348,6 +352,28 @@ impl Program {
                             Part::Needed(vec!["version"], json!(1)),
                             Part::Hook(vec!["hooks", "sessionStart"], json!({"command": command})),
                         ],
+                    ),
+                ]
+            }
+            Self::Copilot => {
+                let hook = |event| {
+                    let command = call.hook(event, hook::Client::Copilot);
+                    json!([{"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}])
+                };
+                let hooks = json!({"version": 1, "hooks": {
+                    "sessionStart": hook(Event::SessionStart),
+                    "userPromptSubmitted": hook(Event::UserPrompt),
+                }});
+                let server = server(json!({"type": "local", "tools": ["*"]}));
+                vec![
+                    file(
+                        "mcp-config.json",
+                        vec![Part::Member(vec!["mcpServers", NAME], server)],
+                    ),
+                    // Beside the file of Visual Studio Code, which keeps its own in the same folder.
+                    file(
+                        "hooks/memoir-cli.json",
+                        vec![Part::Whole(format!("{hooks:#}\n"))],
                     ),
                 ]
             }

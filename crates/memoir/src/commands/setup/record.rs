@@ -2,7 +2,7 @@
 //! is for its owner only.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -60,7 +60,7 @@ impl Record {
         let earlier = self.files.remove(&change.path);
         let (before, folders) = match earlier {
             Some(earlier) if earlier.after == change.before => (earlier.before, earlier.folders),
-            _ => (change.before.clone(), missing_folders(&change.path)),
+            _ => (change.before.clone(), self.made_folders(&change.path)),
         };
         let written = Written {
             before,
@@ -72,6 +72,29 @@ impl Record {
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
         private_file::write(&self.path, &text)
             .map_err(|error| Failure::file("write", &self.path, &error))
+    }
+
+    /// The folders above the file that are not there yet, or that were made for another program: whoever is taken
+    /// back last leaves none.
+    fn made_folders(&self, path: &Path) -> Vec<PathBuf> {
+        let records = self
+            .path
+            .parent()
+            .and_then(|folder| fs::read_dir(folder).ok());
+        let made: BTreeSet<PathBuf> = records
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|record| fs::read(record.path()).ok())
+            .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, Written>>(&text).ok())
+            .flat_map(BTreeMap::into_values)
+            .flat_map(|written| written.folders)
+            .collect();
+        let above = path.ancestors().skip(1);
+        above
+            .take_while(|folder| !folder.exists() || made.contains(*folder))
+            .map(Path::to_owned)
+            .collect()
     }
 
     /// What stood in the file before, where it holds now what was written then.
@@ -118,12 +141,4 @@ impl Record {
             _ => Ok(()),
         }
     }
-}
-
-fn missing_folders(path: &Path) -> Vec<PathBuf> {
-    let above = path.ancestors().skip(1);
-    above
-        .take_while(|folder| !folder.exists())
-        .map(Path::to_owned)
-        .collect()
 }
