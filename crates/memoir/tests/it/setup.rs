@@ -41,7 +41,7 @@ const SETTINGS: [(&str, &str); 13] = [
     (".cursor/mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
     (
         ".cursor/hooks.json",
-        "{\n  \"version\": 1,\n  \"hooks\": {}\n}\n",
+        "{\r\n  \"version\": 1,\r\n  \"hooks\": {}\r\n}\r\n",
     ),
     (".copilot/mcp-config.json", "{\n  \"mcpServers\": {}\n}\n"),
     (
@@ -105,6 +105,10 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
             );
         }
         assert!(after.len() >= before.len() && after != before);
+        for (path, _) in before.iter().filter(|(_, bytes)| bytes.contains(&b'\r')) {
+            let text = String::from_utf8_lossy(&after[path]);
+            assert!(!text.replace("\r\n", "").contains('\n'), "{text}");
+        }
         for program in PROGRAMS {
             let again = bench.ok(&["setup", program, "--yes"]);
             assert!(
@@ -240,6 +244,24 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
         );
         bench.write(path, "{}");
     }
+    // What somebody means to stay as it is.
+    let settings = bench.path(".claude/settings.json");
+    let writable = fs::metadata(&settings).unwrap().permissions();
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = others(&bench);
+    let error = bench.refused(&["setup", "claude-code", "--yes"]);
+    assert!(error.contains("settings.json`: it is read-only"), "{error}");
+    fs::set_permissions(&settings, writable).unwrap();
+    fs::remove_file(&settings).unwrap();
+    std::os::unix::fs::symlink("nowhere.json", &settings).unwrap();
+    let error = bench.refused(&["setup", "claude-code", "--yes"]);
+    assert!(
+        error.contains("a link to a file that there is not"),
+        "{error}"
+    );
+    fs::remove_file(&settings).unwrap();
+    bench.write(".claude/settings.json", "{}");
+    assert_eq!(others(&bench), before);
     bench.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
     assert!(
         bench

@@ -22,6 +22,11 @@ pub(crate) fn agent(folder: &Path, prefix: &str) -> String {
         )
         .take(NAME_CHARACTERS)
         .collect();
+    // One that began with a dash would be taken for an option wherever it is typed.
+    let name = match name.trim_start_matches('-') {
+        "" => "project",
+        name => name,
+    };
     let place = state::digest(&root.to_string_lossy()) & 0xff_ffff;
     format!("{prefix}{name}-{place:06x}")
 }
@@ -66,5 +71,9 @@ mod tests {
         assert_eq!(name, agent(&home.join("one/my shop"), "code-"));
         assert_eq!(name, agent(&tree, "code-"));
         assert_ne!(name, agent(&other, "code-"));
+        for (folder, name) in [("-rf", "rf-"), ("🐝", "project-"), ("a\nb", "a-b-")] {
+            let agent = agent(&make(folder), "");
+            assert!(agent.starts_with(name), "{agent}");
+        }
     }
 }

@@ -79,6 +79,20 @@ impl Change {
         }
     }
 
+    /// Whether somebody means the file to stay as it is: a file in its place would not be.
+    fn check(&self) -> Result<(), Failure> {
+        let found = fs::metadata(&self.path);
+        let why = match found {
+            Ok(found) if found.permissions().readonly() => "it is read-only",
+            Err(_) if self.path.is_symlink() => "it is a link to a file that there is not",
+            _ => return Ok(()),
+        };
+        Err(
+            Failure::new(format!("cannot change `{}`: {why}", self.path.display()))
+                .hint("nothing was changed; put the file right, or out of the way, and try again"),
+        )
+    }
+
     fn write(&self) -> Result<(), Failure> {
         let problem = |error| Failure::file("write", &self.path, &error);
         match &self.after {
@@ -270,7 +284,15 @@ fn change(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         read => Some(read.map_err(|error| Failure::file("read", path, &error))?),
     };
-    let after = changed(before.as_deref().unwrap_or_default()).map_err(|problem| {
+    let text = before.as_deref().unwrap_or_default();
+    // A file whose lines all end as on Windows keeps that.
+    let is_windows =
+        text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count();
+    let after = match is_windows {
+        true => changed(&text.replace("\r\n", "\n")).map(|after| after.replace('\n', "\r\n")),
+        false => changed(text),
+    };
+    let after = after.map_err(|problem| {
         Failure::new(format!("cannot change `{}`: {problem}", path.display()))
             .hint("nothing was changed; put the file right, or out of the way, and try again")
     })?;
@@ -281,9 +303,12 @@ fn change(
     })
 }
 
-/// Shows the differences, and asks.
+/// Shows the differences, and asks, where all of them can be written.
 fn agreed(global: &Global, arguments: &Arguments, changes: &[Change]) -> Result<bool, Failure> {
     let changes: Vec<&Change> = changes.iter().filter(|change| change.is_one()).collect();
+    for change in &changes {
+        change.check()?;
+    }
     if !global.json {
         for change in &changes {
             terminal::print(&format!(
