@@ -122,7 +122,7 @@ pub enum Error {
         obstacles: Vec<Obstacle>,
     },
     /// A rehearsal cannot be applied.
-    #[error("the rehearsal {session} cannot be applied: {problem}")]
+    #[error("the session {session} cannot be applied: {problem}")]
     NotApplicable {
         /// The rehearsal.
         session: SessionId,

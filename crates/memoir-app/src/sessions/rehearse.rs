@@ -307,7 +307,10 @@ impl AgentHandle {
         let mut loaded = self.load(&self.applying(id)).await?;
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
-        let rehearsal = rehearsal.ok_or_else(|| not_applicable(id, "it is no rehearsal"))?;
+        let rehearsal = rehearsal.ok_or_else(|| match rehearsed.rehearsal {
+            true => not_applicable(id, "it was not completed"),
+            false => not_applicable(id, "it is no rehearsal"),
+        })?;
         let base = loaded.base.clone();
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
         let (applied, mut decision) = planned.await?;

@@ -493,3 +493,15 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
     assert!(bench.ok(&list).contains("begun by: owner (command line)"));
 }
+
+#[test]
+fn what_cannot_be_applied_is_told_why() {
+    let bench = Bench::with_agent();
+    bench.remember(&["Ann likes tea."]);
+    bench.ok(&["refine", "wren", "--rehearse"]);
+    let refused = bench.refused(&["apply", "last"]);
+    assert!(refused.contains("it was not completed"), "{refused}");
+    bench.ok(&["refine", "wren"]);
+    let refused = bench.refused(&["apply", "last"]);
+    assert!(refused.contains("it is no rehearsal"), "{refused}");
+}
