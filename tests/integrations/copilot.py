@@ -5,8 +5,6 @@ from scripted import Program, completion, main
 
 class Copilot(Program):
     name = "copilot"
-    # The form of its transcripts is not read.
-    hands_over = False
 
     def environment(self, url):
         return {

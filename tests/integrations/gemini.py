@@ -7,8 +7,6 @@ from scripted import Program, main, save_tool, server_sent
 
 class Gemini(Program):
     name = "gemini"
-    # The form of its transcripts is not read.
-    hands_over = False
 
     def environment(self, url):
         return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "none"}

@@ -10,6 +10,7 @@ their own.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -189,6 +190,11 @@ class Home:
         return told
 
 
+def handed_over(log):
+    """How many messages were."""
+    return sum(int(number) for number in re.findall(r"handed over (\d+) message", log))
+
+
 def story(program):
     model = Model(program)
     with tempfile.TemporaryDirectory() as path:
@@ -225,8 +231,9 @@ def story(program):
             assert FADED in second, "what bears on a prompt is beside it"
 
         if program.hands_over:
-            told = home.log(lambda told: told.count("handed over") >= 2)
-            assert told.count("handed over") >= 2, told
+            # A question and an answer in each session.
+            told = home.log(lambda told: handed_over(told) >= 4)
+            assert handed_over(told) == 4, told
         assert "cannot" not in home.log(lambda _: True), home.log(lambda _: True)
         home.run(MEMOIR, "setup", program.name, "--remove", "--yes")
         for file, text in home.files().items():

@@ -31,7 +31,9 @@ mod chunks;
 mod claude;
 mod claude_code;
 mod codex;
+mod copilot;
 mod gather;
+mod gemini;
 mod kind;
 mod messages;
 pub mod raw;
@@ -70,13 +72,17 @@ wire_names! {
         ClaudeCode = "claude-code",
         /// A session file of Codex CLI (`rollout-*.jsonl`).
         Codex = "codex",
+        /// A session file of GitHub Copilot CLI (`events.jsonl`).
+        Copilot = "copilot",
+        /// A session file of Gemini CLI (`session-*.jsonl`).
+        Gemini = "gemini",
     }
 }
 
 /// A name that no [`Format`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code` or `codex`"
+    "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`"
 )]
 pub struct UnknownFormat;
 

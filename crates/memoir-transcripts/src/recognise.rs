@@ -42,9 +42,10 @@ pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, 
         }
         (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => Layout::Values,
         (Format::Messages, _) => Layout::Lines,
-        (Format::ClaudeCode | Format::Codex, Begin::Object(_) | Begin::Nothing | Begin::Other) => {
-            Layout::Lines
-        }
+        (
+            Format::ClaudeCode | Format::Codex | Format::Copilot | Format::Gemini,
+            Begin::Object(_) | Begin::Nothing | Begin::Other,
+        ) => Layout::Lines,
         _ => return Err(Error::OtherForm(format)),
     };
     Ok((format, layout))
@@ -98,6 +99,10 @@ impl<'a> Begin<'a> {
             Some(Format::Claude)
         } else if !is_array && has(&["payload"]) {
             Some(Format::Codex)
+        } else if !is_array && has(&["projectHash"]) && !has(&["messages"]) {
+            Some(Format::Gemini)
+        } else if !is_array && has(&["data"]) && !has(&["parentUuid", "sessionId"]) {
+            Some(Format::Copilot)
         } else if !is_array && has(&["type", "parentUuid", "sessionId"]) {
             Some(Format::ClaudeCode)
         } else if has(&["speaker", "text"]) || !is_array && has(&["messages"]) {
@@ -173,6 +178,18 @@ mod tests {
             (
                 r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
                 Some((Format::Codex, Layout::Lines)),
+            ),
+            (
+                r#"{"type":"session.start","data":{"sessionId":"#,
+                Some((Format::Copilot, Layout::Lines)),
+            ),
+            (
+                r#"{"parentUuid":"a","type":"progress","data":{"#,
+                Some((Format::ClaudeCode, Layout::Lines)),
+            ),
+            (
+                r#"{"sessionId":"a","projectHash":"b","#,
+                Some((Format::Gemini, Layout::Lines)),
             ),
             ("[1, 2] Ann: hello", Some((Format::Text, Layout::Text))),
             (

@@ -6,8 +6,9 @@ use memoir_domain::PrivateText;
 
 use crate::{
     Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code, codex,
+    copilot,
     gather::{Element, Gathered},
-    messages,
+    gemini, messages,
     raw::{Raw, is_space},
     recognise::{Layout, recognise},
     source::{Source, Taken},
@@ -276,6 +277,8 @@ impl<R: Read> Transcript<R> {
                 gathered.take(said, session.as_ref(), place);
             }
             Format::Codex => gathered.take(codex::read(raw), None, place),
+            Format::Copilot => gathered.take(copilot::read(raw), None, place),
+            Format::Gemini => gathered.take(gemini::read(raw), None, place),
             _ => {
                 place.id = messages::id(raw).map(PrivateText::from);
                 gathered.take(messages::read(raw), None, place);

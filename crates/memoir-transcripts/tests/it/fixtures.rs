@@ -159,6 +159,50 @@ fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
 }
 
 #[test]
+fn copilot_gives_what_was_typed_and_not_what_was_put_beside_it() {
+    expect(
+        include_bytes!("../fixtures/copilot.jsonl"),
+        Format::Copilot,
+        &[
+            "- 1 Bookkeeping",
+            "- 2 Bookkeeping",
+            "- 3 System",
+            "e-4 4|2026-11-23T12:24:19Z|user|Which thread does Marta prefer?",
+            "- 5 Bookkeeping",
+            "- 6 Empty",
+            "- 7 Tool",
+            "- 8 Sidechain",
+            "- 9 Thinking",
+            "- 10 Hidden",
+            "e-11 11|2026-11-23T12:24:23Z|assistant|Linen thread.",
+            "- 12 MissingField(\"content\")",
+        ],
+    );
+}
+
+#[test]
+fn gemini_gives_each_message_once_without_what_hooks_put_beside_it() {
+    expect(
+        include_bytes!("../fixtures/gemini.jsonl"),
+        Format::Gemini,
+        &[
+            "- 1 Bookkeeping",
+            "- 2 Bookkeeping",
+            "- 3 System",
+            "g-2 4|2026-11-23T12:24:19Z|user|Which thread does Marta prefer?",
+            "- 5 Empty",
+            "- 6 Empty",
+            "- 7 Tool",
+            "- 8 Bookkeeping",
+            "g-5 9|2026-11-23T12:24:22Z|assistant|Linen thread.",
+            "- 10 DuplicateId",
+            "g-6 11|2026-11-23T12:24:23Z|user|And this?|-1",
+            "- 12 System",
+        ],
+    );
+}
+
+#[test]
 fn claude_code_with_broken_lines_gives_the_others() {
     expect(
         include_bytes!("../fixtures/claude_code_hostile.jsonl"),

@@ -42,12 +42,14 @@ fn a_file_that_is_cut_off_gives_what_came_before() {
 
 #[test]
 fn a_file_cut_off_anywhere_ends_with_a_report() {
-    let files: [&[u8]; 5] = [
+    let files: [&[u8]; 7] = [
         include_bytes!("../fixtures/chatgpt.json"),
         include_bytes!("../fixtures/claude.json"),
         include_bytes!("../fixtures/messages.json"),
         include_bytes!("../fixtures/claude_code.jsonl"),
         include_bytes!("../fixtures/codex.jsonl"),
+        include_bytes!("../fixtures/copilot.jsonl"),
+        include_bytes!("../fixtures/gemini.jsonl"),
     ];
     for file in files {
         let whole = read(file, None, Limits::default());
@@ -55,7 +57,7 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
         // From where on the form can be told.
         for end in (60..file.trim_ascii_end().len()).step_by(7) {
             let items = read(&file[..end], Some(format), Limits::default());
-            let is_lines = matches!(format, Format::ClaudeCode | Format::Codex);
+            let is_lines = !matches!(format, Format::ChatGpt | Format::Claude | Format::Messages);
             assert!(
                 is_lines || matches!(items.last(), Some(Err(Error::Truncated(_)))),
                 "{format} {end}"

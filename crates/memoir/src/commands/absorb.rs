@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     agent: String,
     /// The file; `-` reads stdin
     file: Option<PathBuf>,
-    /// The format: messages, text, chatgpt, claude, claude-code or codex [default: it is recognised]
+    /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
     #[arg(long)]
     format: Option<Format>,
     /// Only take the file's messages: they are read by the schedule, once nothing was added for six hours

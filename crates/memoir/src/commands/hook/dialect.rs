@@ -118,7 +118,7 @@ const CODEX: Dialect = Dialect {
 
 const GEMINI: Dialect = Dialect {
     prompt: HookOutput::Specific("BeforeAgent"),
-    transcript: None,
+    transcript: Some(Format::Gemini),
     ..CLAUDE
 };
 
@@ -133,6 +133,7 @@ const CURSOR: Dialect = Dialect {
 const COPILOT: Dialect = Dialect {
     start: HookOutput::Field("additionalContext"),
     prompt: HookOutput::Field("additionalContext"),
+    transcript: Some(Format::Copilot),
     ..CURSOR
 };
 

@@ -363,6 +363,7 @@ impl Program {
                 let hooks = json!({"version": 1, "hooks": {
                     "sessionStart": hook(Event::SessionStart),
                     "userPromptSubmitted": hook(Event::UserPrompt),
+                    "agentStop": hook(Event::Stop),
                 }});
                 let server = server(json!({"type": "local", "tools": ["*"]}));
                 vec![

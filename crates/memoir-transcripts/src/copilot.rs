@@ -1,0 +1,38 @@
+//! Session files of GitHub Copilot CLI (`events.jsonl`): JSON lines, of which the events `user.message` and
+//! `assistant.message` hold what was said. What is put beside a prompt stands in another field than what was typed.
+
+use crate::{
+    Reason,
+    gather::{Said, optional, string, time},
+    raw::Raw,
+};
+
+/// One line: what was said.
+pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
+    let [kind, id, at, data, helper] =
+        line.fields(["type", "id", "timestamp", "data", "agentId"])?;
+    let kind = string(kind, "type")?;
+    let speaker = match kind.as_str() {
+        "user.message" => "user",
+        "assistant.message" => "assistant",
+        "assistant.reasoning" => return Err(Reason::Thinking),
+        kind if kind.starts_with("tool.") => return Err(Reason::Tool),
+        kind if kind.starts_with("system.") => return Err(Reason::System),
+        _ => return Err(Reason::Bookkeeping),
+    };
+    let data = data.ok_or(Reason::MissingField("data"))?;
+    let [content, source, call] = data.fields(["content", "source", "parentToolCallId"])?;
+    if !optional(helper).is_empty() || !optional(call).is_empty() {
+        return Err(Reason::Sidechain);
+    }
+    if !matches!(optional(source).as_str(), "" | "user") {
+        return Err(Reason::Hidden);
+    }
+    Ok(Said {
+        id: id.and_then(Raw::id),
+        at: time(at),
+        speaker: speaker.to_owned(),
+        text: string(content, "content")?,
+        left_out: 0,
+    })
+}
