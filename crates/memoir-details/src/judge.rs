@@ -235,37 +235,71 @@ pub fn padding(replaced: &[Replaced<'_>], written: &Reading) -> Vec<String> {
 /// What of these wordings the text does not say; empty where it says every sentence of each.
 /// `Loss::replaced` is 0.
 pub fn unsaid(wordings: &[&Reading], text: &Reading) -> Vec<Loss> {
-    let mut views: HashMap<Option<Language>, View<'_>> = HashMap::new();
-    let mut fates = Vec::with_capacity(wordings.len());
-    for wording in wordings {
-        let language = wording.language();
-        let view = views
-            .entry(language)
-            .or_insert_with(|| View::new(text, language));
-        fates.push(
-            (0..wording.sentences())
-                .map(|s| view.fate(wording, s))
-                .collect::<Vec<_>>(),
-        );
-    }
-    let saying: HashSet<usize> = fates
-        .iter()
-        .flatten()
-        .filter_map(|fate| fate.said_by)
-        .collect();
-    let mut losses = Vec::new();
-    for (w, wording) in wordings.iter().enumerate() {
-        for (s, fate) in fates[w]
-            .iter()
-            .enumerate()
-            .filter(|(_, fate)| fate.said_by.is_none())
-        {
-            let view = &views[&wording.language()];
-            let loss = loss(wording, s, fate, None, view, &saying);
-            losses.extend(loss.map(|loss| Loss { wording: w, ..loss }));
+    let compared = Compared::new(wordings, text);
+    let lost = compared.not_said().filter_map(|(w, s, fate, view)| {
+        let loss = loss(wordings[w], s, fate, None, view, &compared.saying);
+        loss.map(|loss| Loss { wording: w, ..loss })
+    });
+    lost.collect()
+}
+
+/// How many words of these wordings the text does not say: the sum of [`Loss::gone`] over all that [`unsaid`]
+/// gives, and so 0 where it gives nothing. For finding the one of many texts that says most.
+pub fn unsaid_words(wordings: &[&Reading], text: &Reading) -> u64 {
+    let compared = Compared::new(wordings, text);
+    let gone = compared.not_said().map(|(w, s, fate, view)| {
+        let (of, gone) = (wordings[w].of_sentence(s).len(), fate.gone());
+        // Where all of it is gone, it makes no difference whether a piece of it is kept.
+        let is_whole = of - gone < must_stay(of)
+            && gone < of
+            && !view.keeps_piece(wordings[w], s, |n| !compared.saying.contains(&n));
+        if is_whole { of } else { gone }
+    });
+    gone.map(|gone| gone as u64).sum()
+}
+
+/// Wordings beside a text, each sentence with what becomes of it there.
+struct Compared<'a> {
+    views: Vec<(Option<Language>, View<'a>)>,
+    /// By wording and sentence, with the place of the view.
+    fates: Vec<(usize, Vec<Fate>)>,
+    /// The sentences of the text that say one.
+    saying: HashSet<usize>,
+}
+
+impl<'a> Compared<'a> {
+    fn new(wordings: &[&Reading], text: &'a Reading) -> Self {
+        let mut views: Vec<(Option<Language>, View<'a>)> = Vec::new();
+        let mut fates = Vec::with_capacity(wordings.len());
+        for wording in wordings {
+            let language = wording.language();
+            let known = views.iter().position(|(of, _)| *of == language);
+            let view = known.unwrap_or_else(|| {
+                views.push((language, View::new(text, language)));
+                views.len() - 1
+            });
+            let sentences = 0..wording.sentences();
+            let of_wording = sentences.map(|s| views[view].1.fate(wording, s));
+            fates.push((view, of_wording.collect::<Vec<_>>()));
+        }
+        let all = fates.iter().flat_map(|(_, fates)| fates);
+        let saying = all.filter_map(|fate| fate.said_by).collect();
+        Compared {
+            views,
+            fates,
+            saying,
         }
     }
-    losses
+
+    /// The sentences that none says: wording, sentence, what becomes of it, and in which view.
+    fn not_said(&self) -> impl Iterator<Item = (usize, usize, &Fate, &View<'a>)> {
+        let fates = self.fates.iter().enumerate();
+        fates.flat_map(move |(w, (view, fates))| {
+            let not_said = fates.iter().enumerate();
+            let not_said = not_said.filter(|(_, fate)| fate.said_by.is_none());
+            not_said.map(move |(s, fate)| (w, s, fate, &self.views[*view].1))
+        })
+    }
 }
 
 /// What sentence `s` loses, where something of it is newly lost.

@@ -35,7 +35,7 @@ mod stem;
 mod terms;
 mod words;
 
-pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid};
+pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid, unsaid_words};
 pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;

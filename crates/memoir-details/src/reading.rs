@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use zeroize::{DefaultIsZeroes, Zeroize};
+
 use crate::language::Language;
 use crate::lexicon::{self, CAPITAL, NAME, place};
 use crate::scan::{Scanned, scan};
 use crate::words::{Reader, Word};
 
-/// A text, its sentences and the words that count.
+/// A text, its sentences and the words that count. Wiped when it goes.
 #[derive(Clone)]
 pub struct Reading {
     text: Box<str>,
@@ -22,7 +24,7 @@ pub struct Reading {
 }
 
 /// One sentence of a reading.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Sentence {
     start: u32,
     end: u32,
@@ -112,6 +114,15 @@ impl Reading {
             .map_or("", |s| self.slice(s.start, s.end))
     }
 
+    /// About how many bytes it takes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.text.len()
+            + (self.words.len() + self.free.len()) * size_of::<Word>()
+            + self.sentences.len() * size_of::<Sentence>()
+            + self.names.len() * size_of::<u64>()
+    }
+
     /// Whether its meaning depends on the day on which it was said: "yesterday", "last", "ago".
     pub fn has_relative_time(&self) -> bool {
         self.relative
@@ -186,6 +197,19 @@ impl Reading {
             let equal = |(a, b): (&Word, &Word)| a.key == b.key && !a.is_exchanged(b);
             one.len() == two.len() && one.iter().zip(two).all(equal)
         }
+    }
+}
+
+impl DefaultIsZeroes for Sentence {}
+
+impl Drop for Reading {
+    /// Words are wiped as their text is: who knows the hashes can try texts on them.
+    fn drop(&mut self) {
+        self.text.zeroize();
+        self.words.zeroize();
+        self.sentences.zeroize();
+        self.names.zeroize();
+        self.free.zeroize();
     }
 }
 

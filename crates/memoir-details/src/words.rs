@@ -10,7 +10,7 @@ use crate::lexicon::{
 use crate::scan::{JOINED, Kind, Marks, Token};
 
 /// One word that counts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Word {
     /// Equal for all forms of the word in the language.
     pub(crate) key: u64,
@@ -23,6 +23,8 @@ pub(crate) struct Word {
     /// out or put in, but not exchanged: "der Hund beißt den Mann", "den Hund beißt der Mann".
     pub(crate) lead: u32,
 }
+
+impl zeroize::DefaultIsZeroes for Word {}
 
 impl Word {
     pub(crate) fn is(&self, class: Class) -> bool {

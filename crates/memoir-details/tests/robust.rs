@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use memoir_details::{
-    Judgement, Language, Loss, Reading, Replaced, differing, judge, passing, unsaid,
+    Judgement, Language, Loss, Reading, Replaced, differing, judge, passing, unsaid, unsaid_words,
 };
 use proptest::prelude::*;
 
@@ -197,6 +197,20 @@ proptest! {
         prop_assert!(judge(&of_each(&readings), &union).is_free());
         let all: Vec<&Reading> = readings.iter().collect();
         prop_assert!(unsaid(&all, &union).is_empty());
+    }
+
+    #[test]
+    fn spec_3_12_what_is_unsaid_is_counted_as_it_is_told(texts in prop::collection::vec(text(), 1..4), other in text()) {
+        let readings: Vec<Reading> = texts.iter().map(|text| Reading::of(text)).collect();
+        let wordings: Vec<&Reading> = readings.iter().collect();
+        // One that says nothing of them, one that says some, and one that says it in another order.
+        let last = texts.len() - 1;
+        for said in [other.clone(), format!("{other} {}", texts[0]), texts[last].split_inclusive(' ').rev().collect()] {
+            let said = Reading::of(&said);
+            let told = unsaid(&wordings, &said);
+            prop_assert_eq!(unsaid_words(&wordings, &said), told.iter().map(|loss| u64::from(loss.gone)).sum::<u64>());
+            prop_assert!(told.iter().all(|loss| loss.gone > 0));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 /// Words that belong to an agent. `Debug` and `Display` print the length in characters only.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -37,6 +38,13 @@ impl PrivateText {
     /// Whether there is no character at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Zeroize for PrivateText {
+    /// Empties it, and overwrites the words where they were.
+    fn zeroize(&mut self) {
+        self.0.zeroize();
     }
 }
 

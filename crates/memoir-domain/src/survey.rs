@@ -3,14 +3,18 @@
 //! (SPEC 3.12, 3.14). Nothing of it is ever stored: who can plant texts could read a stolen index of
 //! words by them (SPEC 5.3).
 //!
-//! It is built at a session's first delete, or first edit that would lose something.
+//! It is built at a session's first delete, or first edit that would lose something, and follows what is written
+//! from then on: a text is read once, and again only where it changed. Texts and readings are wiped when they
+//! leave it.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
 };
 
-use memoir_details::{Loss, Reading, unsaid};
+use memoir_details::{Loss, Reading, unsaid, unsaid_words};
+use zeroize::Zeroize;
 
 use crate::{
     audit::Change,
@@ -26,11 +30,31 @@ const READ: usize = 48;
 /// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
 const LOOKED_UP: usize = 2_000;
 
-/// What is known of one kept core memory.
+/// One kept core memory, and its text read: as long as it stays what it is, it is read once.
 struct Surveyed {
     memory: Memory,
-    keys: Vec<u64>,
-    has_relative_time: bool,
+    reading: Reading,
+}
+
+impl Surveyed {
+    /// Under what it is filed.
+    fn keys(&self) -> BTreeSet<u64> {
+        self.reading.keys().collect()
+    }
+
+    /// About how much memory it takes, what it is filed under included.
+    fn bytes(&self) -> usize {
+        let filed = self.reading.words() as usize * size_of::<(u64, Number)>();
+        let wordings = self.memory.wordings.len() * 2 * size_of::<Wording>();
+        let text = self.memory.content.expose().len();
+        size_of::<Self>() + text + self.reading.bytes() + filed + wordings
+    }
+}
+
+impl Drop for Surveyed {
+    fn drop(&mut self) {
+        self.memory.content.zeroize();
+    }
 }
 
 /// All kept core memories by what they say, and all wordings by age.
@@ -40,6 +64,7 @@ pub struct Survey {
     by_key: HashMap<u64, Vec<Number>>,
     wordings: BTreeMap<(WordingId, Number), Wording>,
     held: BTreeMap<Number, Vec<WordingId>>,
+    bytes: usize,
 }
 
 impl fmt::Debug for Survey {
@@ -97,9 +122,9 @@ impl Survey {
         self.wordings.values()
     }
 
-    /// How many kept core memories the look is of.
-    pub fn memory_count(&self) -> usize {
-        self.memories.len()
+    /// About how many bytes it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The kept core memory of that number, as the look found it.
@@ -118,16 +143,14 @@ impl Survey {
         if !memory.is_kept_core() {
             return;
         }
-        let reading = Reading::of(memory.content.expose());
-        let keys: BTreeSet<u64> = reading.keys().collect();
-        for key in &keys {
-            self.by_key.entry(*key).or_default().push(memory.number);
-        }
         let surveyed = Surveyed {
+            reading: Reading::of(memory.content.expose()),
             memory: memory.clone(),
-            keys: keys.into_iter().collect(),
-            has_relative_time: reading.has_relative_time(),
         };
+        for key in surveyed.keys() {
+            self.by_key.entry(key).or_default().push(memory.number);
+        }
+        self.bytes += surveyed.bytes();
         self.memories.insert(memory.number, surveyed);
     }
 
@@ -138,7 +161,8 @@ impl Survey {
         let Some(surveyed) = self.memories.remove(&number) else {
             return;
         };
-        for key in surveyed.keys {
+        self.bytes -= surveyed.bytes();
+        for key in surveyed.keys() {
             if let Some(numbers) = self.by_key.get_mut(&key) {
                 numbers.retain(|other| *other != number);
             }
@@ -148,54 +172,61 @@ impl Survey {
     /// The other memory that says most of all wordings of the one sought; `None` where none says any
     /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
-        let mut shared: HashMap<Number, usize> = HashMap::new();
+        let mut least: Option<(u64, Number)> = None;
+        for number in self.sharing(sought).take(READ) {
+            let Some(other) = self.memories.get(&number) else {
+                continue;
+            };
+            let missing = unsaid_words(sought.wordings, &other.reading);
+            if least.is_none_or(|(least, _)| missing < least) {
+                least = Some((missing, number));
+                if missing == 0 {
+                    break;
+                }
+            }
+        }
+        let (_, number) = least?;
+        let other = self.memories.get(&number)?;
+        Some(Nearest {
+            number,
+            unsaid: unsaid(sought.wordings, &other.reading),
+        })
+    }
+
+    /// The others that may carry it, by how many of its rare words they have.
+    fn sharing(&self, sought: &Sought<'_>) -> impl Iterator<Item = Number> {
+        let own = sought.memory.number;
         let keys: BTreeSet<u64> = sought
             .wordings
             .iter()
             .flat_map(|read| read.keys())
             .collect();
-        let own = sought.memory.number;
         let is_elsewhere = |numbers: &&Vec<Number>| numbers.iter().any(|number| *number != own);
         let mut places: Vec<&Vec<Number>> = keys
             .iter()
             .filter_map(|key| self.by_key.get(key).filter(is_elsewhere))
             .collect();
         places.sort_by_key(|numbers| numbers.len());
-        let mut looked_up = 0;
+        // Each number as often as it shares a word.
+        let mut shared: Vec<Number> = Vec::new();
         for numbers in places {
-            looked_up += numbers.len();
-            if looked_up > LOOKED_UP && !shared.is_empty() {
+            if shared.len() + numbers.len() > LOOKED_UP && !shared.is_empty() {
                 break;
             }
-            for number in numbers {
-                *shared.entry(*number).or_default() += 1;
-            }
+            shared.extend(numbers);
         }
-        let mut others: Vec<(Number, usize)> = shared
-            .into_iter()
-            .filter(|(number, _)| *number != sought.memory.number)
-            .filter(|(number, _)| {
+        shared.sort_unstable();
+        let mut others: Vec<(Reverse<usize>, Number)> = shared
+            .chunk_by(Number::eq)
+            .map(|same| (Reverse(same.len()), same[0]))
+            .filter(|(_, number)| *number != own)
+            .filter(|(_, number)| {
                 let other = self.memories.get(number);
                 other.is_some_and(|other| may_carry(other, sought))
             })
             .collect();
-        others.sort_by_key(|(number, shared)| (std::cmp::Reverse(*shared), *number));
-        let mut nearest: Option<(u64, Nearest)> = None;
-        for (number, _) in others.into_iter().take(READ) {
-            let Some(other) = self.memories.get(&number) else {
-                continue;
-            };
-            let unsaid = unsaid(sought.wordings, &Reading::of(other.memory.content.expose()));
-            let missing = unsaid.iter().map(|loss| u64::from(loss.gone)).sum();
-            if nearest.as_ref().is_none_or(|(least, _)| missing < *least) {
-                let is_all = unsaid.is_empty();
-                nearest = Some((missing, Nearest { number, unsaid }));
-                if is_all {
-                    break;
-                }
-            }
-        }
-        nearest.map(|(_, nearest)| nearest)
+        others.sort_unstable();
+        others.into_iter().map(|(_, number)| number)
     }
 }
 
@@ -206,7 +237,7 @@ fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
     let joining = [
         Joining {
             memory: carrier,
-            is_relative: other.has_relative_time,
+            is_relative: other.reading.has_relative_time(),
         },
         Joining {
             memory: sought.memory,

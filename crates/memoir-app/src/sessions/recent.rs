@@ -18,9 +18,9 @@ use crate::codec::Base;
 
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 const SESSIONS: usize = 1_024;
-/// Memories that all kept looks together are of: about 2 KB each, and so 200 MB at the most. A look that is of
-/// more is kept alone.
-const SURVEYED_MEMORIES: usize = 100_000;
+/// Bytes that all kept looks together take: about 3 KB a memory of two sentences. A look that takes more is kept
+/// alone.
+const LOOK_BYTES: usize = 200 << 20;
 
 /// An agent and its open session after a commit of this process.
 pub(crate) struct Known {
@@ -39,10 +39,11 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// How much they take, in memories; a look-less one as much as one memory.
+    /// About how many bytes they take.
     fn weight(&self) -> usize {
         let survey = self.survey.as_ref();
-        1 + survey.map_or(0, |(_, survey)| survey.memory_count())
+        let refusals = self.refusals.len() * size_of::<(Number, u32)>();
+        size_of::<Self>() + refusals + survey.map_or(0, |(_, survey)| survey.bytes())
     }
 }
 
@@ -97,7 +98,7 @@ impl Default for Recent {
     fn default() -> Self {
         Self {
             known: Mutex::new(Bounded::new(SESSIONS)),
-            notes: Mutex::new(Bounded::new(SURVEYED_MEMORIES)),
+            notes: Mutex::new(Bounded::new(LOOK_BYTES)),
         }
     }
 }

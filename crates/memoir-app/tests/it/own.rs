@@ -2,18 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{AgentHandle, Error, MemoryInput, sessions::RefineOptions};
+use memoir_app::{AgentHandle, Error, Handling, MemoryInput, sessions::RefineOptions};
 use memoir_domain::{
     SessionId,
     agent::Field,
     audit::Actor,
     lifecycle::StartRefusal,
-    memory::Kind,
+    memory::{Kind, Number},
     session::{Driver, Mode, State},
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, complete, person};
+use crate::{
+    lab::{Lab, agent_of, input},
+    world::{World, complete, person},
+};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -72,6 +75,63 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     );
     assert!(world.agent.verify().await.unwrap().valid);
     world.check().await;
+}
+
+/// What one process has read of all memories is not what it judges by once anybody changed them.
+#[tokio::test]
+async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it() {
+    let lab = Lab::new();
+    let (here, robin) = (lab.world().await, lab.world_of("robin").await);
+    let elsewhere = agent_of(&lab.memoir_at(&lab.database()), "wren").await;
+    let own = Actor::agent("wren");
+    let ballast = "Every order of the bindery is in the ledger. ".repeat(20);
+    for text in [
+        "Ann sings in the choir.",
+        "Ann sings in the choir. She has a cat.",
+        "Cy rows on the lake.",
+        "Cy rows on the lake. He swims.",
+        "Dee paints.",
+        "Em reads.",
+        ballast.trim(),
+    ] {
+        // What an administrator adds carries nothing.
+        for agent in [&here.agent, &robin.agent] {
+            agent.save(&[input(text)], &own).await.unwrap();
+        }
+    }
+    let session = opened(&here).await;
+    let delete = async |number: u64| {
+        let deleted = call(&here.agent, session, "delete_memory", json!({"id": number})).await;
+        assert_eq!(deleted["type"], "deleted", "{deleted}");
+        deleted["carried_by"].as_u64()
+    };
+    // The look is taken.
+    assert_eq!(delete(6).await, None);
+    let discard = async |agent: &AgentHandle, number| {
+        let discarded = agent.handle(Number(number), Handling::Discard, |_| true, &own);
+        discarded.await.unwrap();
+    };
+    discard(&elsewhere, 2).await;
+    assert_eq!(delete(1).await, None);
+    elsewhere.restore(Number(1), &own).await.unwrap();
+    elsewhere.restore(Number(2), &own).await.unwrap();
+    assert_eq!(delete(1).await, Some(2));
+    discard(&here.agent, 4).await;
+    assert_eq!(delete(3).await, None);
+    let longer = input("Dee paints. She sells it.");
+    let saved = elsewhere.save(&[longer], &own).await.unwrap();
+    assert_eq!(delete(5).await, Some(saved[0].memory.number.0));
+    // And nothing is ever another agent's.
+    discard(&robin.agent, 2).await;
+    let session = opened(&robin).await;
+    let deleted = call(&robin.agent, session, "delete_memory", json!({"id": 1})).await;
+    assert_eq!(
+        (&deleted["type"], &deleted["carried_by"]),
+        (&json!("deleted"), &Value::Null)
+    );
+    for world in [&here, &robin] {
+        assert!(world.agent.verify().await.unwrap().valid);
+    }
 }
 
 #[tokio::test]

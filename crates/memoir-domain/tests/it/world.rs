@@ -39,6 +39,18 @@ pub(crate) struct World {
     pub(crate) limits: LossLimits,
     pub(crate) ledger_budget: u64,
     pub(crate) near_doubles: bool,
+    /// A look at all memories that was taken at the first call which needed one, and has followed all decisions
+    /// since; `None` before that.
+    survey: Option<Survey>,
+}
+
+/// What a call is answered and what it changes, to be compared.
+fn told(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Answer(result) => json!([result]),
+        Outcome::Commit(decision, result) => json!([result, decision.changes]),
+        other => json!(format!("{other:?}")),
+    }
 }
 
 pub(crate) fn time(text: &str) -> Timestamp {
@@ -102,6 +114,7 @@ impl World {
             limits: LossLimits::default(),
             ledger_budget: 100_000,
             near_doubles: false,
+            survey: None,
         };
         world.apply(decision);
         world
@@ -356,6 +369,20 @@ impl World {
                 ..view
             };
             outcome = knife::decide(view, &request, &actor, self.now);
+            if let Some(followed) = &self.survey {
+                let view = View {
+                    survey: Some(followed),
+                    ..view
+                };
+                let on_followed = knife::decide(view, &request, &actor, self.now);
+                assert_eq!(
+                    told(&on_followed),
+                    told(&outcome),
+                    "a look that followed decides as a new one"
+                );
+                assert_eq!(followed.bytes(), survey.bytes(), "and keeps no more");
+            }
+            self.survey.get_or_insert(survey);
         }
         let result = match outcome {
             Outcome::Answer(result) => {
@@ -617,6 +644,9 @@ impl World {
                 "a change begins with what is there"
             );
             self.memories.insert(change.number(), change.after());
+        }
+        if let Some(survey) = &mut self.survey {
+            survey.follow(&decision.changes);
         }
         for redaction in decision.redactions {
             self.log[redaction.seq as usize - 1].body = redaction.body;
