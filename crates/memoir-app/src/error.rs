@@ -243,6 +243,11 @@ fn code_of(result: &ToolResult) -> &'static str {
 }
 
 impl Error {
+    /// Whether it is that the database cannot be reached: nothing was asked of it, and it may be there the next moment.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Store(store::Error::Open { .. }))
+    }
+
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {

@@ -133,7 +133,9 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let code = error.code();
+        // A database that was opened, and does not answer now, may answer the next one who asks.
+        let is_away = error.is_unreachable();
+        let code = if is_away { "busy" } else { error.code() };
         let status = status_of(code);
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
@@ -144,6 +146,13 @@ impl From<Error> for Problem {
         let mut problem = if hides {
             // What went wrong inside is for the log, and holds no words either.
             Self::new(status, code, "the service could not carry this out")
+        } else if is_away {
+            // Where it is, is for the log.
+            Self::new(
+                status,
+                code,
+                "the database does not answer; nothing was changed",
+            )
         } else {
             Self::new(status, code, error.to_string())
         };
@@ -227,6 +236,18 @@ mod tests {
     use memoir_store::Error as Stored;
 
     use super::*;
+
+    #[test]
+    fn spec_6_2_a_database_that_does_not_answer_passes_and_its_place_is_not_told() {
+        let problem = Problem::from(Error::Store(Stored::Open {
+            location: "postgres://db.example/memoir".to_owned(),
+            problem: "it does not answer".to_owned(),
+        }));
+        assert_eq!((problem.status, problem.code), (503, "busy"));
+        assert_eq!(problem.retry_after, Some(1));
+        assert!(!problem.detail.contains("db.example"), "{}", problem.detail);
+        assert!(problem.instance.is_some(), "the log tells where it is");
+    }
 
     #[test]
     fn what_passes_is_told_apart_from_what_is_broken() {

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::{
+    io::{Read, Write},
     process::{Command, Stdio},
     sync::OnceLock,
     time::{Duration, Instant},
@@ -13,7 +14,7 @@ use serde_json::json;
 
 use crate::{
     bench::{Bench, Ran},
-    serving::Running,
+    serving::{Running, can_open, head},
 };
 
 /// Says, for whoever counts, that a test did nothing.
@@ -160,6 +161,54 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
     assert_eq!(silent.1["code"], "not_ready", "{silent:?}");
     assert_eq!(alive, 200);
     assert_eq!(service.get("/readyz", "").0, 200);
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "it says what it measured")]
+fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() {
+    const REQUESTS: usize = 1_000;
+    let Some(server) = Postgres::start("crowded").unwrap() else {
+        return skip();
+    };
+    if !can_open(4_000) {
+        return;
+    }
+    let (bench, url) = (Bench::new(), server.database().unwrap());
+    ok(&bench, &url, &["migrate"]);
+    let token = ok(&bench, &url, &["token", "create", "--role", "admin"]);
+    let begun = Instant::now();
+    let service = Running::start(&bench, &["--database", &url]);
+    assert_eq!(service.get("/readyz", "").0, 200);
+    let ready = begun.elapsed();
+    let request = head("GET", "/v1/agents", token.trim(), 0);
+    signal(&server, Signal::STOP);
+    let mut waiting = Vec::with_capacity(REQUESTS);
+    for _ in 0..REQUESTS {
+        let mut stream = service.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        waiting.push(stream);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&server, Signal::CONT);
+    let mut carried_out = 0;
+    for mut stream in waiting {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        match answer.starts_with("HTTP/1.1 200 ") {
+            true => carried_out += 1,
+            // Whose turn had not come in time is told to ask again.
+            false => assert!(
+                answer.starts_with("HTTP/1.1 503 ") && answer.contains("\"busy\""),
+                "{answer}"
+            ),
+        }
+    }
+    assert_eq!(service.get("/v1/agents", token.trim()).0, 200);
+    let most = service.memory("VmHWM") / 1_000_000;
+    println!(
+        "ready after {ready:?}; {most} MB at most with {REQUESTS} open requests, {carried_out} of them carried out"
+    );
+    assert!(most <= 100, "{most} MB");
 }
 
 /// Two machines, as far as their files go, on one database and one key store.
