@@ -147,7 +147,7 @@ impl Memoir {
             ));
         }
         let word = ["memory".into()];
-        let asking = embedder.embed(&word);
+        let asking = embedder.embed("", &word);
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
             Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),

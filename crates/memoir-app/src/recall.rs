@@ -6,7 +6,8 @@
 //! is ever answered from an index that is not of the moment, and a warm question takes one look-up.
 //!
 //! All indexes together stay under [`crate::RecallSettings::index_bytes`]: the one that was used longest ago is
-//! wiped first. One that is larger by itself is built for the one question. Whoever looks by an agent's grant
+//! wiped first. The one that was used last stays though it is larger by itself, and the log says what to set:
+//! whoever asks again would have it built again, which takes as much memory. Whoever looks by an agent's grant
 //! gets an index of what the grant shows, made for that look: what is rare among memories that are not shown
 //! would tell of them.
 
@@ -25,7 +26,7 @@ use memoir_domain::{
     memory::{Memory, Number},
     recall::{self, FoundAs, Meaning, Query, RecallIndex, RecallMatch, RecallPlace},
 };
-use memoir_model::ModelName;
+use memoir_model::EmbeddingModel;
 use memoir_store::Selection;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -103,7 +104,7 @@ pub struct RecallPage {
 struct Indexed {
     version: u64,
     index: RecallIndex,
-    model: Option<ModelName>,
+    model: Option<EmbeddingModel>,
 }
 
 /// One that is kept.
@@ -112,6 +113,8 @@ struct Entry {
     bytes: usize,
     /// When it was used, counted in uses.
     used: u64,
+    /// Whether the log says that it is larger than all may be.
+    is_told: bool,
 }
 
 #[derive(Default)]
@@ -156,30 +159,40 @@ impl Indexes {
 
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
         let bytes = read(indexed, |indexed| indexed.index.bytes());
-        if bytes > self.most {
-            return;
-        }
         let mut kept = self.kept();
         kept.uses += 1;
         let entry = Entry {
             indexed: indexed.clone(),
             bytes,
             used: kept.uses,
+            is_told: false,
         };
         kept.entries.insert(scope, entry);
         self.any.store(true, Ordering::Release);
         self.make_room(&mut kept);
     }
 
-    /// Lets those go that were used longest ago, until the rest fits.
+    /// Lets those go that were used longest ago, until the rest fits or is the one that was used last.
     fn make_room(&self, kept: &mut Kept) {
-        while kept.bytes() > self.most {
+        while kept.bytes() > self.most && kept.entries.len() > 1 {
             let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
             let Some(scope) = oldest.map(|(scope, _)| *scope) else {
                 break;
             };
             kept.entries.remove(&scope);
             self.metrics.index_left();
+        }
+        for (scope, entry) in &mut kept.entries {
+            if entry.bytes > self.most && !entry.is_told {
+                entry.is_told = true;
+                tracing::warn!(
+                    agent = %scope.agent,
+                    takes_mb = entry.bytes.div_ceil(1 << 20),
+                    index_mb = self.most >> 20,
+                    "an agent's index for recall is larger than all of them may be: it is kept while no other is used; \
+                     set `[recall] index_mb` to more than it takes"
+                );
+            }
         }
         self.metrics.indexes_are(kept.entries.len(), kept.bytes());
     }
@@ -302,10 +315,10 @@ impl AgentHandle {
     }
 
     /// The model whose vectors serve; `None` for the one that is configured.
-    async fn serving(&self) -> Result<Option<ModelName>> {
-        let configured = &self.memoir.settings.recall.embeddings;
+    async fn serving(&self) -> Result<Option<EmbeddingModel>> {
+        let configured = self.memoir.settings.recall.embedding_model();
         let is_complete = |indexed: &Indexed| {
-            indexed.model == *configured && indexed.index.without_vector().is_empty()
+            indexed.model == configured && indexed.index.without_vector().is_empty()
         };
         let indexed = self.memoir.indexes.get(self.scope);
         match indexed.is_some_and(|indexed| read(&indexed, is_complete)) {

@@ -7,7 +7,7 @@ use memoir_domain::{
     schedule::{DailySlot, WeeklySlot},
     session::Usage,
 };
-use memoir_model::{ModelError, ModelName};
+use memoir_model::{EmbeddingModel, ModelError, ModelName};
 
 /// The settings of an installation.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +68,10 @@ pub struct RecallSettings {
     pub index_bytes: usize,
     /// The model of embeddings by which memories are found by meaning too; `None`: by words alone.
     pub embeddings: Option<ModelName>,
+    /// What that model is sent before each question, without a line break; `None`: what its card says.
+    pub before_questions: Option<String>,
+    /// What it is sent before each memory, without a line break; `None`: what its card says.
+    pub before_memories: Option<String>,
     /// How long a recall waits for the vector of its question.
     pub question_time: Duration,
 }
@@ -77,8 +81,24 @@ impl Default for RecallSettings {
         Self {
             index_bytes: 64 << 20,
             embeddings: None,
+            before_questions: None,
+            before_memories: None,
             question_time: Duration::from_secs(2),
         }
+    }
+}
+
+impl RecallSettings {
+    /// What vectors are made with; `None`: nothing, memories are found by words alone.
+    pub(crate) fn embedding_model(&self) -> Option<EmbeddingModel> {
+        let mut made = EmbeddingModel::of(self.embeddings.clone()?);
+        if let Some(before) = &self.before_questions {
+            made.before_questions.clone_from(before);
+        }
+        if let Some(before) = &self.before_memories {
+            made.before_memories.clone_from(before);
+        }
+        Some(made)
     }
 }
 

@@ -10,7 +10,7 @@
 //! agreed, and as long as it has not taken that back. What was made by one that is not allowed is taken away: at once
 //! where the agent takes it back, and by whoever makes vectors where another address was set.
 //!
-//! After another model was named, the vectors of the one before serve as long as they are of more memories; they go
+//! A model is its name and what it is sent before a text ([`EmbeddingModel`]). After another one was named, the vectors of the one before serve as long as they are of more memories; they go
 //! once the new ones are complete. A model that answers with another length is a new one under the old name: all of
 //! the agent's are made anew, and until then words find alone.
 
@@ -23,9 +23,10 @@ use std::{
 use memoir_domain::{
     AgentScope, PrivateText,
     access::{self, AccessKind, AccessState},
+    memory::{Memory, Number},
     recall::{Meaning, Query, Vector},
 };
-use memoir_model::{Embedder, Embeddings, ModelError, ModelName};
+use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
 use memoir_store::{AgentQuery, VectorRow};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -42,7 +43,7 @@ const REST: Duration = Duration::from_secs(30);
 /// How long the background waits after a server failed, and how often it looks for what others left undone.
 const LATER: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_secs(600);
-/// How often a text that is refused is halved: of the longest memory some six hundred characters are left.
+/// How often a text that is too long is halved: of the longest memory some six hundred characters are left.
 const HALVINGS: u32 = 4;
 
 /// What this process has to do, and what it knows of the server.
@@ -114,12 +115,79 @@ pub struct AgentEmbedding {
     pub is_allowed: bool,
 }
 
+/// How far the making of an agent's vectors has come. What is sent is read anew for each attempt, so that nothing is
+/// sent that was shredded or discarded since the one before.
+#[derive(Default)]
+struct Place {
+    /// Behind which memory it goes on.
+    after: u64,
+    /// Up to which memory each text is sent by itself, since some text of that batch is not taken.
+    alone: u64,
+    /// The memory whose text is halved, and how often.
+    halved: Option<(Number, u32)>,
+    /// Attempts that failed one after the other.
+    failures: u32,
+    /// Whether the server has made any vector, so that what it fails at is the text's fault.
+    has_answered: bool,
+}
+
+impl Place {
+    /// The most texts of the next request.
+    fn most(&self) -> u32 {
+        if self.after < self.alone { 1 } else { BATCH }
+    }
+
+    /// How often the text of a memory is halved.
+    fn halvings(&self, number: Number) -> u32 {
+        let halved = self.halved.filter(|(halved, _)| *halved == number);
+        halved.map_or(0, |(_, times)| times)
+    }
+
+    /// As much of a memory's text as is sent.
+    fn shortened(&self, memory: Memory) -> PrivateText {
+        match self.halvings(memory.number) {
+            0 => memory.content,
+            times => half_of(&memory.content, times, |text, most| {
+                text.chars().take(most).collect()
+            }),
+        }
+    }
+
+    /// Takes each of so many texts by itself, or half of the one; `false` where nothing shorter is worth sending.
+    fn takes_less(&mut self, texts: usize, last: Number) -> bool {
+        if texts > 1 {
+            self.alone = last.0;
+            return true;
+        }
+        let times = self.halvings(last) + 1;
+        self.halved = Some((last, times));
+        times <= HALVINGS
+    }
+
+    fn go_behind(&mut self, last: Number) {
+        self.after = last.0;
+        self.failures = 0;
+    }
+}
+
+/// A text halved so many times; `part` gives so many of its characters.
+fn half_of(text: &PrivateText, times: u32, part: impl Fn(&str, usize) -> String) -> PrivateText {
+    part(text.expose(), text.chars() >> times).into()
+}
+
+/// Whether what was sent may be too long for the model: some servers say then that they failed themselves.
+fn is_too_long(error: &ModelError) -> bool {
+    let failed = Outage::Status(500);
+    let has_failed = matches!(error, ModelError::Unavailable { outage, .. } if *outage == failed);
+    error.is_about_request() || has_failed
+}
+
 /// What a recall knows of its question.
 pub(crate) enum QuestionVector {
     /// Nothing but its words; why, where a server of embeddings is configured.
     InWords(Option<Meaning>),
     /// What a model makes of it.
-    Made(ModelName, Vector),
+    Made(EmbeddingModel, Vector),
 }
 
 impl AgentHandle {
@@ -128,43 +196,53 @@ impl AgentHandle {
     pub(crate) async fn asked(
         &self,
         query: &Query,
-        serving: Option<ModelName>,
+        serving: Option<EmbeddingModel>,
     ) -> Result<QuestionVector> {
         let memoir = &self.memoir;
-        let Some(configured) = &memoir.settings.recall.embeddings else {
+        let Some(configured) = memoir.settings.recall.embedding_model() else {
             return Ok(QuestionVector::InWords(None));
         };
         if query.text.expose().trim().is_empty() {
             return Ok(QuestionVector::InWords(None));
         }
         let (mut embedder, mut otherwise) = (None, Meaning::Unavailable);
-        for name in serving.iter().chain([configured]) {
-            let Ok(found) = memoir.models.embedder(name) else {
+        for model in serving.into_iter().chain([configured]) {
+            let Ok(found) = memoir.models.embedder(&model.name) else {
                 continue;
             };
             if self.lets_embed(found.as_ref()).await? {
-                embedder = Some(found);
+                embedder = Some((model, found));
                 break;
             }
             otherwise = Meaning::NotAllowed;
         }
-        let (Some(embedder), now) = (embedder, memoir.clock.monotonic()) else {
+        let (Some((model, embedder)), now) = (embedder, memoir.clock.monotonic()) else {
             return Ok(QuestionVector::InWords(Some(otherwise)));
         };
         let unavailable = QuestionVector::InWords(Some(Meaning::Unavailable));
         if memoir.vectors.rests_at(now) {
             return Ok(unavailable);
         }
-        let texts = [query.text.clone()];
         let time = memoir.settings.recall.question_time;
-        let answer = tokio::time::timeout(time, embedder.embed(&texts)).await;
+        let asking = async {
+            let (characters, mut halvings) = (query.text.chars(), 0);
+            loop {
+                // Of one that is too long for the model its end counts, where what is wanted mostly stands.
+                let text = half_of(&query.text, halvings, |text, most| {
+                    text.chars().skip(characters - most).collect()
+                });
+                match embedder.embed(&model.before_questions, &[text]).await {
+                    Err(error) if halvings < HALVINGS && is_too_long(&error) => halvings += 1,
+                    answer => return answer,
+                }
+            }
+        };
+        let answer = tokio::time::timeout(time, asking).await;
         match answer {
             Ok(Ok(Embeddings { vectors, .. })) => {
                 memoir.vectors.rest(None);
                 let vector = vectors.into_iter().next();
-                Ok(vector.map_or(unavailable, |vector| {
-                    QuestionVector::Made(embedder.name().clone(), vector)
-                }))
+                Ok(vector.map_or(unavailable, |vector| QuestionVector::Made(model, vector)))
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "no vector was made of a question");
@@ -218,13 +296,14 @@ impl AgentHandle {
 
     /// The model whose vectors serve: the one that is configured, or one before it that has made more. `None` for
     /// the former.
-    pub(crate) async fn serving_model(&self) -> Result<Option<ModelName>> {
-        let Some(configured) = &self.memoir.settings.recall.embeddings else {
+    pub(crate) async fn serving_model(&self) -> Result<Option<EmbeddingModel>> {
+        let Some(configured) = self.memoir.settings.recall.embedding_model() else {
             return Ok(None);
         };
+        let configured = configured.to_string();
         let models = self.memoir.store.vector_models(self.scope).await?;
-        let of = |name: &str| models.iter().find(|(model, _)| model == name);
-        let own = of(configured.as_str()).map_or(0, |(_, count)| *count);
+        let own = models.iter().find(|(model, _)| *model == configured);
+        let own = own.map_or(0, |(_, count)| *count);
         let most = models.iter().max_by_key(|(_, count)| *count);
         let other = most.filter(|(_, count)| *count > own);
         Ok(other.and_then(|(model, _)| model.parse().ok()))
@@ -233,11 +312,12 @@ impl AgentHandle {
     /// Those that a model made of the agent's memories: of these, or of all.
     pub(crate) async fn vectors_of(
         &self,
-        model: &ModelName,
-        numbers: Option<&[memoir_domain::memory::Number]>,
-    ) -> Result<Vec<(memoir_domain::memory::Number, Vector)>> {
+        model: &EmbeddingModel,
+        numbers: Option<&[Number]>,
+    ) -> Result<Vec<(Number, Vector)>> {
         let store = &self.memoir.store;
-        let rows = store.vectors(self.scope, model.as_str(), numbers).await?;
+        let name = model.to_string();
+        let rows = store.vectors(self.scope, &name, numbers).await?;
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -262,8 +342,8 @@ impl AgentHandle {
         let memoir = &self.memoir;
         let (mut may_stay, mut must_go) = (Vec::new(), false);
         for (model, count) in memoir.store.vector_models(self.scope).await? {
-            let name: Option<ModelName> = model.parse().ok();
-            let embedder = name.and_then(|name| memoir.models.embedder(&name).ok());
+            let made: Option<EmbeddingModel> = model.parse().ok();
+            let embedder = made.and_then(|made| memoir.models.embedder(&made.name).ok());
             match embedder {
                 Some(embedder) if self.lets_embed(embedder.as_ref()).await? => {
                     may_stay.push((model, count));
@@ -276,8 +356,9 @@ impl AgentHandle {
             memoir.indexes.forget(self.scope);
         }
         if must_go {
-            let configured = memoir.settings.recall.embeddings.as_ref();
-            let is_configured = |model: &str| configured.is_some_and(|name| name.as_str() == model);
+            let configured = memoir.settings.recall.embedding_model();
+            let configured = configured.map(|model| model.to_string());
+            let is_configured = |model: &str| configured.as_deref() == Some(model);
             let stays = may_stay
                 .iter()
                 .max_by_key(|(model, count)| (is_configured(model), *count));
@@ -295,20 +376,22 @@ impl AgentHandle {
     pub async fn make_vectors(&self) -> Result<VectorsMade> {
         let memoir = &self.memoir;
         let mut made = VectorsMade::default();
-        let Some(name) = &memoir.settings.recall.embeddings else {
+        let Some(model) = memoir.settings.recall.embedding_model() else {
             made.problem = Some("no model of embeddings is configured".to_owned());
             return Ok(made);
         };
-        let embedder = match memoir.models.embedder(name) {
+        let name = model.to_string();
+        let embedder = match memoir.models.embedder(&model.name) {
             Ok(embedder) => embedder,
             Err(error) => {
                 made.problem = Some(error.to_string());
                 return Ok(made);
             }
         };
-        let mut after = 0;
+        let limits = memoir.settings.limits;
+        let mut place = Place::default();
         loop {
-            // At each batch: it may have been taken back, and then the one before was kept too late.
+            // At each request: it may have been taken back, and then the one before was kept too late.
             if !self.lets_embed(embedder.as_ref()).await? {
                 self.forget_vectors_not_allowed(false).await?;
                 let problem = "the agent has not agreed that its words are sent there";
@@ -316,103 +399,52 @@ impl AgentHandle {
                 return Ok(made);
             }
             let store = &memoir.store;
-            let rows = store.without_vector(self.scope, name.as_str(), after, BATCH);
+            let rows = store.without_vector(self.scope, &name, place.after, place.most());
             let rows = rows.await?;
             let Some(last) = rows.last() else { break };
-            after = last.number.0;
+            let last = last.number;
             let key = self.load(&AgentQuery::default()).await?.base.key().clone();
             let mut texts = Vec::with_capacity(rows.len());
-            let places: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
+            let versions: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
             for row in rows {
-                texts.push(codec::memory(&key, row)?.content);
+                texts.push(place.shortened(codec::memory(&key, row)?));
             }
-            let vectors = match memoir.embed_all(embedder.as_ref(), &texts).await {
-                Ok(vectors) => vectors,
-                Err(error) => {
-                    made.problem = Some(error.to_string());
-                    return Ok(made);
+            let error = match embedder.embed(&model.before_memories, &texts).await {
+                Ok(Embeddings { vectors, .. }) => {
+                    let random = memoir.random.as_ref();
+                    let sealer = Sealer { key: &key, random };
+                    let made_of = versions.into_iter().zip(&vectors);
+                    let sealed = made_of.map(|((number, version), vector)| {
+                        codec::vector_row(&sealer, number, version, &name, vector)
+                    });
+                    let sealed: Result<Vec<VectorRow>> = sealed.collect();
+                    made.made += store.keep_vectors(self.scope, sealed?).await?;
+                    place.has_answered = true;
+                    place.go_behind(last);
+                    continue;
                 }
+                Err(error) => error,
             };
-            let random = memoir.random.as_ref();
-            let sealer = Sealer { key: &key, random };
-            let mut sealed = Vec::with_capacity(places.len());
-            for ((number, version), vector) in places.into_iter().zip(vectors) {
-                match vector {
-                    None => made.refused += 1,
-                    Some(vector) => {
-                        let row =
-                            codec::vector_row(&sealer, number, version, name.as_str(), &vector)?;
-                        sealed.push(row);
-                    }
-                }
+            place.failures += 1;
+            if error.is_retryable() && place.failures < limits.attempts {
+                tokio::time::sleep(limits.wait_after(place.failures, &error)).await;
+            } else if is_too_long(&error) && place.takes_less(texts.len(), last) {
+                place.failures = 0;
+            } else if error.is_about_request() || is_too_long(&error) && place.has_answered {
+                made.refused += 1;
+                place.go_behind(last);
+            } else {
+                made.problem = Some(error.to_string());
+                return Ok(made);
             }
-            made.made += store.keep_vectors(self.scope, sealed).await?;
         }
         let store = &memoir.store;
-        store
-            .forget_vectors(self.scope, Some(name.as_str()))
-            .await?;
+        store.forget_vectors(self.scope, Some(&name)).await?;
         Ok(made)
     }
 }
 
 impl Memoir {
-    /// A vector of each text; `None` for one that the server does not take, not even shortened.
-    async fn embed_all(
-        &self,
-        embedder: &dyn Embedder,
-        texts: &[PrivateText],
-    ) -> Result<Vec<Option<Vector>>, ModelError> {
-        match self.embed(embedder, texts).await {
-            Ok(made) => return Ok(made.vectors.into_iter().map(Some).collect()),
-            Err(error) if !error.is_about_request() => return Err(error),
-            Err(_) => {}
-        }
-        // Some text of it is too long for the model: each by itself then.
-        let mut vectors = Vec::with_capacity(texts.len());
-        for text in texts {
-            let mut text = text.clone();
-            let mut vector = None;
-            for _ in 0..=HALVINGS {
-                match self.embed(embedder, std::slice::from_ref(&text)).await {
-                    Ok(made) => {
-                        vector = made.vectors.into_iter().next();
-                        break;
-                    }
-                    Err(error) if !error.is_about_request() => return Err(error),
-                    Err(_) => {
-                        let half = text.chars() / 2;
-                        let begin: String = text.expose().chars().take(half).collect();
-                        text = begin.into();
-                    }
-                }
-            }
-            vectors.push(vector);
-        }
-        Ok(vectors)
-    }
-
-    /// After as many attempts and waits as a session's calls get.
-    async fn embed(
-        &self,
-        embedder: &dyn Embedder,
-        texts: &[PrivateText],
-    ) -> Result<Embeddings, ModelError> {
-        let limits = self.settings.limits;
-        let mut failures = 0;
-        loop {
-            let error = match embedder.embed(texts).await {
-                Ok(made) => return Ok(made),
-                Err(error) => error,
-            };
-            failures += 1;
-            if !error.is_retryable() || failures >= limits.attempts {
-                return Err(error);
-            }
-            tokio::time::sleep(limits.wait_after(failures, &error)).await;
-        }
-    }
-
     /// Makes vectors of what this process saves, and from time to time of what others left undone, until dropped.
     /// Comes to its end at once where no model of embeddings is configured.
     pub async fn keep_making_vectors(&self) {

@@ -1,12 +1,14 @@
 //! OpenAI's embeddings, as spoken by OpenAI, Ollama, vLLM, llama.cpp and most others: texts in, a vector for each.
 
+use std::{fmt, str::FromStr};
+
 use async_trait::async_trait;
 use memoir_domain::{PrivateText, recall::Vector};
 use serde_json::{Value, json};
 
 use crate::http::{Endpoint, retryable};
 use crate::message::Usage;
-use crate::{ModelError, ModelName};
+use crate::{ModelError, ModelName, ModelNameError};
 
 /// A model that makes a vector of a text.
 #[async_trait]
@@ -20,12 +22,89 @@ pub trait Embedder: Send + Sync {
     /// Whether what is sent stays on this machine, going by how its host is written (SPEC 6.4).
     fn is_local(&self) -> bool;
 
-    /// A vector of each text, in their order, all of the same length. Makes one attempt: retrying is the caller's.
+    /// A vector of each text, in their order, all of the same length. Each is sent with `before` before it
+    /// ([`EmbeddingModel`]). Makes one attempt: retrying is the caller's.
     ///
     /// # Errors
     ///
     /// As [`crate::Model::complete`].
-    async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError>;
+    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError>;
+}
+
+/// What vectors are made with: a model, and what it wants to stand before a text, which tells it what that is for.
+/// Vectors that were made with different ones are never compared. Its text, by which vectors are kept, is
+/// `provider:name`, and where anything stands before a text two more lines, of what that is: before questions, and
+/// before memories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingModel {
+    /// The model.
+    pub name: ModelName,
+    /// What stands before each question; mostly nothing, and no line break.
+    pub before_questions: String,
+    /// What stands before each memory; mostly nothing, and no line break.
+    pub before_memories: String,
+}
+
+/// What some models want before a question and before a text that is to be found, by how their names begin, as the
+/// models' cards say. Without it they find less, and behind it others do: a model is here only where its card says so.
+const WANTED: [(&str, [&str; 2]); 8] = [
+    ("nomic-embed-text", ["search_query: ", "search_document: "]),
+    ("multilingual-e5-small", ["query: ", "passage: "]),
+    ("multilingual-e5-base", ["query: ", "passage: "]),
+    ("multilingual-e5-large", ["query: ", "passage: "]),
+    ("e5-small", ["query: ", "passage: "]),
+    ("e5-base", ["query: ", "passage: "]),
+    ("e5-large", ["query: ", "passage: "]),
+    (
+        "mxbai-embed-large",
+        [
+            "Represent this sentence for searching relevant passages: ",
+            "",
+        ],
+    ),
+];
+
+impl EmbeddingModel {
+    /// The model of that name, with what its makers say that it wants.
+    pub fn of(name: ModelName) -> Self {
+        // Whoever made or serves it may stand before its own name. Those that take instructions want others.
+        let own = name.model().rsplit('/').next().unwrap_or_default();
+        let own = own.to_lowercase();
+        let own = own.strip_prefix("text-embedding-").unwrap_or(&own);
+        let is_it =
+            |(begins, _): &&(&str, _)| own.starts_with(*begins) && !own.contains("instruct");
+        let wanted = WANTED.iter().find(is_it);
+        let [questions, memories] = wanted.map_or([""; 2], |(_, wanted)| *wanted);
+        Self {
+            before_questions: questions.to_owned(),
+            before_memories: memories.to_owned(),
+            name,
+        }
+    }
+}
+
+impl fmt::Display for EmbeddingModel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (questions, memories) = (&self.before_questions, &self.before_memories);
+        match questions.is_empty() && memories.is_empty() {
+            true => write!(formatter, "{}", self.name),
+            false => write!(formatter, "{}\n{questions}\n{memories}", self.name),
+        }
+    }
+}
+
+impl FromStr for EmbeddingModel {
+    type Err = ModelNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut lines = text.splitn(3, '\n');
+        let mut line = || lines.next().unwrap_or_default();
+        Ok(Self {
+            name: line().parse()?,
+            before_questions: line().to_owned(),
+            before_memories: line().to_owned(),
+        })
+    }
 }
 
 /// What was made of some texts.
@@ -60,8 +139,11 @@ impl Embedder for OpenAiEmbedder {
         self.is_local
     }
 
-    async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
-        let input: Vec<&str> = texts.iter().map(PrivateText::expose).collect();
+    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
+        let input = texts
+            .iter()
+            .map(|text| format!("{before}{}", text.expose()));
+        let input: Vec<String> = input.collect();
         let body = json!({"model": self.name.model(), "input": input});
         let answer = self.endpoint.post(&body).await?;
         let vectors = decode(&answer, texts.len())?;

@@ -22,7 +22,7 @@ mod usage;
 
 use async_trait::async_trait;
 
-pub use embeddings::{Embedder, Embeddings};
+pub use embeddings::{Embedder, EmbeddingModel, Embeddings};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{

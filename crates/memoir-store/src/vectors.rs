@@ -12,7 +12,7 @@ pub struct VectorRow {
     pub number: Number,
     /// The version of the memory's row that it was made of.
     pub version: u64,
-    /// The model, as `provider:model`.
+    /// The model, as `provider:model`, and what it was sent before each text.
     pub model: String,
     /// The vector.
     pub body: StoredText,

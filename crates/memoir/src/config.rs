@@ -127,6 +127,8 @@ struct LedgerSection {
 struct RecallSection {
     index_mb: Option<u32>,
     embeddings: Option<ModelName>,
+    before_questions: Option<String>,
+    before_memories: Option<String>,
     question_seconds: Option<f64>,
 }
 
@@ -359,6 +361,8 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
             None => defaults.index_bytes,
         },
         embeddings: section.embeddings,
+        before_questions: before("recall.before_questions", section.before_questions)?,
+        before_memories: before("recall.before_memories", section.before_memories)?,
         question_time: match section.question_seconds {
             Some(seconds) => {
                 Duration::from_secs_f64(within("recall.question_seconds", seconds, 0.01, 60.0)?)
@@ -366,6 +370,17 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
             None => defaults.question_time,
         },
     })
+}
+
+/// What a model of embeddings is sent before a text.
+fn before(field: &str, text: Option<String>) -> Result<Option<String>, String> {
+    const MOST: usize = 200;
+    match &text {
+        Some(text) if text.chars().count() > MOST || text.contains(char::is_control) => Err(
+            format!("`{field}` must be at most {MOST} characters without line breaks and the like"),
+        ),
+        _ => Ok(text),
+    }
 }
 
 fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
@@ -603,6 +618,8 @@ mod tests {
             [recall]
             index_mb = 8
             embeddings = "ollama:nomic-embed-text"
+            before_questions = "ask: "
+            before_memories = ""
             question_seconds = 0.5
 
             [limits]
@@ -644,6 +661,8 @@ mod tests {
         assert_eq!(recall.index_bytes, 8 << 20);
         let model = recall.embeddings.as_ref().map(ModelName::as_str);
         assert_eq!(model, Some("ollama:nomic-embed-text"));
+        let before = [&recall.before_questions, &recall.before_memories];
+        assert_eq!(before.map(Option::as_deref), [Some("ask: "), Some("")]);
         assert_eq!(recall.question_time, Duration::from_millis(500));
         assert_eq!(settings.limits.time, Duration::from_secs(150));
         assert_eq!(settings.limits.first_wait, Duration::from_millis(10));
@@ -762,6 +781,10 @@ mod tests {
             (
                 "[recall]\nquestion_seconds = 0",
                 "`recall.question_seconds` is 0; it must be 0.01",
+            ),
+            (
+                "[recall]\nbefore_memories = \"a\\nb\"",
+                "`recall.before_memories` must be at most 200 characters without line breaks",
             ),
             (
                 "[recall]\nindex_mb = 0",

@@ -78,8 +78,8 @@ impl Embedder for WatchedEmbedder {
         self.embedder.is_local()
     }
 
-    async fn embed(&self, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
-        let asking = self.embedder.embed(texts);
+    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
+        let asking = self.embedder.embed(before, texts);
         let span = spans::embeddings(self.name());
         self.watched.watch(span, asking, |made| made.usage).await
     }

@@ -209,6 +209,32 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
 }
 
 #[tokio::test]
+async fn spec_5_3_an_index_larger_than_the_limit_is_not_built_for_each_question() {
+    let small = Settings {
+        recall: RecallSettings {
+            index_bytes: 1,
+            ..RecallSettings::default()
+        },
+        ..settings()
+    };
+    let world = World::with(&["The kiln is hot"], small).await;
+    let account = world.memoir.account("default").await.unwrap();
+    account.create_agent("robin", &[], &person()).await.unwrap();
+    let robin = account.agent("robin").await.unwrap();
+    let built = async || measured(&world.memoir, BUILT).await;
+    for _ in 0..3 {
+        assert!(recalled(&world.agent, "kiln").await.contains(&1));
+        world.remember("A kiln of brick").await;
+    }
+    assert_eq!(built().await, 1, "it stays while no other is used");
+    recalled(&robin, "kiln").await;
+    let kept = measured(&world.memoir, "memoir_recall_indexes").await;
+    assert_eq!(kept, 1, "and goes for the next");
+    recalled(&world.agent, "kiln").await;
+    assert_eq!(built().await, 3, "once for each change between the two");
+}
+
+#[tokio::test]
 async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
     let world = Arc::new(World::new(&["kiln 0"]).await);
     let writer = {

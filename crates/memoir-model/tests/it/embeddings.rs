@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use memoir_domain::PrivateText;
-use memoir_model::{ConnectError, Embedder, Embeddings, ModelError, ProviderKind};
+use memoir_model::{
+    ConnectError, Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, ProviderKind,
+};
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
@@ -17,7 +19,7 @@ fn embedder(server: &ScriptedServer) -> Arc<dyn Embedder> {
 
 async fn embedded(server: &ScriptedServer, texts: &[&str]) -> Result<Embeddings, ModelError> {
     let texts: Vec<PrivateText> = texts.iter().map(|text| (*text).into()).collect();
-    embedder(server).embed(&texts).await
+    embedder(server).embed("", &texts).await
 }
 
 #[tokio::test]
@@ -43,6 +45,49 @@ async fn spec_6_4_texts_are_sent_in_openais_form_and_vectors_come_back_in_their_
     let embedder = embedder(&server);
     assert!(embedder.is_local());
     assert_eq!(embedder.address(), server.base_url());
+}
+
+#[test]
+fn spec_2_8_models_whose_cards_say_so_are_told_what_a_text_is_for() {
+    let nomic = ["search_query: ", "search_document: "];
+    let e5 = ["query: ", "passage: "];
+    let mxbai = "Represent this sentence for searching relevant passages: ";
+    for (model, before) in [
+        ("ollama:nomic-embed-text", nomic),
+        ("ollama:nomic-embed-text:v1.5", nomic),
+        ("ollama:nomic-embed-text-v2-moe", nomic),
+        ("vllm:nomic-ai/nomic-embed-text-v1.5", nomic),
+        ("lmstudio:text-embedding-nomic-embed-text-v1.5", nomic),
+        ("vllm:intfloat/multilingual-e5-large", e5),
+        ("vllm:intfloat/E5-base-v2", e5),
+        ("ollama:mxbai-embed-large", [mxbai, ""]),
+        ("vllm:intfloat/multilingual-e5-large-instruct", ["", ""]),
+        ("vllm:intfloat/e5-mistral-7b-instruct", ["", ""]),
+        ("openai:text-embedding-3-small", ["", ""]),
+        ("ollama:bge-m3", ["", ""]),
+    ] {
+        let name: ModelName = model.parse().unwrap();
+        let made = EmbeddingModel::of(name.clone());
+        assert_eq!([&*made.before_questions, &*made.before_memories], before);
+        let kept = made.to_string();
+        assert_eq!(kept == model, before == ["", ""], "{kept:?}");
+        assert_eq!(kept.parse::<EmbeddingModel>().unwrap(), made);
+        // What was made with nothing before it is another's.
+        let bare: EmbeddingModel = model.parse().unwrap();
+        assert_eq!((&bare.name, &*bare.before_questions), (&name, ""));
+        assert_eq!(bare == made, before == ["", ""]);
+    }
+    assert!("nothing".parse::<EmbeddingModel>().is_err());
+}
+
+#[tokio::test]
+async fn spec_2_8_what_a_model_wants_stands_before_each_text() {
+    let server = ScriptedServer::always(Step::embeddings(|_| vec![1.0]));
+    let texts = ["One.".into(), "Two.".into()];
+    let embedder = embedder(&server);
+    embedder.embed("query: ", &texts).await.unwrap();
+    let sent = json!({"model": "small", "input": ["query: One.", "query: Two."]});
+    assert_eq!(server.requests(), [sent]);
 }
 
 #[tokio::test]
