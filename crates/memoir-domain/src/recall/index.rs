@@ -318,7 +318,7 @@ impl RecallIndex {
     /// `false` where it knows no such memory, or has vectors of another length.
     pub fn put_vector(&mut self, number: Number, vector: &Vector) -> bool {
         let slot = self.slot_of.get(&number);
-        slot.is_some_and(|slot| self.vectors.put(*slot, vector))
+        slot.is_some_and(|slot| self.vectors.put(*slot, vector, self.slot_of.len()))
     }
 
     /// The memories that it has no vector of, in no order.

@@ -484,7 +484,8 @@ fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
 
 #[test]
 fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
-    const COUNT: usize = 3_000;
+    // So many that sides are compared first.
+    const COUNT: usize = 9_000;
     let mut state = 5_u64;
     let mut draw = || {
         state = state
@@ -532,6 +533,12 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     assert_eq!(nearest[..5], found[..5]);
     let missed = nearest[..20].iter().filter(|one| !found.contains(one));
     assert_eq!(missed.count(), 0, "{nearest:?} {found:?}");
+    // One that goes and comes again has its sides anew.
+    index.take(Number(501));
+    assert_eq!(find_near(&index, &query, &question)[0], 1_001);
+    index.put(&test_memory(501, "word500"));
+    assert!(index.put_vector(Number(501), &vector(&all[500])));
+    assert_eq!(find_near(&index, &query, &question)[0], 501);
     let newer = Query {
         since: Some(test_memory(1_001, "").created_at),
         ..query

@@ -4,8 +4,12 @@
 //! A vector tells much of the text that it is of, so that it is text in the sense of SPEC 5.1: what holds one prints
 //! its length alone and is wiped when it goes. Only directions are compared, so that a number a dimension in 255
 //! steps is enough: a quarter of the room of a model's own numbers, and the same order among the nearest.
+//!
+//! All are looked at, in three passes, each over what the one before it left: on which side of the middle of all
+//! vectors they lie in each dimension, a bit each; by how much they differ; and what angle is between them. The first
+//! alone reads something of every vector, so that a question does not read all that is kept.
 
-use std::{collections::HashMap, fmt};
+use std::{cmp::Ordering, collections::HashMap, fmt};
 
 use super::wiped::Wiped;
 
@@ -14,6 +18,11 @@ pub const DIMENSIONS_LIMIT: usize = 8_192;
 
 /// How many of the nearest count as found by meaning.
 pub(super) const NEAREST: usize = 50;
+
+/// Of how many the differences are compared; among more, sides are first. Of very many it is one in [`ONE_IN`], since
+/// the nearest are among that share.
+const SIDED: usize = 4_096;
+const ONE_IN: usize = 25;
 
 /// Of how many at most the angles are compared.
 const COMPARED: usize = 1_024;
@@ -96,6 +105,66 @@ pub(super) struct Vectors {
     slots: Vec<u32>,
     /// Places that are empty again.
     free: Vec<u32>,
+    sides: Sides,
+}
+
+/// On which side of the middle of all vectors each of them lies, in each dimension: as the models' vectors have much in
+/// common, the sides of 0 would tell few apart. Empty for as long as there are few.
+#[derive(Default)]
+struct Sides {
+    /// A bit a dimension, the same number of words for each place.
+    bits: Wiped<u64>,
+    /// The middle of each dimension, when it was looked for last.
+    middles: Wiped<u8>,
+    /// At how many places that was.
+    told_at: usize,
+}
+
+impl Sides {
+    /// The words of one vector.
+    fn words(&self) -> usize {
+        self.middles.len().div_ceil(64)
+    }
+
+    /// A bit for each dimension of which that is so, given its step and the middle.
+    fn where_so(&self, steps: &[u8], is_so: impl Fn(u8, u8) -> bool) -> Wiped<u64> {
+        let mut bits = Wiped::default();
+        let pairs = steps.chunks(64).zip(self.middles.as_slice().chunks(64));
+        for (steps, middles) in pairs {
+            let sides = steps.iter().zip(middles).enumerate();
+            let word = sides.map(|(at, (step, middle))| u64::from(is_so(*step, *middle)) << at);
+            bits.push(word.sum());
+        }
+        bits
+    }
+
+    /// On which sides steps lie.
+    fn of(&self, steps: &[u8]) -> Wiped<u64> {
+        self.where_so(steps, |step, middle| step > middle)
+    }
+
+    /// The half of the dimensions in which steps lie furthest from the middle: near it, a side tells little.
+    fn telling(&self, steps: &[u8]) -> Wiped<u64> {
+        let pairs = steps.iter().zip(self.middles.as_slice());
+        let mut far = Wiped::default();
+        for (step, middle) in pairs {
+            far.push(step.abs_diff(*middle));
+        }
+        let half = far.len() / 2;
+        let (_, least, _) = far.as_mut_slice().select_nth_unstable(half);
+        let least = *least;
+        self.where_so(steps, |step, middle| step.abs_diff(middle) >= least)
+    }
+
+    /// In how many of the dimensions that tell a place lies on another side than what is asked.
+    fn differing(&self, asked: &[u64], telling: &[u64], place: u32) -> u32 {
+        let words = asked.len();
+        let own = &self.bits.as_slice()[place as usize * words..][..words];
+        let pairs = own.iter().zip(asked).zip(telling);
+        pairs
+            .map(|((own, asked), telling)| ((own ^ asked) & telling).count_ones())
+            .sum()
+    }
 }
 
 impl Vectors {
@@ -114,17 +183,20 @@ impl Vectors {
     pub(super) fn bytes(&self) -> usize {
         let places =
             self.place_of.capacity() * 8 + (self.slots.capacity() + self.free.capacity()) * 4;
-        self.steps.bytes() + self.lengths.bytes() + places
+        let sides = self.sides.bits.bytes() + self.sides.middles.bytes();
+        self.steps.bytes() + self.lengths.bytes() + sides + places
     }
 
-    /// Enters one; `false` where it has another number of dimensions than those that are there.
-    pub(super) fn put(&mut self, slot: u32, vector: &Vector) -> bool {
+    /// Enters one, among `expected` of them; `false` where it has another number of dimensions than those that are
+    /// there.
+    pub(super) fn put(&mut self, slot: u32, vector: &Vector, expected: usize) -> bool {
         let given = vector.0.as_slice();
         if self.count() == 0 {
             *self = Self {
                 dimensions: given.len(),
                 ..Self::default()
             };
+            self.steps.make_room(expected * given.len());
         } else if self.dimensions != given.len() {
             return false;
         }
@@ -147,7 +219,51 @@ impl Vectors {
         };
         self.steps_at_mut(place).copy_from_slice(steps.as_slice());
         self.place_of.insert(slot, place);
+        self.tell_side(place);
         true
+    }
+
+    /// Notes on which sides the vector of a place lies; those of all, once there are twice as many as when the middles
+    /// were looked for.
+    fn tell_side(&mut self, place: u32) {
+        let places = self.slots.len();
+        if places > SIDED.max(self.sides.told_at * 2) {
+            self.tell_sides();
+        } else if self.sides.told_at > 0 {
+            let bits = self.sides.of(self.steps_at(place));
+            let from = place as usize * self.sides.words();
+            if from == self.sides.bits.len() {
+                self.sides.bits.extend(bits.as_slice());
+            } else {
+                let own = &mut self.sides.bits.as_mut_slice()[from..];
+                own[..bits.len()].copy_from_slice(bits.as_slice());
+            }
+        }
+    }
+
+    fn tell_sides(&mut self) {
+        let mut sums = vec![0_u64; self.dimensions];
+        let steps = self.steps.as_slice().chunks(self.dimensions);
+        for (steps, _) in steps.zip(self.lengths.as_slice()).filter(is_taken) {
+            for (sum, step) in sums.iter_mut().zip(steps) {
+                *sum += u64::from(*step);
+            }
+        }
+        let mut sides = Sides {
+            told_at: self.slots.len(),
+            ..Sides::default()
+        };
+        for sum in &mut sums {
+            // A step is a byte, and so is the middle of some.
+            sides.middles.push((*sum / self.count() as u64) as u8);
+            *sum = 0;
+        }
+        sides.bits.make_room(sides.words() * self.slots.capacity());
+        for steps in self.steps.as_slice().chunks(self.dimensions) {
+            let bits = sides.of(steps);
+            sides.bits.extend(bits.as_slice());
+        }
+        self.sides = sides;
     }
 
     fn steps_at(&self, place: u32) -> &[u8] {
@@ -163,6 +279,10 @@ impl Vectors {
         if let Some(place) = self.place_of.remove(&slot) {
             self.steps_at_mut(place).fill(0);
             self.lengths.as_mut_slice()[place as usize] = 0.0;
+            let words = self.sides.words();
+            if words > 0 {
+                self.sides.bits.as_mut_slice()[place as usize * words..][..words].fill(0);
+            }
             self.free.push(place);
         }
     }
@@ -200,6 +320,10 @@ impl Vectors {
         };
         // As many as there are slots at most.
         let mut compared: Vec<u32> = (0..self.slots.len() as u32).filter(is_wanted).collect();
+        let sided = SIDED.max(compared.len() / ONE_IN);
+        if compared.len() > sided {
+            compared = self.on_the_same_side(asked, compared, sided);
+        }
         if compared.len() > COMPARED {
             let differing = compared.iter();
             let mut differing: Vec<(u32, u32)> = differing
@@ -227,6 +351,42 @@ impl Vectors {
         near.sort_unstable_by(order);
         near
     }
+
+    /// So many of these places, those that lie on the other side of what is asked in the fewest dimensions.
+    fn on_the_same_side(&self, asked: &[u8], places: Vec<u32>, most_places: usize) -> Vec<u32> {
+        let (sides, telling) = (self.sides.of(asked), self.sides.telling(asked));
+        let (sides, telling) = (sides.as_slice(), telling.as_slice());
+        let differing = places.iter();
+        let differing: Vec<u32> = differing
+            .map(|place| self.sides.differing(sides, telling, *place))
+            .collect();
+        let mut with = vec![0_usize; self.dimensions + 1];
+        for dimensions in &differing {
+            with[*dimensions as usize] += 1;
+        }
+        let (mut room, mut most) = (most_places, 0);
+        while with[most] <= room {
+            room -= with[most];
+            most += 1;
+        }
+        // Of those that differ in as many as the last ones, as many as there is room for.
+        let mut is_among = |dimensions: usize| match dimensions.cmp(&most) {
+            Ordering::Less => true,
+            Ordering::Equal if room > 0 => {
+                room -= 1;
+                true
+            }
+            Ordering::Equal | Ordering::Greater => false,
+        };
+        let places = places.into_iter().zip(differing);
+        let among = places.filter(|(_, dimensions)| is_among(*dimensions as usize));
+        among.map(|(place, _)| place).collect()
+    }
+}
+
+/// Whether a place has a vector.
+fn is_taken((_, length): &(&[u8], &f32)) -> bool {
+    **length > 0.0
 }
 
 /// The steps at the length that all vectors of so many dimensions are kept at.

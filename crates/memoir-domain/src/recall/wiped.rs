@@ -2,6 +2,9 @@
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
+/// From how many bytes on a list counts as large.
+const LARGE: usize = 1 << 20;
+
 /// A list whose places are wiped when it grows and when it goes.
 pub(super) struct Wiped<T: DefaultIsZeroes>(Vec<T>);
 
@@ -22,11 +25,16 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         self.0.extend_from_slice(values);
     }
 
-    /// Moves to a larger place by hand: the one that is left would keep what was in it.
-    fn make_room(&mut self, more: usize) {
+    /// Moves to a larger place by hand: the one that is left would keep what was in it. What is large already grows by
+    /// a quarter, so that little of it stays empty.
+    pub(super) fn make_room(&mut self, more: usize) {
         let needed = self.0.len() + more;
         if needed > self.0.capacity() {
-            let mut larger = Vec::with_capacity(needed.max(self.0.capacity() * 2).max(64));
+            let grown = match self.bytes() {
+                0..LARGE => self.0.capacity() * 2,
+                _ => self.0.capacity() / 4 * 5,
+            };
+            let mut larger = Vec::with_capacity(needed.max(grown).max(64));
             larger.extend_from_slice(&self.0);
             self.0.zeroize();
             self.0 = larger;
