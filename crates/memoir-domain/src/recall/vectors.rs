@@ -25,7 +25,7 @@ const SIDED: usize = 4_096;
 const ONE_IN: usize = 25;
 
 /// Of how many at most the angles are compared.
-const COMPARED: usize = 1_024;
+const COMPARED: usize = 256;
 
 /// Steps are kept as numbers from 0: this is the middle.
 const MIDDLE: u8 = 128;
