@@ -7,8 +7,6 @@ from scripted import Program, completion, main
 
 class OpenCode(Program):
     name = "opencode"
-    # Its plugin hands nothing over.
-    hands_over = False
 
     def environment(self, url):
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}

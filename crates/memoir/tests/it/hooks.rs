@@ -702,3 +702,20 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
         assert_eq!(tell(&bench, "copilot", "session-start", &own).stdout, "");
     }
 }
+
+#[test]
+fn spec_2_6_what_a_program_tells_with_the_event_is_handed_over_once() {
+    let bench = Bench::with_agent();
+    let said = |at: usize| json!({"id": format!("m-{at}"), "speaker": "user", "text": format!("This is {at}.")});
+    for messages in [2, 3] {
+        let messages: Vec<Value> = (0..messages).map(said).collect();
+        let told = json!({"session_id": "oc-1", "cwd": "/", "messages": messages});
+        tell_with(&bench, "opencode", "stop", &told, &["--hand-over"]);
+    }
+    assert_eq!(pending(&bench), 3, "{}", log(&bench));
+    assert!(
+        log(&bench).contains("handed over 1 message; 2 known before"),
+        "{}",
+        log(&bench)
+    );
+}

@@ -1,16 +1,18 @@
 //! Handing a transcript's new messages over: the hook starts a process of its own for it and returns at once.
 //!
 //! That process holds the session's file while it reads, so that one that comes later goes on where it stopped.
-//! What could not be handed over is taken up when the next session begins.
+//! What could not be handed over is taken up when the next session begins. A program that keeps no file tells its
+//! messages with the event, all of them each time.
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom, Write},
+    io::{Cursor, Read, Seek, SeekFrom, Write},
     path::Path,
     process::{Command, Stdio},
 };
 
 use memoir_app::{Clock, SystemClock};
+use memoir_transcripts::Format;
 
 use super::{Arguments, door::Door, log::Log, payload::Payload, state, told};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
@@ -70,19 +72,25 @@ fn start(payload: &Payload) -> Result<(), Failure> {
 
 /// Hands over what is new, and waits for it.
 pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
-    let payload = Payload::read(&told()?);
+    let told = told()?;
+    let payload = Payload::read(&told);
     state::forget_old(SystemClock.now());
-    let Some(path) = &payload.transcript else {
+    if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
-    };
+    }
     let mut session = state::Session::lock(&payload, &arguments.agent(&payload))?;
-    session.transcript = Some(path.clone());
+    session.transcript.clone_from(&payload.transcript);
     let handed = async {
         let door = Door::open(global, arguments, &payload).await?;
+        let Some(path) = &payload.transcript else {
+            let (told, format) = (Cursor::new(told), Some(Format::Messages));
+            let taken = absorb::take(told, format, Path::new("-"), &door).await?;
+            return Ok::<_, Failure>((taken, 0));
+        };
         let (part, end) = new_part(path, session.handed_over)?;
         let format = arguments.client.dialect_of(&payload).transcript;
         let taken = absorb::take(part, format, path, &door).await?;
-        Ok::<_, Failure>((taken, end))
+        Ok((taken, end))
     }
     .await;
     match handed {
@@ -97,7 +105,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
             session.keep()
         }
         Err(problem) => {
-            session.is_waiting = true;
+            session.is_waiting = payload.transcript.is_some();
             session.keep()?;
             Err(problem)
         }

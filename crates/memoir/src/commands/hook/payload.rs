@@ -15,6 +15,8 @@ const COPILOT: &str = "COPILOT_CLI";
 pub(super) struct Payload {
     pub(super) session: Option<String>,
     pub(super) transcript: Option<PathBuf>,
+    /// Whether what was said is told with it.
+    pub(super) has_messages: bool,
     /// The folder that the session works in.
     pub(super) folder: Option<PathBuf>,
     /// What the program calls the event.
@@ -41,6 +43,7 @@ impl Payload {
         Self {
             session: text(&["session_id", "sessionId", "conversation_id"]),
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
+            has_messages: told["messages"].is_array(),
             folder: text(&["cwd"]).or(roots).map(PathBuf::from),
             event,
             prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),

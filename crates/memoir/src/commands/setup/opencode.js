@@ -2,10 +2,13 @@
 // away again with `--remove`.
 const MEMOIR = /*MEMOIR*/;
 
-const ask = async (event, told) => {
+// What was put beside a prompt, and is nobody's words.
+const SHOWN = /\n\n<memory>\n[^]*\n<\/memory>$/;
+
+const ask = async (event, told, ...how) => {
   try {
     const [program, ...whose] = MEMOIR;
-    const command = [program, "hook", event, "--client", "opencode", ...whose];
+    const command = [program, "hook", event, "--client", "opencode", ...whose, ...how];
     const process = Bun.spawn(command, { stdin: new Blob([JSON.stringify(told)]), stderr: "ignore" });
     return (await new Response(process.stdout).text()).trim();
   } catch {
@@ -13,7 +16,13 @@ const ask = async (event, told) => {
   }
 };
 
-export const Memoir = async ({ directory }) => {
+const said = ({ info, parts }) => {
+  const words = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored);
+  const text = words.map((part) => part.text.replace(SHOWN, "")).join("\n");
+  return { id: info.id, at: new Date(info.time.created).toISOString(), speaker: info.role, text };
+};
+
+export const Memoir = async ({ client, directory }) => {
   // What each session's model has before it.
   const contexts = new Map();
   const context = (session) => {
@@ -22,7 +31,21 @@ export const Memoir = async ({ directory }) => {
     }
     return contexts.get(session);
   };
+  const handOver = async (session) => {
+    const path = { id: session };
+    const about = await client.session.get({ path });
+    // What a helper was told is not what the user said.
+    if (!about.data || about.data.parentID) return;
+    const { data = [] } = await client.session.messages({ path });
+    const messages = data.filter(({ info }) => info.summary !== true).map(said).filter(({ text }) => text.trim());
+    if (messages.length === 0) return;
+    await ask("stop", { session_id: session, cwd: directory, messages }, "--hand-over");
+  };
   return {
+    event: async ({ event }) => {
+      // What could not be handed over is told again with what comes next.
+      if (event.type === "session.idle") await handOver(event.properties.sessionID).catch(() => {});
+    },
     "experimental.chat.system.transform": async (input, output) => {
       const text = input.sessionID ? await context(input.sessionID) : "";
       if (text) output.system.push(text);
