@@ -719,3 +719,26 @@ fn spec_2_6_what_a_program_tells_with_the_event_is_handed_over_once() {
         log(&bench)
     );
 }
+
+#[test]
+fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_session_begins() {
+    let bench = Bench::with_agent();
+    let marks = || {
+        let marks = fs::read_dir(bench.path(".local/state/memoir/waiting"));
+        marks.map_or(0, Iterator::count)
+    };
+    let file = bench.write("s-1.jsonl", transcript(2));
+    let told = json!({"session_id": "s-1", "transcript_path": file});
+    tell(&bench, "claude-code", "stop", &told);
+    wait_until(|| log(&bench).contains("handed over 2 messages") && marks() == 1);
+    fs::write(&file, transcript(3)).unwrap();
+    begin(&bench, "s-2", "startup");
+    wait_until(|| log(&bench).contains("handed over 1 message; 0 known before") && marks() == 0);
+    // Once the end was told, nothing is looked for any more.
+    fs::write(&file, transcript(4)).unwrap();
+    tell(&bench, "claude-code", "stop", &told);
+    wait_until(|| marks() == 1);
+    tell(&bench, "claude-code", "session-end", &told);
+    wait_until(|| marks() == 0);
+    assert_eq!(pending(&bench), 4);
+}

@@ -1,7 +1,8 @@
 //! Handing a transcript's new messages over: the hook starts a process of its own for it and returns at once.
 //!
 //! That process holds the session's file while it reads, so that one that comes later goes on where it stopped.
-//! What could not be handed over is taken up when the next session begins. A program that keeps no file tells its
+//! What could not be handed over is taken up when the next session begins, and so is what was written after the last
+//! word of a session whose end nobody told. A program that keeps no file tells its
 //! messages with the event, all of them each time.
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::Format;
 
-use super::{Arguments, door::Door, log::Log, payload::Payload, state, told};
+use super::{Arguments, Event, door::Door, log::Log, payload::Payload, state, told};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
 /// Starts the process that hands over.
@@ -28,7 +29,7 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
     start(payload)
 }
 
-/// Starts it again for sessions of which something is left, once a session of the agent begins.
+/// Starts it again for sessions of which something may be left, once a session of the agent begins.
 pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
@@ -96,7 +97,9 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     match handed {
         Ok((taken, end)) => {
             session.handed_over = end;
-            session.is_waiting = false;
+            // Some write after they have told of it, and not all tell of the end.
+            let may_go_on = matches!(arguments.event, Event::Stop | Event::PreCompact);
+            session.is_waiting = may_go_on && payload.transcript.is_some();
             log.note(&format!(
                 "handed over {}; {} known before",
                 counted(taken.handed.received, "message", "messages"),

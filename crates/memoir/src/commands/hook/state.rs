@@ -83,7 +83,7 @@ pub(super) struct Session {
     pub(super) transcript: Option<PathBuf>,
     /// Up to which byte the transcript was handed over.
     pub(super) handed_over: u64,
-    /// Whether there is more that could not be.
+    /// Whether there may be more that was not.
     pub(super) is_waiting: bool,
 }
 
