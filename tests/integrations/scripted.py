@@ -24,6 +24,8 @@ FACT = "Marta prefers linen thread."
 # In no context, for it has left the prompt long ago: only a prompt that it bears on brings it back.
 FADED = "The blue ledger lies in the third drawer."
 SAVED = "Ines keeps bees behind the greenhouse."
+# What is asked of a program, as its row says it.
+FOUND = "tools, context at the start, memories at a prompt, conversations handed over"
 
 
 class Program:
@@ -31,10 +33,6 @@ class Program:
 
     # As `memoir setup` calls it.
     name = ""
-    # Whether memories that bear on a prompt are put beside it.
-    at_a_prompt = True
-    # Whether conversations are handed over.
-    hands_over = True
 
     def environment(self, url):
         """What it is told by variables."""
@@ -227,28 +225,20 @@ def story(program):
 
         second = session("In which drawer lies the blue ledger?")
         assert SAVED in second, "what one session saved is in the next one's request"
-        if program.at_a_prompt:
-            assert FADED in second, "what bears on a prompt is beside it"
+        assert FADED in second, "what bears on a prompt is beside it"
 
-        if program.hands_over:
-            # A question and an answer in each session; what is written late is taken up by the next.
-            next_start = ["hook", "session-start", "--client", program.name]
-            home.run(MEMOIR, *next_start, "--agent", "assistant")
-            told = home.log(lambda told: handed_over(told) >= 4)
-            assert handed_over(told) == 4, told
+        # A question and an answer in each session; the next one takes up what was written late.
+        next_start = ["hook", "session-start", "--client", program.name]
+        home.run(MEMOIR, *next_start, "--agent", "assistant")
+        told = home.log(lambda told: handed_over(told) >= 4)
+        assert handed_over(told) == 4, told
         home.run(MEMOIR, "setup", program.name, "--remove", "--yes")
         for file, text in home.files().items():
             is_clean = file not in written or MEMOIR.encode() not in text
             assert is_clean, f"{file} calls Memoir no more"
         version = home.run(BINARY, "--version").split()
-    found = [
-        "tools",
-        "context at the start",
-        *(["memories at a prompt"] if program.at_a_prompt else []),
-        *(["conversations handed over"] if program.hands_over else []),
-    ]
     number = next(word for word in version if word[0].isdigit()).rstrip(".")
-    print(f"{program.name} | {number} | {', '.join(found)} | passed")
+    print(f"{program.name} | {number} | {FOUND} | passed")
 
 
 def main(program):
