@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use anstyle::Style;
 use memoir_app::{Explanation, MemoryFacts, ShownMemory};
 use memoir_domain::{Timestamp, recall::FoundAs};
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     Table,
@@ -53,25 +55,48 @@ fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String 
     let mut text = String::new();
     for memory in memories {
         let number = memory.number.to_string();
-        let flags = flags(memory, Some(now));
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "{BOLD}{number:>6}{BOLD:#}  {DIM}{}  {:<7}  {:>5} tokens{DIM:#}",
+        let facts = format!(
+            "{}  {:<7}  {:>5} tokens",
             memory.created_at.date(),
             memory.kind.as_str(),
             memory.tokens,
         );
-        if !flags.is_empty() {
-            let _ = write!(text, "  {YELLOW}{flags}{YELLOW:#}");
-        }
-        let tags = tags(memory);
-        if !tags.is_empty() {
-            let _ = write!(text, "  {CYAN}[{tags}]{CYAN:#}");
-        }
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{BOLD}{number:>6}{BOLD:#}  {DIM}{facts}{DIM:#}");
+        let tags = match tags(memory) {
+            tags if tags.is_empty() => tags,
+            tags => format!("[{tags}]"),
+        };
+        let marks = [(flags(memory, Some(now)), YELLOW), (tags, CYAN)];
+        text.push_str(&beside(INDENT + facts.width(), &marks, INDENT, width));
         text.push('\n');
         for line in wrap(&safe_lines(memory.content()), width.saturating_sub(INDENT)) {
             let _ = writeln!(text, "{:INDENT$}{line}", "");
+        }
+    }
+    text
+}
+
+/// The marks behind so many columns of a line, or on lines of their own where there is no room.
+fn beside(mut taken: usize, marks: &[(String, Style)], indent: usize, width: usize) -> String {
+    const GAP: usize = 2;
+    let mut text = String::new();
+    for (mark, style) in marks {
+        for mark in wrap(mark, width.saturating_sub(indent)) {
+            if mark.is_empty() {
+                continue;
+            }
+            match taken + GAP + mark.width() <= width {
+                true => taken += GAP,
+                false => {
+                    text.push('\n');
+                    taken = indent;
+                }
+            }
+            let gap = if taken == indent { indent } else { GAP };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{:gap$}{style}{mark}{style:#}", "");
+            taken += mark.width();
         }
     }
     text
@@ -151,4 +176,27 @@ fn tags(memory: &ShownMemory) -> String {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     safe(&words.join(" ")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_beside_the_numbers_stands_below() {
+        let plain = Style::new();
+        let marks = [
+            ("constitutional import".to_owned(), plain),
+            ("[bindery thread]".to_owned(), plain),
+        ];
+        let at = |width| beside(41, &marks, 8, width);
+        assert_eq!(at(80), "  constitutional import\n        [bindery thread]");
+        assert_eq!(at(90), "  constitutional import  [bindery thread]");
+        assert_eq!(at(50), "\n        constitutional import  [bindery thread]");
+        assert_eq!(
+            at(40),
+            "\n        constitutional import\n        [bindery thread]"
+        );
+        assert_eq!(beside(41, &[(String::new(), plain)], 8, 80), "");
+    }
 }
