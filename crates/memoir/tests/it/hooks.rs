@@ -694,7 +694,9 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
         ];
         let mut command = bench.command(&arguments);
         command.env("COPILOT_CLI", "1");
-        let ran = Ran::with_input(&mut command, &start(session, "new").to_string());
+        let mut told = start(session, "new");
+        told["timestamp"] = json!("2026-11-23T12:23:47.199Z");
+        let ran = Ran::with_input(&mut command, &told.to_string());
         let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(answer["additionalContext"], bench.ok(&["context", "wren"]));
         // Its own hook tells of the same session.
@@ -734,6 +736,12 @@ fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_sessio
     fs::write(&file, transcript(3)).unwrap();
     begin(&bench, "s-2", "startup");
     wait_until(|| log(&bench).contains("handed over 1 message; 0 known before") && marks() == 0);
+    // One that is gone by then is not waited for.
+    let gone = json!({"session_id": "s-3", "transcript_path": bench.path("gone.jsonl")});
+    tell(&bench, "claude-code", "stop", &gone);
+    wait_until(|| marks() == 1);
+    begin(&bench, "s-4", "startup");
+    wait_until(|| marks() == 0);
     // Once the end was told, nothing is looked for any more.
     fs::write(&file, transcript(4)).unwrap();
     tell(&bench, "claude-code", "stop", &told);

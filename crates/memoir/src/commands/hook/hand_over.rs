@@ -18,6 +18,10 @@ use memoir_transcripts::Format;
 use super::{Arguments, Event, door::Door, log::Log, payload::Payload, state, told};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
+/// How many sessions are taken up when one begins, which waits for the processes to be started: the others are with
+/// the next ones.
+const AT_ONCE: usize = 4;
+
 /// Starts the process that hands over.
 ///
 /// # Errors
@@ -34,7 +38,8 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
     }
-    for (session, transcript) in state::waiting(&arguments.agent(payload)) {
+    let waiting = state::waiting(&arguments.agent(payload));
+    for (session, transcript) in waiting.into_iter().take(AT_ONCE) {
         let session = Payload {
             session: Some(session),
             transcript: Some(transcript),
@@ -108,7 +113,10 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
             session.keep()
         }
         Err(problem) => {
-            session.is_waiting = payload.transcript.is_some();
+            // A transcript that is not there by the next session's start does not come any more.
+            session.is_waiting = payload
+                .transcript
+                .is_some_and(|path| arguments.event != Event::SessionStart || path.exists());
             session.keep()?;
             Err(problem)
         }

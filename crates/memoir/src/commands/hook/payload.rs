@@ -37,7 +37,10 @@ impl Payload {
         let is_camel_case = told["sessionId"].is_string();
         let host = match is_camel_case && event.is_some() {
             true => Some(Client::Vscode),
-            false => std::env::var_os(COPILOT).map(|_| Client::Copilot),
+            // A program that is started in its shell has the variable too, and tells no time.
+            false => std::env::var_os(COPILOT)
+                .filter(|_| !told["timestamp"].is_null())
+                .map(|_| Client::Copilot),
         };
         let roots = told["workspace_roots"][0].as_str().map(str::to_owned);
         Self {

@@ -204,7 +204,8 @@ impl SessionFile {
     }
 }
 
-/// The agent's sessions of which something could not be handed over, and their transcripts.
+/// The agent's sessions of which something may not have been handed over, and their transcripts; first the one that
+/// was looked at longest ago.
 pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = folder() else {
         return Vec::new();
@@ -214,7 +215,8 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     };
     let mut waiting = Vec::new();
     for mark in marks.flatten() {
-        let kept = fs::read_to_string(folder.join(SESSIONS).join(mark.file_name()))
+        let file = folder.join(SESSIONS).join(mark.file_name());
+        let kept = fs::read_to_string(&file)
             .ok()
             .and_then(|text| serde_json::from_str::<Kept>(&text).ok())
             .unwrap_or_default();
@@ -222,10 +224,15 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
             && kept.is_waiting
             && *file_name(&session, agent) == *mark.file_name()
         {
-            waiting.push((session, transcript));
+            let written = fs::metadata(&file).and_then(|found| found.modified()).ok();
+            waiting.push((written, session, transcript));
         }
     }
+    waiting.sort();
+    let waiting = waiting.into_iter();
     waiting
+        .map(|(_, session, transcript)| (session, transcript))
+        .collect()
 }
 
 /// Forgets the sessions of which nothing was heard for long, but for those of which something waits.
