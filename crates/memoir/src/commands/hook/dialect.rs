@@ -116,6 +116,12 @@ const CODEX: Dialect = Dialect {
     ..CLAUDE
 };
 
+/// Its session files are not those of Claude Code.
+const QWEN: Dialect = Dialect {
+    transcript: None,
+    ..CLAUDE
+};
+
 const GEMINI: Dialect = Dialect {
     prompt: HookOutput::Specific("BeforeAgent"),
     transcript: Some(Format::Gemini),
@@ -159,6 +165,7 @@ impl Client {
         match self {
             Self::Codex => CODEX,
             Self::Gemini => GEMINI,
+            Self::Qwen => QWEN,
             Self::Cursor => CURSOR,
             Self::Copilot => COPILOT,
             Self::Vscode => VSCODE,
@@ -166,7 +173,6 @@ impl Client {
             Self::Opencode => OPENCODE,
             Self::ClaudeCode
             | Self::Kimi
-            | Self::Qwen
             | Self::Codebuddy
             | Self::Antigravity
             | Self::Qoder
