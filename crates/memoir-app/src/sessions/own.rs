@@ -22,6 +22,9 @@ use crate::{
 /// much longer than an agent may be away, which is counted from its last call and not from the last
 /// renewal.
 const RENEWED_AFTER_SECONDS: i64 = 10;
+/// A commit prolongs the hold on a session that Memoir drives once that share of it has gone by; it is renewed,
+/// whether anything is written or not, after a third.
+const PROLONGED_AFTER_SHARE: u32 = 16;
 
 impl AgentHandle {
     /// Opens a session that the agent drives: opening it is its consent. Duplicates are put together,
@@ -150,18 +153,26 @@ impl AgentHandle {
         }
     }
 
-    /// Prolongs the hold on a session that is about to be written. One that Memoir drives may have been
-    /// renewed since it was read: what was read must not take that back.
+    /// Prolongs the hold on a session that is about to be written, not at each of many edits: it is in an index,
+    /// whose pages then stay as they are. One that Memoir drives may have been renewed since it was read: what was
+    /// read must not take that back, but for so little that it is renewed again long before it lapses.
     pub(super) fn prolong(&self, session: &mut Session, now: Timestamp) {
         let Some(lease) = session.lease else { return };
-        let prolonged = match session.driver {
-            Driver::Agent => self.own_lease(lease.holder, now),
-            Driver::Model => Lease {
-                until: lease.until.max(self.memoir.lease_until()),
-                ..lease
-            },
+        let (until, least) = match session.driver {
+            Driver::Agent => (
+                self.own_lease(lease.holder, now).until,
+                Duration::from_secs(RENEWED_AFTER_SECONDS.unsigned_abs()),
+            ),
+            Driver::Model => (
+                lease.until.max(self.memoir.lease_until()),
+                self.memoir.settings.lease / PROLONGED_AFTER_SHARE,
+            ),
         };
-        session.lease = Some(prolonged);
+        let gained = until.microseconds() - lease.until.microseconds();
+        // A clock that was put back takes from an agent's hold at once.
+        if gained < 0 || gained.unsigned_abs() as u128 >= least.as_micros() {
+            session.lease = Some(Lease { until, ..lease });
+        }
     }
 
     /// Notes that the agent is still there, not at each of many calls. Does nothing for a session that

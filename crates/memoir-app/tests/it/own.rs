@@ -160,6 +160,29 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
     world.check().await;
 }
 
+/// What is in an index is not written with each edit, and yet counts from the last one.
+#[tokio::test]
+async fn spec_3_16_an_edit_soon_after_another_leaves_the_hold_as_it_is() {
+    let world = World::new(&MEMORIES).await;
+    let session = opened(&world).await;
+    let first_end = world.agent.now().plus_microseconds(1_810_000_001);
+    let ends_by = async |time| !world.store.lapsed_sessions(time).await.unwrap().is_empty();
+    for (seconds, is_as_it_was) in [(0, true), (9, true), (1, false)] {
+        world.clock.advance(Duration::from_secs(seconds));
+        call(
+            &world.agent,
+            session,
+            "update_memory",
+            json!({"id": 1, "content": MEMORIES[0]}),
+        )
+        .await;
+        let shorter = "The old press came from Lisbon and needs oil each month.";
+        let edited = json!({"id": 1, "content": shorter});
+        call(&world.agent, session, "update_memory", edited).await;
+        assert_eq!(ends_by(first_end).await, is_as_it_was);
+    }
+}
+
 #[tokio::test]
 async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
     let world = World::new(&MEMORIES).await;
