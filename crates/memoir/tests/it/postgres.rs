@@ -164,7 +164,6 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "it says what it measured")]
 fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() {
     const REQUESTS: usize = 1_000;
     let Some(server) = Postgres::start("crowded").unwrap() else {
