@@ -38,6 +38,9 @@ use crate::{
 
 /// Texts of one request.
 const BATCH: u32 = 32;
+/// How long the background waits after a save for more of them: each batch is a request and a commit, and the saves
+/// of a busy agent are not to wait for one of each.
+const GATHER: Duration = Duration::from_millis(100);
 /// How long no question is sent to a server that did not answer the last one.
 const REST: Duration = Duration::from_secs(30);
 /// How long the background waits after a server failed, and how often it looks for what others left undone.
@@ -462,7 +465,7 @@ impl Memoir {
                     self.make_for(scope).await;
                 }
                 tokio::select! {
-                    () = self.vectors.told.notified() => {}
+                    () = self.vectors.told.notified() => tokio::time::sleep(GATHER).await,
                     () = &mut look_again => break,
                 }
             }
