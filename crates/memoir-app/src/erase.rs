@@ -94,6 +94,7 @@ impl AgentHandle {
         store.forget_replies(Timestamp::MAX, account).await?;
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
         self.memoir.indexes.forget(self.scope);
+        self.memoir.opened.forget(self.scope);
         destroyed
     }
 

@@ -42,6 +42,7 @@ mod look_back;
 mod memories;
 mod metrics;
 mod notices;
+mod opened;
 mod parallel;
 mod recall;
 mod replies;
@@ -66,9 +67,9 @@ use std::sync::Arc;
 use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     agent::{self, Agent},
-    audit::Actor,
+    audit::{Actor, Change},
     draft::Decision,
-    memory::Memory,
+    memory::{Memory, Number},
     session::Session,
     text::Digester,
 };
@@ -206,6 +207,7 @@ pub struct Memoir {
     random: Arc<dyn Random>,
     settings: Arc<Settings>,
     recent: Arc<sessions::Recent>,
+    opened: Arc<opened::OpenedMemories>,
     indexes: Arc<recall::Indexes>,
     vectors: Arc<vectors::Vectors>,
     refusals: sessions::Refusals,
@@ -236,6 +238,7 @@ impl Memoir {
         let indexes = recall::Indexes::new(settings.recall.index_bytes, metrics.clone());
         Self {
             store,
+            opened: Arc::default(),
             indexes: Arc::new(indexes),
             vectors: Arc::default(),
             keys: keys::Keys(keys),
@@ -407,7 +410,8 @@ impl AgentHandle {
     /// What a look at the store brought, in the domain's types.
     async fn read(&self, snapshot: Snapshot) -> Result<Loaded> {
         let key = self.key_of(&snapshot.agent).await?;
-        let memories = parallel::map(snapshot.memories, |row| codec::memory(&key, row));
+        let version = snapshot.agent.document.version;
+        let memories = self.memoir.opened.open(&key, version, snapshot.memories);
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
         if self
@@ -450,6 +454,7 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     async fn without_key(&self, row: &AgentRow) -> Result<Error> {
+        self.memoir.opened.forget(self.scope);
         let name = match self.scope.is_of_account() {
             true => self.name.clone(),
             false => row.columns.name.clone(),
@@ -505,6 +510,8 @@ impl AgentHandle {
         let counted = metrics::Counted::of(&decision);
         let indexes = &self.memoir.indexes;
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
+        let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
+        let takes_words = !decision.redactions.is_empty();
         let embeds = self.memoir.settings.recall.embeddings.is_some();
         // What the agent has agreed to counts at once.
         let is_of_vectors = embeds && !(decision.changes.is_empty() && decision.access.is_empty());
@@ -512,6 +519,13 @@ impl AgentHandle {
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.keys.check_there()?;
         self.memoir.write(commit, counted).await?;
+        match next.version() {
+            Some(version) if !takes_words => {
+                let opened = &self.memoir.opened;
+                opened.follow(self.scope, base.version(), version, &changed);
+            }
+            _ => self.memoir.opened.forget(self.scope),
+        }
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);
         }

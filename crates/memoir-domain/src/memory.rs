@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 use crate::{
     PrivateText, Timestamp,
@@ -255,6 +256,20 @@ pub struct Memory {
     /// gives it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shredded_at: Option<Timestamp>,
+}
+
+impl Zeroize for Memory {
+    /// Takes its words away and overwrites them where they were, but for its tags.
+    fn zeroize(&mut self) {
+        self.content.zeroize();
+        self.source.zeroize();
+        for wording in &mut self.wordings {
+            wording.source.zeroize();
+            for lost in &mut wording.let_go {
+                lost.lost.zeroize();
+            }
+        }
+    }
 }
 
 impl Memory {

@@ -38,8 +38,8 @@ struct Surveyed {
 
 impl Surveyed {
     /// Under what it is filed.
-    fn keys(&self) -> BTreeSet<u64> {
-        self.reading.keys().collect()
+    fn keys(&self) -> Vec<u64> {
+        each_once(self.reading.keys())
     }
 
     /// About how much memory it takes, what it is filed under included.
@@ -53,7 +53,7 @@ impl Surveyed {
 
 impl Drop for Surveyed {
     fn drop(&mut self) {
-        self.memory.content.zeroize();
+        self.memory.zeroize();
     }
 }
 
@@ -196,11 +196,7 @@ impl Survey {
     /// The others that may carry it, by how many of its rare words they have.
     fn sharing(&self, sought: &Sought<'_>) -> impl Iterator<Item = Number> {
         let own = sought.memory.number;
-        let keys: BTreeSet<u64> = sought
-            .wordings
-            .iter()
-            .flat_map(|read| read.keys())
-            .collect();
+        let keys = each_once(sought.wordings.iter().flat_map(|read| read.keys()));
         let is_elsewhere = |numbers: &&Vec<Number>| numbers.iter().any(|number| *number != own);
         let mut places: Vec<&Vec<Number>> = keys
             .iter()
@@ -228,6 +224,13 @@ impl Survey {
         others.sort_unstable();
         others.into_iter().map(|(_, number)| number)
     }
+}
+
+fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut keys: Vec<u64> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// Whether `other` may take over what the one sought stands for: what forbids a merge of the two forbids

@@ -83,7 +83,7 @@ fn memory_columns(row: &MemoryRow) -> Result<Columns> {
 }
 
 /// Under the agent's version `version`, which is the one that the commit writes.
-fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
+pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
     let mut row = MemoryRow {
         number: memory.number,
         version,

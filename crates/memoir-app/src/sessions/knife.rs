@@ -180,13 +180,10 @@ impl AgentHandle {
             .store
             .memories(self.scope, request.numbers())
             .await?;
-        let key = known.base.key();
+        let version = known.base.version().unwrap_or_default();
+        let memories = self.memoir.opened.open(known.base.key(), version, rows);
         Ok(Some(CallState {
-            memories: rows
-                .into_iter()
-                .map(|row| codec::memory(key, row))
-                .map(numbered)
-                .collect::<Result<_>>()?,
+            memories: memories.into_iter().map(numbered).collect::<Result<_>>()?,
             base: known.base,
             agent: known.agent,
             session: Some(known.session),

@@ -49,7 +49,7 @@ impl Notes {
 
 /// What is kept by its key up to a weight. Whatever was put there longest ago gives way: who works on is not
 /// forgotten for the others.
-struct Bounded<K, V> {
+pub(crate) struct Bounded<K, V> {
     limit: usize,
     weight: usize,
     /// With the turn in which each was put there, and its weight.
@@ -58,7 +58,8 @@ struct Bounded<K, V> {
 }
 
 impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
-    fn new(limit: usize) -> Self {
+    /// Up to that weight.
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             weight: 0,
@@ -67,13 +68,13 @@ impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
         }
     }
 
-    fn take(&mut self, key: K) -> Option<V> {
+    pub(crate) fn take(&mut self, key: K) -> Option<V> {
         let (_, weight, value) = self.kept.remove(&key)?;
         self.weight -= weight;
         Some(value)
     }
 
-    fn put(&mut self, key: K, weight: usize, value: V) {
+    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) {
         self.take(key);
         while self.weight + weight > self.limit {
             let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
@@ -85,6 +86,19 @@ impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
         self.turn += 1;
         self.weight += weight;
         self.kept.insert(key, (self.turn, weight, value));
+    }
+}
+
+impl<K: Hash + Eq + Copy, V: Clone> Bounded<K, V> {
+    /// What is kept under that key, and stays there.
+    pub(crate) fn get(&self, key: K) -> Option<V> {
+        self.kept.get(&key).map(|(_, _, value)| value.clone())
+    }
+
+    /// How much all of it weighs.
+    #[cfg(test)]
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 use memoir_app::{
     CheckpointView, Growth, HandedMessage, Severity, Verification, sessions::RefineOptions,
 };
+use memoir_domain::memory::Number;
 use memoir_testkit::Turn;
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
@@ -1397,5 +1398,57 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
             .unwrap()
             .len(),
         1
+    );
+}
+
+/// SPEC 5.3: what a process has opened does not hide from it that the row was changed since.
+#[tokio::test]
+async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    let elsewhere = agent_of(&lab.memoir_at(&lab.database()), "wren").await;
+    let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
+    world.agent.save(&saved, &person()).await.unwrap();
+    let text = async || {
+        let context = world.agent.context(None).await;
+        context.map(|context| context.text.expose().to_owned())
+    };
+    let before = text().await.unwrap();
+    assert_eq!(text().await.unwrap(), before);
+    for change in [
+        "body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)",
+        "body = (SELECT body FROM memories AS other WHERE other.number = 2)",
+        "constitutional = 1",
+        "updated_at = updated_at + 1",
+        "version = version - 1",
+    ] {
+        let kept = lab.path().join("kept");
+        intrude(&lab.database(), |connection| {
+            let sql = format!("VACUUM INTO '{}'", kept.display());
+            connection.execute_batch(&sql).unwrap();
+            let sql = format!("UPDATE memories SET {change} WHERE number = 1");
+            assert_eq!(connection.execute(&sql, []).unwrap(), 1);
+        });
+        assert_eq!(text().await.unwrap_err().code(), "tampered", "{change}");
+        intrude(&lab.database(), |connection| {
+            let sql = format!("ATTACH '{}' AS kept", kept.display());
+            connection.execute_batch(&sql).unwrap();
+            let sql = "UPDATE memories SET (body, constitutional, updated_at, version) = \
+                 (SELECT body, constitutional, updated_at, version FROM kept.memories AS other \
+                 WHERE other.number = 1) WHERE number = 1";
+            assert_eq!(connection.execute(sql, []).unwrap(), 1);
+        });
+        fs::remove_file(kept).unwrap();
+        assert_eq!(text().await.unwrap(), before);
+    }
+    // And what another process did is what is shown.
+    elsewhere
+        .shred(Number(1), "as asked", &person())
+        .await
+        .unwrap();
+    let after = text().await.unwrap();
+    assert!(
+        !after.contains("river") && after.contains("neighbours"),
+        "{after}"
     );
 }

@@ -1,0 +1,329 @@
+//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3).
+//!
+//! Nothing is answered from here alone: whoever reads a memory reads its row from the store, and what is kept
+//! stands in for opening it only where the row is the same, byte for byte and in every column, as the one that
+//! was opened. So a row that was changed, by whomever, is opened, or refused, as if nothing were kept; and an
+//! agent's key is asked for before.
+//!
+//! What a commit of this process changed leaves at once, and all that is kept of an agent where it took words
+//! out. Where the agent's version shows that somebody else wrote, all of it leaves that the look which shows it did
+//! not find as it was. Words are wiped when they leave. All agents together stay under [`OPENED_BYTES`]: those of
+//! the agent that was read longest ago leave first.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
+};
+
+use memoir_domain::{
+    AgentScope,
+    memory::{Memory, Number},
+    wording::Wording,
+};
+use memoir_store::MemoryRow;
+use memoir_vault::AgentKey;
+use zeroize::Zeroize;
+
+use crate::{Result, codec, parallel, sessions::Bounded};
+
+/// Most that all kept memories take, in bytes: about 1 KB a memory of two sentences.
+const OPENED_BYTES: usize = 32 << 20;
+
+/// A memory, and the row that it was opened from.
+struct Opened {
+    row: MemoryRow,
+    memory: Memory,
+}
+
+impl Opened {
+    fn bytes(&self) -> usize {
+        let wordings = self.memory.wordings.len() * size_of::<Wording>();
+        let text = self.memory.content.expose().len();
+        size_of::<Self>() + self.row.body.0.len() + text + wordings
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.memory.zeroize();
+    }
+}
+
+/// What is kept of one agent.
+#[derive(Default)]
+struct OfAgent {
+    /// The version of the agent as this process last read or wrote it.
+    version: u64,
+    memories: HashMap<Number, Opened>,
+    bytes: usize,
+}
+
+impl OfAgent {
+    fn put(&mut self, opened: Opened) {
+        self.take(opened.row.number);
+        self.bytes += opened.bytes();
+        self.memories.insert(opened.row.number, opened);
+    }
+
+    fn keep_only(&mut self, numbers: &HashSet<Number>) {
+        self.memories.retain(|number, _| numbers.contains(number));
+        self.bytes = self.memories.values().map(Opened::bytes).sum();
+    }
+
+    fn take(&mut self, number: Number) {
+        if let Some(opened) = self.memories.remove(&number) {
+            self.bytes -= opened.bytes();
+        }
+    }
+}
+
+/// How the memory of a row was had.
+enum Read {
+    /// By what is kept under that number.
+    Same(Number),
+    /// By opening the row.
+    New(Box<MemoryRow>),
+}
+
+type Shared = Arc<RwLock<OfAgent>>;
+
+/// What is kept of all agents.
+pub(crate) struct OpenedMemories(Mutex<Bounded<AgentScope, Shared>>);
+
+impl Default for OpenedMemories {
+    fn default() -> Self {
+        Self(Mutex::new(Bounded::new(OPENED_BYTES)))
+    }
+}
+
+impl OpenedMemories {
+    /// The memories of these rows, in their order, which were read where the agent was at `version`.
+    ///
+    /// # Errors
+    /// For each memory: its row is not as it was written.
+    pub(crate) fn open(
+        &self,
+        key: &AgentKey,
+        version: u64,
+        rows: Vec<MemoryRow>,
+    ) -> Vec<Result<Memory>> {
+        let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
+        if rows.is_empty() || bytes > OPENED_BYTES / 4 {
+            return parallel::map(rows, |row| codec::memory(key, row));
+        }
+        let scope = key.scope();
+        let shared = self.of(scope);
+        let opened = {
+            let own = shared.read().unwrap_or_else(PoisonError::into_inner);
+            parallel::map(rows, |row| match own.memories.get(&row.number) {
+                Some(opened) if opened.row == row => {
+                    (Read::Same(row.number), Ok(opened.memory.clone()))
+                }
+                _ => {
+                    let memory = codec::memory(key, row.clone());
+                    (Read::New(Box::new(row)), memory)
+                }
+            })
+        };
+        let mut own = write(&shared);
+        if own.version != version {
+            let same = opened.iter().filter_map(|(read, _)| match read {
+                Read::Same(number) => Some(*number),
+                Read::New(_) => None,
+            });
+            own.keep_only(&same.collect());
+            own.version = version;
+        }
+        let mut memories = Vec::with_capacity(opened.len());
+        for (read, memory) in opened {
+            if let (Read::New(row), Ok(memory)) = (read, &memory) {
+                own.put(Opened {
+                    row: *row,
+                    memory: memory.clone(),
+                });
+            }
+            memories.push(memory);
+        }
+        let bytes = own.bytes;
+        drop(own);
+        self.weigh(scope, shared, bytes);
+        memories
+    }
+
+    /// Follows a commit of this process, made on one version of the agent: `changed` are opened anew.
+    pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changed: &[Number]) {
+        let Some(shared) = self.lock().get(scope) else {
+            return;
+        };
+        let mut own = write(&shared);
+        for number in changed {
+            own.take(*number);
+        }
+        if Some(own.version) == from {
+            own.version = to;
+        }
+    }
+
+    /// Wipes what is kept of the agent.
+    pub(crate) fn forget(&self, scope: AgentScope) {
+        self.lock().take(scope);
+    }
+
+    fn of(&self, scope: AgentScope) -> Shared {
+        let mut kept = self.lock();
+        kept.get(scope).unwrap_or_else(|| {
+            let shared = Shared::default();
+            kept.put(scope, 0, shared.clone());
+            shared
+        })
+    }
+
+    /// Notes how much is kept of the agent now; nothing where it was forgotten meanwhile.
+    fn weigh(&self, scope: AgentScope, shared: Shared, bytes: usize) {
+        let mut kept = self.lock();
+        if kept
+            .get(scope)
+            .is_some_and(|kept| Arc::ptr_eq(&kept, &shared))
+        {
+            kept.put(scope, bytes, shared);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bounded<AgentScope, Shared>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whoever panicked in the middle left whole memories behind.
+fn write(shared: &Shared) -> RwLockWriteGuard<'_, OfAgent> {
+    shared.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use memoir_domain::{
+        AccountId, AgentId, Timestamp,
+        audit::ActorKind,
+        memory::{Kind, Tags},
+        wording::Door,
+    };
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::clock::SystemRandom;
+
+    fn key(agent: u8) -> AgentKey {
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        };
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        keys.create(scope, Timestamp::MAX).unwrap()
+    }
+
+    fn row(key: &AgentKey, number: u64, version: u64, content: &str) -> MemoryRow {
+        let random = &SystemRandom;
+        let memory = Memory {
+            number: Number(number),
+            kind: Kind::Core,
+            content: content.into(),
+            tags: Tags::default(),
+            source: None,
+            door: Door::of(ActorKind::Agent),
+            wordings: Vec::new(),
+            protected_seq: None,
+            created_at: Timestamp::MAX,
+            updated_at: Timestamp::MAX,
+            discarded_at: None,
+            shredded_at: None,
+        };
+        codec::memory_row(&codec::Sealer { key, random }, version, memory).unwrap()
+    }
+
+    /// The numbers of what is kept of the agent, and how much it is.
+    fn kept(opened: &OpenedMemories, key: &AgentKey) -> (BTreeSet<u64>, usize) {
+        let shared = opened.lock().get(key.scope()).unwrap_or_default();
+        let own = write(&shared);
+        let weight = opened.lock().weight();
+        assert!(weight >= own.bytes);
+        (
+            own.memories.keys().map(|number| number.0).collect(),
+            own.bytes,
+        )
+    }
+
+    #[test]
+    fn spec_5_3_only_the_very_row_that_was_opened_is_not_opened_again() {
+        let (opened, key) = (OpenedMemories::default(), key(2));
+        let rows = || vec![row(&key, 1, 5, "She rows."), row(&key, 2, 5, "He sings.")];
+        let written = rows();
+        let open = |rows: &[MemoryRow]| opened.open(&key, 5, rows.to_vec());
+        for _ in 0..2 {
+            let texts = open(&written).into_iter().map(|one| one.unwrap().content);
+            assert!(texts.eq(["She rows.".into(), "He sings.".into()]));
+        }
+        let mut changed = Vec::new();
+        for byte in [0, 1, 30, written[0].body.0.len() - 1] {
+            let mut other = written[0].clone();
+            other.body.0[byte] ^= 1;
+            changed.push(other);
+        }
+        let others = [
+            |row: &mut MemoryRow| row.version += 1,
+            |row: &mut MemoryRow| row.constitutional = true,
+            |row: &mut MemoryRow| row.kind = Kind::Journal,
+            |row: &mut MemoryRow| row.discarded_at = Some(Timestamp::MAX),
+            |row: &mut MemoryRow| row.number = Number(2),
+        ];
+        for change in others {
+            let mut other = written[0].clone();
+            change(&mut other);
+            changed.push(other);
+        }
+        for row in changed {
+            assert!(open(&[row]).remove(0).is_err());
+        }
+        // The same words, sealed anew, and others of the same number.
+        let again = row(&key, 1, 6, "She swims.");
+        let texts = open(&[again, rows().remove(1)]).into_iter();
+        assert!(
+            texts
+                .map(|one| one.unwrap().content)
+                .eq(["She swims.".into(), "He sings.".into()])
+        );
+        // Nor is anything another agent's.
+        let other = self::key(3);
+        assert!(opened.open(&other, 5, written).iter().all(Result::is_err));
+    }
+
+    #[test]
+    fn spec_5_3_words_leave_memory_with_what_was_changed_and_by_whomever() {
+        let (opened, key) = (OpenedMemories::default(), key(2));
+        let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
+        opened.open(&key, 5, rows.clone());
+        let (all, bytes) = kept(&opened, &key);
+        assert_eq!(all, BTreeSet::from([1, 2, 3]));
+        // A commit of this process.
+        opened.follow(key.scope(), Some(5), 6, &[Number(2)]);
+        assert_eq!(kept(&opened, &key), (BTreeSet::from([1, 3]), bytes / 3 * 2));
+        opened.open(&key, 6, vec![row(&key, 2, 6, "She rows.")]);
+        assert_eq!(kept(&opened, &key), (all.clone(), bytes));
+        // Somebody else's, of which nothing is known but that it was.
+        opened.open(&key, 7, rows[..1].to_vec());
+        assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
+        // One of this process on a version that was not looked at.
+        opened.follow(key.scope(), Some(8), 9, &[Number(3)]);
+        opened.open(&key, 9, rows[1..2].to_vec());
+        assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
+        opened.forget(key.scope());
+        assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
+        // What alone would take most of the room is not kept.
+        let long = "She rows. ".repeat(900);
+        let many = (0..OPENED_BYTES / 4 / long.len() + 1)
+            .map(|at| row(&key, at as u64 + 1, 9, long.trim()));
+        opened.open(&key, 9, many.collect());
+        assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
+    }
+}
