@@ -144,6 +144,10 @@ impl OpenedMemories {
             }
             memories.push(memory);
         }
+        // What would take all of the room alone begins anew.
+        if own.bytes > OPENED_BYTES {
+            own.keep_only(&HashSet::new());
+        }
         let bytes = own.bytes;
         drop(own);
         self.weigh(scope, shared, bytes);
@@ -319,11 +323,19 @@ mod tests {
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
         opened.forget(key.scope());
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
-        // What alone would take most of the room is not kept.
+        // What alone would take most of the room is not kept, read at once or part by part.
         let long = "She rows. ".repeat(900);
-        let many = (0..OPENED_BYTES / 4 / long.len() + 1)
-            .map(|at| row(&key, at as u64 + 1, 9, long.trim()));
-        opened.open(&key, 9, many.collect());
+        let part = OPENED_BYTES / 4 / long.len();
+        let rows = |from: usize, count: usize| {
+            let numbers = from as u64..(from + count) as u64;
+            let rows = numbers.map(|number| row(&key, number, 9, long.trim()));
+            rows.collect::<Vec<_>>()
+        };
+        opened.open(&key, 9, rows(1, part + 1));
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
+        for at in 0..8 {
+            opened.open(&key, 9, rows(1 + at * part / 2, part / 2));
+            assert!(kept(&opened, &key).1 <= OPENED_BYTES);
+        }
     }
 }
