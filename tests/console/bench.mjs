@@ -12,7 +12,7 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
 process.env.MEMOIR_BIN ??= fileURLToPath(new URL("../../target/release/memoir", import.meta.url));
-const { House } = await import("./support/house.mjs");
+const { Installation } = await import("./support/installation.mjs");
 const { settled } = await import("./support/looks.mjs");
 
 const RUNS = Number(process.env.RUNS ?? 15);
@@ -22,8 +22,8 @@ const FIRST_PAGE_MS = 200;
 const BIG_FLEET_MS = 300;
 
 /** Opens a page in a window that has seen nothing yet; until all of it is painted, in milliseconds. */
-async function painted(house, origin, path) {
-  const context = await house.browser.newContext({ storageState: house.signedIn });
+async function painted(installation, origin, path) {
+  const context = await installation.browser.newContext({ storageState: installation.signedIn });
   const page = await context.newPage();
   await page.goto(origin + path, { waitUntil: "load" });
   const time = await page.evaluate(async () => {
@@ -53,13 +53,13 @@ async function floor(answers) {
 }
 
 /** All that a page loads. */
-async function loaded(house, path) {
-  const page = await house.ada();
-  const first = house.witness.answers.length;
+async function loaded(installation, path) {
+  const page = await installation.ada();
+  const first = installation.witness.answers.length;
   await page.goto(path);
-  await settled(house, page);
+  await settled(installation, page);
   await page.context().close();
-  return house.witness.answers.slice(first);
+  return installation.witness.answers.slice(first);
 }
 
 const median = (times) => times.toSorted((left, right) => left - right)[Math.floor(times.length / 2)];
@@ -82,14 +82,14 @@ function tell(what, value, unit, floorValue, most, times = []) {
 }
 
 /** Measures a page and its floor in turns. */
-async function measure(house, what, path, most) {
-  const answers = await loaded(house, path);
+async function measure(installation, what, path, most) {
+  const answers = await loaded(installation, path);
   const plain = await floor(answers);
   const times = [];
   const floors = [];
   for (let run = 0; run < RUNS; run++) {
-    times.push(await painted(house, house.service.url, path));
-    floors.push(await painted(house, plain.origin, path));
+    times.push(await painted(installation, installation.service.url, path));
+    floors.push(await painted(installation, plain.origin, path));
   }
   plain.close();
   tell(what, median(times), "ms", median(floors), most, times);
@@ -97,31 +97,31 @@ async function measure(house, what, path, most) {
 }
 
 /** Makes the agents with these numbers, each with some memories, many at once. */
-async function crowd(house, first, count) {
+async function crowd(installation, first, count) {
   let next = first;
   const one = async () => {
     for (let number = next++; number < count; number = next++) {
       const name = `agent-${String(number).padStart(5, "0")}`;
-      const { id } = await house.call("POST", "/v1/agents", { name, model: "builtin:careful" });
+      const { id } = await installation.call("POST", "/v1/agents", { name, model: "builtin:careful" });
       const memories = Array.from({ length: 1 + (number % 5) }, (_, place) => ({
         content: `Agent ${number} keeps note ${place} in the blue tin beside the door of the workshop.`,
         kind: "core",
       }));
-      await house.call("POST", `/v1/agents/${id}/memories/batch`, { memories });
+      await installation.call("POST", `/v1/agents/${id}/memories/batch`, { memories });
     }
   };
   await Promise.all(Array.from({ length: 32 }, one));
 }
 
-const house = await House.open();
+const installation = await Installation.open();
 try {
   // As many as there are on one page.
-  await crowd(house, 0, 50);
-  await loaded(house, "/");
-  const answers = await measure(house, "the first page, 50 agents", "/", FIRST_PAGE_MS);
+  await crowd(installation, 0, 50);
+  await loaded(installation, "/");
+  const answers = await measure(installation, "the first page, 50 agents", "/", FIRST_PAGE_MS);
   const bytes = answers.reduce((sum, answer) => sum + answer.bytes, 0);
   tell("… transferred", bytes, "bytes", undefined, MOST_BYTES);
-  await crowd(house, 50, AGENTS);
+  await crowd(installation, 50, AGENTS);
   for (const [what, path] of [
     ["a fleet of 10,000", "/"],
     ["… by mass of budget", "/?sort=mass"],
@@ -129,10 +129,10 @@ try {
     ["… searched by name", "/?q=77"],
     ["… its last page", "/?page=200"],
   ]) {
-    await measure(house, what, path, BIG_FLEET_MS);
+    await measure(installation, what, path, BIG_FLEET_MS);
   }
 } finally {
-  await house.close();
+  await installation.close();
 }
 console.table(lines);
 process.exitCode = isMissed ? 1 : 0;

@@ -10,7 +10,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
 import { Service } from "../support/memoir-service.mjs";
-import { PASSWORD, launch } from "./support/house.mjs";
+import { PASSWORD, launch } from "./support/installation.mjs";
 
 let service;
 let browser;

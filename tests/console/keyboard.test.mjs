@@ -3,30 +3,30 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { House, PASSWORD, holdsNoWords } from "./support/house.mjs";
+import { Installation, PASSWORD, holdsNoWords } from "./support/installation.mjs";
 
-let house;
+let installation;
 let wren;
 before(async () => {
-  house = await House.open();
-  wren = await house.agent("Wren", [
+  installation = await Installation.open();
+  wren = await installation.agent("Wren", [
     "The harbour lies to the west of the old town",
     "the harbour lies to the west of the old town",
     "Ivo taught me how to read the tide tables",
     "We promised each other to come back in spring",
     "Marta prefers linen thread",
   ]);
-  await house.agent("Lark", []);
+  await installation.agent("Lark", []);
 });
-after(() => house?.close());
+after(() => installation?.close());
 
 /** A test with a window that Ada has signed in with. */
 function byKeys(name, body) {
   test(name, async () => {
-    const page = await house.ada();
+    const page = await installation.ada();
     try {
       await body(page);
-      house.isCalm((path) => path.startsWith("/access/") && path.endsWith("/memories"));
+      installation.isCalm((path) => path.startsWith("/access/") && path.endsWith("/memories"));
     } finally {
       await page.context().close();
     }
@@ -63,7 +63,7 @@ async function reach(page, name, key = "Tab") {
 }
 
 test("somebody signs in by keys", async () => {
-  const page = await house.window();
+  const page = await installation.window();
   await page.goto("/sign-in");
   await reach(page, "input Name");
   await page.keyboard.type("Ada");
@@ -72,7 +72,7 @@ test("somebody signs in by keys", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Fleet" }).waitFor();
   await page.context().close();
-  house.isCalm();
+  installation.isCalm();
 });
 
 byKeys("the way through the fleet is as it is read, and may be shortened", async (page) => {

@@ -4,24 +4,24 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 
-import { House, until } from "./support/house.mjs";
+import { Installation, until } from "./support/installation.mjs";
 
 /** Longer than a script waits before it asks. */
 const A_WHILE = 600;
 
-let house;
+let installation;
 let wren;
 let page;
 before(async () => {
-  house = await House.open();
-  wren = await house.agent("Wren", [
+  installation = await Installation.open();
+  wren = await installation.agent("Wren", [
     "The harbour lies to the west of the old town",
     "Ivo taught me how to read the tide tables",
     "We promised each other to come back in spring",
   ]);
-  page = await house.ada();
+  page = await installation.ada();
 });
-after(() => house?.close());
+after(() => installation?.close());
 
 test("the slider asks for one place at a time, and passes over those that it went past", async () => {
   const asked = [];
@@ -47,7 +47,7 @@ test("the slider asks for one place at a time, and passes over those that it wen
   go();
   await page.getByRole("heading", { name: `After record ${newest - 3}` }).waitFor();
   assert.deepEqual(asked, [`${newest - 1}`, `${newest - 3}`]);
-  house.isCalm();
+  installation.isCalm();
 });
 
 test("a page that nobody looks at holds no stream, and has caught up when somebody does", async () => {
@@ -75,5 +75,5 @@ test("a page that nobody looks at holds no stream, and has caught up when somebo
   await turn(false);
   await page.getByText("completed", { exact: true }).waitFor();
   assert.equal(await page.getByRole("row").filter({ hasText: "session completed" }).count(), 1);
-  house.isCalm();
+  installation.isCalm();
 });

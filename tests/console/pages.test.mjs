@@ -14,7 +14,7 @@ import { after, before, describe, test } from "node:test";
 
 import { settle } from "./support/fleet.mjs";
 import { code } from "./support/device.mjs";
-import { DESKTOP, House, PASSWORD, PHONE, askToRead, signIn, until } from "./support/house.mjs";
+import { DESKTOP, Installation, PASSWORD, PHONE, askToRead, signIn, until } from "./support/installation.mjs";
 import { barriers, isSound, overhang, settled, shift } from "./support/looks.mjs";
 import { told } from "./support/witness.mjs";
 
@@ -45,15 +45,15 @@ const looks = ["light", "dark"].flatMap((colorScheme) => [
 /** Whether a page is one for reading under an agent's permission. */
 const isReading = (path) => /^\/access\/[^/]+\/(memories|sessions|records|prompts)/.test(path);
 
-let house;
+let installation;
 /** The addresses of what is looked at. */
 const at = {};
 /** What Grace's browser holds, of an account without agents. */
 let grace;
 before(async () => {
   await mkdir(pictures, { recursive: true });
-  house = await House.open({ clock: true });
-  const fleet = await settle(house);
+  installation = await Installation.open({ clock: true });
+  const fleet = await settle(installation);
   const { wren, greenhouse, "studio-mina": mina, "night-archivist": archivist } = fleet;
   at.agent = wren.path;
   at.id = wren.id;
@@ -65,7 +65,7 @@ before(async () => {
   at.rehearsal = await latest(archivist);
   at.blocked = await blocked(fleet["tutor-anselm"]);
   at.running = `/sessions/${await working(greenhouse)}`;
-  const ada = await house.ada();
+  const ada = await installation.ada();
   at.waiting = `/access/${await askToRead(ada, wren, "To see why the last session was so short", { minutes: 15 })}`;
   const request = await askToRead(ada, mina, "A customer says that her wishes were mixed up with another’s", {
     scope: "all",
@@ -79,11 +79,11 @@ before(async () => {
   await ada.context().close();
   grace = await newcomer();
 });
-after(() => house?.close());
+after(() => installation?.close());
 
 /** The page on which a program is connected that is answered there. */
 async function connecting(callback) {
-  const { url } = house.service;
+  const { url } = installation.service;
   const registered = await fetch(`${url}/oauth/register`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -103,7 +103,7 @@ async function connecting(callback) {
 
 /** The page of an agent's latest session. */
 async function latest(agent) {
-  const { items } = await house.call("GET", `/v1/agents/${agent.id}/sessions?limit=1`);
+  const { items } = await installation.call("GET", `/v1/agents/${agent.id}/sessions?limit=1`);
   return `/sessions/${items[0].id}`;
 }
 
@@ -112,7 +112,7 @@ async function blocked(agent) {
   const session = await latest(agent);
   const { items } = await agent.call("GET", `/v1/agents/${agent.id}/audit?session=${session.split("/").at(-1)}`);
   const { memory } = items.find((record) => record.action === "memory_refinement_delete");
-  await house.call("POST", `/v1/agents/${agent.id}/memories/${memory}/restore`);
+  await installation.call("POST", `/v1/agents/${agent.id}/memories/${memory}/restore`);
   return session;
 }
 
@@ -128,9 +128,9 @@ async function working(agent) {
 
 /** An administrator of another account, with a second factor. */
 async function newcomer() {
-  await house.service.memoir("account", "create", "lab");
-  await house.service.memoir("--account", "lab", "user", "add", "Grace");
-  const page = await house.window();
+  await installation.service.memoir("account", "create", "lab");
+  await installation.service.memoir("--account", "lab", "user", "add", "Grace");
+  const page = await installation.window();
   await signIn(page, "Grace", "lab");
   await page.goto("/account/second-factor");
   await page.getByLabel("Code of the new device").fill(code(await page.locator("code.typed").innerText()));
@@ -234,17 +234,17 @@ async function refusedSettings(page) {
 
 /** Windows of everybody who looks, of that kind. */
 async function windows(options) {
-  const states = { nobody: undefined, Ada: house.signedIn, Grace: grace };
+  const states = { nobody: undefined, Ada: installation.signedIn, Grace: grace };
   const opened = Object.entries(states).map(async ([who, storageState]) => [
     who,
-    await house.window({ ...options, storageState }),
+    await installation.window({ ...options, storageState }),
   ]);
   return Object.fromEntries(await Promise.all(opened));
 }
 
 /** What stands for the parts of an address that name one thing among many. */
 function kind(address) {
-  const { pathname } = new URL(address, house.url);
+  const { pathname } = new URL(address, installation.url);
   return pathname.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(/\/memories\/\d+/, "/memories/N");
 }
 
@@ -256,7 +256,7 @@ test("what measures the pages notices what is wrong", async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address();
-  const page = await (await house.browser.newContext()).newPage();
+  const page = await (await installation.browser.newContext()).newPage();
   await page.goto(`http://127.0.0.1:${port}/`);
   await page.waitForFunction(() => document.getElementById("late").style.height === "300px");
   const found = (await barriers(page)).map((line) => line.split(":")[0]);
@@ -266,7 +266,7 @@ test("what measures the pages notices what is wrong", async () => {
   await page.context().close();
   server.close();
 
-  const ada = await house.ada();
+  const ada = await installation.ada();
   await ada.goto("/");
   await ada.evaluate((origin) => {
     const script = document.createElement("script");
@@ -275,10 +275,10 @@ test("what measures the pages notices what is wrong", async () => {
     picture.src = `${origin}/picture.png`;
     document.body.append(script, picture);
   }, `http://127.0.0.1:${port}`);
-  const isNoticed = (part) => house.complaints.some((complaint) => complaint.startsWith(`against the policy: ${part}`));
+  const isNoticed = (part) => installation.complaints.some((complaint) => complaint.startsWith(`against the policy: ${part}`));
   await until("both complaints", () => isNoticed("script-src") && isNoticed("img-src"));
   await ada.context().close();
-  house.complaints.length = 0;
+  installation.complaints.length = 0;
 });
 
 // Two at a time: one is drawn while the other is searched.
@@ -290,13 +290,13 @@ describe("every page", { concurrency: 2 }, () => {
         await t.test(name, async () => {
           const page = open[who];
           await come(page);
-          await settled(house, page);
+          await settled(installation, page);
           await picture(page, `${name}-${look}`);
           await isSound(page, `${name}, ${look}`);
         });
       }
       for (const page of Object.values(open)) await page.context().close();
-      house.isCalm(isReading);
+      installation.isCalm(isReading);
     });
   }
 });
@@ -327,17 +327,17 @@ test("no page is forgotten above", async () => {
 });
 
 test("the first page weighs less than 100 kB, and what it loads is loaded once", async () => {
-  const page = await house.ada();
-  const first = house.witness.answers.length;
+  const page = await installation.ada();
+  const first = installation.witness.answers.length;
   await page.goto("/");
-  await settled(house, page);
-  const loaded = house.witness.answers.slice(first);
+  await settled(installation, page);
+  const loaded = installation.witness.answers.slice(first);
   const bytes = loaded.reduce((sum, answer) => sum + answer.bytes, 0);
   assert.ok(bytes < MOST_BYTES, `${bytes} bytes: ${loaded.map((answer) => `${answer.path} ${answer.bytes}`).join(", ")}`);
-  const second = house.witness.answers.length;
+  const second = installation.witness.answers.length;
   await page.getByRole("link", { name: "wren" }).click();
-  await settled(house, page);
-  const again = house.witness.answers.slice(second).map((answer) => answer.path);
+  await settled(installation, page);
+  const again = installation.witness.answers.slice(second).map((answer) => answer.path);
   const once = new Set(loaded.map((answer) => answer.path));
   assert.deepEqual(again.filter((path) => once.has(path)), []);
   await page.context().close();

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { code } from "./support/device.mjs";
-import { House, PASSWORD, askToRead, holdsNoWords, until } from "./support/house.mjs";
+import { Installation, PASSWORD, askToRead, holdsNoWords, until } from "./support/installation.mjs";
 import { barriers, isSound, settled } from "./support/looks.mjs";
 import { CANARY, isTold, told } from "./support/witness.mjs";
 
@@ -28,18 +28,18 @@ const MEMORIES = [
 /** Whether a page is one for reading under an agent's permission. */
 const isReading = (path) => /^\/access\/[^/]+\/(memories|sessions|records|prompts)/.test(path);
 
-let house;
+let installation;
 let page;
 /** The agent, as its own program knows it. */
 const wren = { name: "Wren" };
 /** What the browser was given by then: how many answers. */
-let now = () => house.witness.answers.length;
+let now = () => installation.witness.answers.length;
 
 before(async () => {
-  house = await House.open({ administrator: false });
-  page = await house.window();
+  installation = await Installation.open({ administrator: false });
+  page = await installation.window();
 });
-after(() => house?.close());
+after(() => installation?.close());
 
 let isBroken = false;
 
@@ -49,16 +49,16 @@ function step(name, body) {
     assert.ok(!isBroken, "a step before this one failed");
     isBroken = true;
     await body();
-    await settled(house, page);
+    await settled(installation, page);
     if (!isReading(new URL(page.url()).pathname)) await holdsNoWords(page);
-    assert.deepEqual(house.complaints, []);
-    house.witness.sawNoWords(0, isReading);
+    assert.deepEqual(installation.complaints, []);
+    installation.witness.sawNoWords(0, isReading);
     isBroken = false;
   });
 }
 
 /** A request of the agent's own program. */
-const call = (method, path, body) => house.call(method, path, body, wren.token);
+const call = (method, path, body) => installation.call(method, path, body, wren.token);
 
 /** Every page of the agent that shows no words. */
 async function tour() {
@@ -67,7 +67,7 @@ async function tour() {
   );
   for (const path of ["/", ...paths, ...wren.sessions, `/audit?agent=${wren.id}`]) {
     await page.goto(path);
-    await settled(house, page);
+    await settled(installation, page);
     await holdsNoWords(page);
   }
 }
@@ -110,21 +110,21 @@ async function closes(request, why) {
   const closed = now();
   assert.equal(await page.getByRole("complementary", { name: "Access" }).count(), 0);
   await page.getByRole("link", { name: "Back to the request" }).click();
-  await settled(house, page);
+  await settled(installation, page);
   await holdsNoWords(page);
   // Neither the way back nor the address opens it again.
   await page.goBack();
-  await settled(house, page);
+  await settled(installation, page);
   await holdsNoWords(page);
   await page.goto(reading);
-  await settled(house, page);
+  await settled(installation, page);
   await holdsNoWords(page);
-  house.witness.sawNoWords(closed);
+  installation.witness.sawNoWords(closed);
 }
 
 step("the first administrator is made by the link that the service prints", async () => {
   const said = "First administrator: ";
-  const line = await until("the link", () => house.service.printed.find((line) => line.startsWith(said)));
+  const line = await until("the link", () => installation.service.printed.find((line) => line.startsWith(said)));
   const { pathname } = new URL(line.slice(said.length));
   await page.goto(pathname);
   await isSound(page, "the page of the first administrator");
@@ -134,7 +134,7 @@ step("the first administrator is made by the link that the service prints", asyn
   await page.getByRole("button", { name: "Become the administrator" }).click();
   await page.getByRole("heading", { name: "Your account" }).waitFor();
   // It makes nobody else.
-  const stranger = await house.window();
+  const stranger = await installation.window();
   await stranger.goto(pathname);
   await stranger.getByRole("heading", { name: "This link opens nothing" }).waitFor();
   await stranger.context().close();
@@ -197,7 +197,7 @@ step("the agent saves memories and writes its own prompt", async () => {
   }));
   await call("POST", `/v1/agents/${wren.id}/memories/batch`, { memories });
   // So that a session can let go of enough to trip the breaker.
-  await house.call("PATCH", `/v1/agents/${wren.id}`, { loss_guard: "off" });
+  await installation.call("PATCH", `/v1/agents/${wren.id}`, { loss_guard: "off" });
   for (const field of ["system_prompt", "refinement_prompt"]) {
     await call("PUT", `/v1/agents/${wren.id}/self/${field}`, { value: `I live in ${CANARY}.` });
   }
@@ -215,7 +215,7 @@ step("a session of the built-in refiner is seen to its end without loading the p
   await page.getByRole("row").filter({ hasText: "session completed" }).waitFor();
   assert.ok(loads <= 1, "the page was loaded again");
   await isSound(page, "the page of a session that Memoir drove");
-  const session = await house.call("GET", `/v1${wren.sessions[0]}`);
+  const session = await installation.call("GET", `/v1${wren.sessions[0]}`);
   assert.equal(session.edits, 1);
 });
 
@@ -240,17 +240,17 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   await page.getByText("rolled back", { exact: true }).waitFor();
   assert.equal(loads, 0, "the page was loaded again");
   // What came with the stream is searched like every other answer.
-  const streams = house.witness.answers.filter((answer) => answer.type.startsWith("text/event-stream"));
+  const streams = installation.witness.answers.filter((answer) => answer.type.startsWith("text/event-stream"));
   assert.ok(streams.some((stream) => stream.text.includes("rolled_back")));
   await isSound(page, "the page of a session that was watched");
 });
 
 step("the first session is rolled back, past what stands in the way", async () => {
-  const merged = await house.call("GET", `/v1${wren.sessions[0]}`);
+  const merged = await installation.call("GET", `/v1${wren.sessions[0]}`);
   assert.equal(merged.state, "completed");
   const { items } = await call("GET", `/v1/agents/${wren.id}/memories?include=discarded&limit=50`);
   const changed = items.find((memory) => memory.discarded_at !== null);
-  await house.call("POST", `/v1/agents/${wren.id}/memories/${changed.number}/restore`);
+  await installation.call("POST", `/v1/agents/${wren.id}/memories/${changed.number}/restore`);
   await page.goto(wren.sessions[0]);
   await page.getByRole("link", { name: "Roll back…" }).click();
   await page.getByText("1 later change of the same memories stands in the way").waitFor();
@@ -258,7 +258,7 @@ step("the first session is rolled back, past what stands in the way", async () =
   await page.getByLabel("Undo these later changes too").check();
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("The session was rolled back.").waitFor();
-  const undone = await house.call("GET", `/v1${wren.sessions[0]}`);
+  const undone = await installation.call("GET", `/v1${wren.sessions[0]}`);
   assert.notEqual(undone.undone_at, null);
 });
 
@@ -275,7 +275,7 @@ step("no page shows a word, and the log verifies", async () => {
   await page.getByRole("button", { name: "Verify the chain" }).click();
   await page.getByRole("status").getByText("Everything fits").waitFor();
   // Not even on a page for reading, as long as nobody was let in.
-  house.witness.sawNoWords();
+  installation.witness.sawNoWords();
 });
 
 step("the agent lets the administrator in, and closes the open page by taking it back", async () => {
@@ -293,14 +293,14 @@ step("a second permission runs out in the open page", async () => {
   const first = await left();
   await until("the next second", async () => (await left()) !== first);
   await closes(request, "Its time is over.");
-  const words = house.witness.answers.slice(begun).filter((answer) => isTold(answer.text));
+  const words = installation.witness.answers.slice(begun).filter((answer) => isTold(answer.text));
   assert.deepEqual([...new Set(words.map((answer) => isReading(answer.path)))], [true]);
 });
 
 step("nothing is left of it, but that it was read is on the record, and told to the agent", async () => {
   const after = now();
   await tour();
-  house.witness.sawNoWords(after);
+  installation.witness.sawNoWords(after);
   await page.goto(`/audit?agent=${wren.id}&action=access_used`);
   await page.getByRole("cell", { name: "access used" }).first().waitFor();
   const { items } = await call("GET", `/v1/agents/${wren.id}/memories?kind=journal&limit=50`);

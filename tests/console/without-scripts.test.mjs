@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { House, PASSWORD, askToRead, holdsNoWords } from "./support/house.mjs";
+import { Installation, PASSWORD, askToRead, holdsNoWords } from "./support/installation.mjs";
 import { isTold, told } from "./support/witness.mjs";
 
 const MEMORIES = [
@@ -18,23 +18,23 @@ const MEMORIES = [
 /** Whether a page is one for reading under an agent's permission. */
 const isReading = (path) => /^\/access\/[^/]+\/memories/.test(path);
 
-let house;
+let installation;
 let wren;
 before(async () => {
-  house = await House.open();
-  wren = await house.agent("Wren", MEMORIES);
+  installation = await Installation.open();
+  wren = await installation.agent("Wren", MEMORIES);
 });
-after(() => house?.close());
+after(() => installation?.close());
 
 /** A test with a window that Ada has signed in with, and without scripts. */
 function silently(name, body) {
   test(name, async () => {
-    const page = await house.ada({ javaScriptEnabled: false });
+    const page = await installation.ada({ javaScriptEnabled: false });
     try {
       await body(page);
       await holdsNoWords(page);
-      assert.deepEqual(house.complaints, []);
-      house.witness.sawNoWords(0, isReading);
+      assert.deepEqual(installation.complaints, []);
+      installation.witness.sawNoWords(0, isReading);
     } finally {
       await page.context().close();
     }
@@ -64,7 +64,7 @@ async function refine(page, { rehearse = false } = {}) {
 }
 
 test("somebody signs in, comes to where they wanted, and signs out", async () => {
-  const page = await house.window({ javaScriptEnabled: false });
+  const page = await installation.window({ javaScriptEnabled: false });
   await page.goto(`${wren.path}/memories`);
   await page.getByLabel("Name", { exact: true }).fill("Ada");
   await page.getByLabel("Password").fill("a wrong password");
@@ -82,12 +82,12 @@ test("somebody signs in, comes to where they wanted, and signs out", async () =>
   await page.goto("/");
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await page.context().close();
-  house.isCalm();
+  installation.isCalm();
 });
 
 silently("the fleet is sorted, searched and paged", async (page) => {
   const names = Array.from({ length: 60 }, (_, number) => `agent ${String(number).padStart(2, "0")}`);
-  await Promise.all(names.map((name) => house.call("POST", "/v1/agents", { name })));
+  await Promise.all(names.map((name) => installation.call("POST", "/v1/agents", { name })));
   await page.goto("/");
   await page.getByText("61 agents").waitFor();
   const first = () => page.getByRole("rowheader").first().innerText();
@@ -139,11 +139,11 @@ silently("memories are protected, discarded and restored", async (page) => {
 
 silently("a session is rehearsed and applied", async (page) => {
   await refine(page, { rehearse: true });
-  const { core_count: before } = await house.call("GET", `/v1/agents/${wren.id}`);
+  const { core_count: before } = await installation.call("GET", `/v1/agents/${wren.id}`);
   assert.equal(before, MEMORIES.length);
   await page.getByRole("button", { name: "Apply the rehearsal" }).click();
   await page.getByText("The rehearsal was applied").waitFor();
-  const { core_count: count } = await house.call("GET", `/v1/agents/${wren.id}`);
+  const { core_count: count } = await installation.call("GET", `/v1/agents/${wren.id}`);
   assert.equal(count, MEMORIES.length - 1);
   await page.getByRole("link", { name: "Roll back…" }).click();
   await page.getByRole("button", { name: "Roll back" }).click();
@@ -160,7 +160,7 @@ silently("a session is run, followed by looking again, and rolled back past what
   const { items } = await wren.call("GET", `/v1/agents/${wren.id}/memories?include=discarded&limit=50`);
   const { discarded_at } = items.find((memory) => memory.number === Number(number));
   const change = discarded_at === null ? "discard" : "restore";
-  await house.call("POST", `/v1/agents/${wren.id}/memories/${number}/${change}`);
+  await installation.call("POST", `/v1/agents/${wren.id}/memories/${number}/${change}`);
   await page.goto(session);
   await page.getByRole("link", { name: "Roll back…" }).click();
   await page.getByText("1 later change of the same memories stands in the way").waitFor();
@@ -223,8 +223,8 @@ silently("an agent is made, set and erased, and what is wrong is told beside wha
 });
 
 silently("an agent is returned to an earlier point, and back", async (page) => {
-  const lark = await house.agent("Lark", MEMORIES);
-  await house.call("POST", `/v1/agents/${lark.id}/memories/2/discard`);
+  const lark = await installation.agent("Lark", MEMORIES);
+  await installation.call("POST", `/v1/agents/${lark.id}/memories/2/discard`);
   await page.goto(lark.path);
   await page.getByRole("link", { name: "Time machine" }).click();
   const record = page.getByLabel("Record", { exact: true });
@@ -234,12 +234,12 @@ silently("an agent is returned to an earlier point, and back", async (page) => {
   await page.getByRole("heading", { name: `After record ${newest - 1}` }).waitFor();
   await page.getByRole("button", { name: `Go back to record ${newest - 1}` }).click();
   await page.getByRole("status").first().waitFor();
-  const { core_count: count } = await house.call("GET", `/v1/agents/${lark.id}`);
+  const { core_count: count } = await installation.call("GET", `/v1/agents/${lark.id}`);
   assert.equal(count, MEMORIES.length);
 });
 
 silently("an agent is asked to let somebody in, answers, and its words close by themselves", async (page) => {
-  const robin = await house.agent("Robin", MEMORIES);
+  const robin = await installation.agent("Robin", MEMORIES);
   await page.goto(robin.path);
   await page.getByRole("link", { name: "Access" }).click();
   await page.getByLabel("What for").fill("To see whether the ferry is noted");

@@ -1,6 +1,6 @@
 /** A dozen agents with some months behind them, so that pages have something to show. */
 
-import { until } from "./house.mjs";
+import { until } from "./installation.mjs";
 import { CANARY } from "./witness.mjs";
 
 const DAY = 24 * 3600 * 1000;
@@ -54,8 +54,8 @@ function slotBefore(time) {
 
 /** One agent while its past is made. */
 class Past {
-  constructor(house, plan) {
-    this.house = house;
+  constructor(installation, plan) {
+    this.installation = installation;
     this.plan = plan;
     this.texts = 0;
   }
@@ -71,13 +71,13 @@ class Past {
       loss_guard: "off",
       paused: true,
     };
-    const agent = await this.house.call("POST", "/v1/agents", {
+    const agent = await this.installation.call("POST", "/v1/agents", {
       ...settings,
       system_prompt: `You are ${name}. You remember for the people of ${CANARY}.`,
     });
     this.id = agent.id;
     this.path = `/agents/${agent.id}`;
-    this.token = (await this.house.call("POST", `/v1/agents/${name}/tokens`, {})).token;
+    this.token = (await this.installation.call("POST", `/v1/agents/${name}/tokens`, {})).token;
     if (begins > 0) await this.save(this.fresh(begins));
   }
 
@@ -106,8 +106,8 @@ class Past {
 
   /** A session that Memoir drives, to its end. */
   async refine(options = {}) {
-    const { id } = await this.house.call("POST", `/v1/agents/${this.id}/sessions`, { driver: "model", ...options });
-    await until("the end of a session", async () => (await this.house.call("GET", `/v1/sessions/${id}`)).ended_at);
+    const { id } = await this.installation.call("POST", `/v1/agents/${this.id}/sessions`, { driver: "model", ...options });
+    await until("the end of a session", async () => (await this.installation.call("GET", `/v1/sessions/${id}`)).ended_at);
   }
 
   /** A session that the agent drives; its identifier. */
@@ -133,7 +133,7 @@ class Past {
   }
 
   call(method, path, body) {
-    return this.house.call(method, path, body, this.token);
+    return this.installation.call(method, path, body, this.token);
   }
 }
 
@@ -141,28 +141,28 @@ class Past {
  * Makes the dozen. The service must have been started with a clock that can be moved.
  * @returns {Promise<Record<string, Past>>} by name
  */
-export async function settle(house) {
+export async function settle(installation) {
   const now = Date.now();
   const last = slotBefore(now);
   // Moments after the slot, one agent after the other.
   const at = (week, place) => Math.min(last - (WEEKS - 1 - week) * 7 * DAY + (place + 1) * 100_000, now);
-  await house.clock.set(at(0, 0) - 3 * DAY);
-  const fleet = AGENTS.map((plan) => new Past(house, plan));
+  await installation.clock.set(at(0, 0) - 3 * DAY);
+  const fleet = AGENTS.map((plan) => new Past(installation, plan));
   for (const agent of fleet) await agent.begin();
   const byName = Object.fromEntries(fleet.map((agent) => [agent.plan.name, agent]));
   for (let week = 0; week < WEEKS; week++) {
     for (const [place, agent] of fleet.entries()) {
-      await house.clock.set(at(week, place));
+      await installation.clock.set(at(week, place));
       await agent.live(week);
     }
   }
-  await house.clock.reset();
+  await installation.clock.reset();
   for (const agent of fleet.slice(0, 8)) await agent.save(agent.fresh(3), "journal");
   for (const number of [2, 7]) {
-    await house.call("PUT", `/v1/agents/wren/memories/${number}/protection`);
+    await installation.call("PUT", `/v1/agents/wren/memories/${number}/protection`);
   }
-  await house.call("POST", "/v1/agents/wren/memories/9/discard");
+  await installation.call("POST", "/v1/agents/wren/memories/9/discard");
   const watched = fleet.filter((agent) => !agent.plan.paused);
-  for (const agent of watched) await house.call("PATCH", `/v1/agents/${agent.id}`, { paused: false });
+  for (const agent of watched) await installation.call("PATCH", `/v1/agents/${agent.id}`, { paused: false });
   return byName;
 }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 
-import { until } from "./house.mjs";
+import { until } from "./installation.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -57,10 +57,10 @@ export function shift(page) {
 }
 
 /** Until the page has all that it loads, and has drawn it. */
-export async function settled(house, page) {
+export async function settled(installation, page) {
   await page.waitForLoadState("load");
   const isLoading = () =>
-    house.witness.answers.some((answer) => !answer.isOver && !answer.type.startsWith("text/event-stream"));
+    installation.witness.answers.some((answer) => !answer.isOver && !answer.type.startsWith("text/event-stream"));
   // Scripts ask for more once they run.
   await wait(60);
   await until("the rest of the page", () => !isLoading());

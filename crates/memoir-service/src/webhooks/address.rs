@@ -246,7 +246,7 @@ mod tests {
         let link_local: Url = "http://169.254.169.254/".parse().unwrap();
         assert!(!Rule::Any.allows_literal(&link_local));
         assert!(!Rule::Private.allows_literal(&link_local));
-        // What goes out of the house is encrypted.
+        // What leaves the installation is encrypted.
         assert!(!Rule::Private.allows_literal(&"http://8.8.8.8/".parse().unwrap()));
         assert!(Rule::Private.allows_literal(&"http://127.0.0.1/".parse().unwrap()));
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     document::Document,
-    house::{Answer, Browser, CANARY, House, PASSWORD, owner},
+    installation::{Browser, CANARY, HttpAnswer, Installation, PASSWORD, owner},
     pages::{busy_agent, walk_but},
 };
 
@@ -28,20 +28,20 @@ fn ada() -> Actor {
     Actor::administrator("user Ada")
 }
 
-/// A house with an agent of whom much is to be read, and Ada's browser.
+/// An installation with an agent of whom much is to be read, and Ada's browser.
 struct Story {
-    house: House,
+    installation: Installation,
     agent: AgentHandle,
     browser: Browser,
 }
 
 impl Story {
     async fn begin() -> Self {
-        let house = House::open().await;
-        let agent = busy_agent(&house).await;
-        let browser = house.ada().await;
+        let installation = Installation::open().await;
+        let agent = busy_agent(&installation).await;
+        let browser = installation.ada().await;
         Self {
-            house,
+            installation,
             agent,
             browser,
         }
@@ -154,7 +154,7 @@ fn id(path: &str) -> AccessRequestId {
     path.strip_prefix("/access/").unwrap().parse().unwrap()
 }
 
-fn has_words(answer: &Answer) -> bool {
+fn has_words(answer: &HttpAnswer) -> bool {
     answer.text.to_lowercase().contains(CANARY)
 }
 
@@ -238,7 +238,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
 }
 
 /// What is true of every page with words.
-fn check_reading(story: &Story, page: &str, answer: &Answer) {
+fn check_reading(story: &Story, page: &str, answer: &HttpAnswer) {
     assert_eq!(answer.header("cache-control"), "no-store");
     let document = answer.document();
     document.check(page);
@@ -315,10 +315,13 @@ async fn spec_5_2_it_closes_by_itself() {
     );
     let request = story.browser.get(&path).await;
     assert_eq!(request.header("refresh"), format!("60; url={path}"));
-    story.house.clock.advance(MINUTE - Duration::from_secs(2));
+    story
+        .installation
+        .clock
+        .advance(MINUTE - Duration::from_secs(2));
     let answer = story.browser.get(&memories).await;
     assert_eq!(answer.header("refresh"), format!("0; url={path}"));
-    story.house.clock.advance(Duration::from_secs(2));
+    story.installation.clock.advance(Duration::from_secs(2));
     story.is_closed(&path, "Its time is over.").await;
     walk_but(&story.browser, |link| link == path).await;
     assert_eq!(story.reads(&path).await, 2);
@@ -330,10 +333,10 @@ async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
     let path = story.ask("core", "60").await;
     for _ in 0..3 {
         assert_eq!(story.state(&path).await["state"], "asked");
-        story.house.clock.advance(35 * MINUTE);
+        story.installation.clock.advance(35 * MINUTE);
     }
     assert_eq!(story.state(&path).await["state"], "asked");
-    story.house.clock.advance(20 * MINUTE);
+    story.installation.clock.advance(20 * MINUTE);
     let state = story.browser.get(&format!("{path}/state")).await;
     assert!(state.leads_to().starts_with("/sign-in"));
 }
@@ -341,8 +344,8 @@ async fn an_open_page_that_asks_how_it_stands_keeps_nobody_signed_in() {
 #[tokio::test]
 async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() {
     let story = Story::begin().await;
-    story.house.administrator("Bob").await;
-    let mut bob = story.house.browser();
+    story.installation.administrator("Bob").await;
+    let mut bob = story.installation.browser();
     bob.sign_in("Bob", PASSWORD).await;
 
     let path = story.let_in("core", "10").await;
@@ -382,8 +385,8 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     let mut story = Story::begin().await;
     let path = story.let_in("all", "10").await;
     let pages = story.reading(&path).await;
-    story.house.administrator("Bob").await;
-    let mut bob = story.house.browser();
+    story.installation.administrator("Bob").await;
+    let mut bob = story.installation.browser();
     bob.sign_in("Bob", PASSWORD).await;
     for page in &pages {
         let answer = bob.get(page).await;
@@ -398,7 +401,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     walk_but(&bob, |_| false).await;
 
     // A token that Ada signs in for is somebody else.
-    let token = token_of_ada(&story.house).await;
+    let token = token_of_ada(&story.installation).await;
     let listed = format!("/v1/agents/{}/memories", story.agent.scope().agent);
     let bearer = [("authorization", token.as_str())];
     let answer = story.browser.open(&listed, &bearer).await;
@@ -422,13 +425,13 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
 #[tokio::test]
 async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     let mut story = Story::begin().await;
-    story.house.administrator("Bob").await;
+    story.installation.administrator("Bob").await;
     let path = story.let_in("all", "30").await;
     let pages = story.reading(&path).await;
     assert!(has_words(&story.browser.get(&pages[0]).await));
     let waiting = story.ask("core", "30").await;
     story
-        .house
+        .installation
         .account
         .remove_user("Ada", &memoir_domain::audit::Actor::owner())
         .await
@@ -441,7 +444,7 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
             .leads_to()
             .starts_with("/sign-in")
     );
-    story.house.administrator("Ada").await;
+    story.installation.administrator("Ada").await;
     story.browser.sign_in("Ada", PASSWORD).await;
     for page in &pages {
         assert_eq!(story.browser.get(page).await.leads_to(), path);
@@ -463,7 +466,10 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
 #[tokio::test]
 async fn spec_5_6_a_request_of_another_account_is_not_there() {
     let story = Story::begin().await;
-    let theirs = story.house.agent(&story.house.other, "Owl", &["One"]).await;
+    let theirs = story
+        .installation
+        .agent(&story.installation.other, "Owl", &["One"])
+        .await;
     let draft = AccessDraft {
         kind: AccessKind::Read {
             scope: AccessScope::All,
@@ -764,8 +770,8 @@ async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     let tokens = format!("/agents/{}/tokens", story.agent.scope().agent);
     assert!(!story.browser.page(&path).await.forms().contains(&tokens));
     story.answer(&path, true).await;
-    story.house.administrator("Bob").await;
-    let mut bob = story.house.browser();
+    story.installation.administrator("Bob").await;
+    let mut bob = story.installation.browser();
     bob.sign_in("Bob", PASSWORD).await;
     assert!(!bob.page(&path).await.forms().contains(&tokens));
     let made = story.browser.press(&path, &tokens, &[]).await;
@@ -773,15 +779,20 @@ async fn spec_5_5_a_token_is_asked_for_and_made_once() {
     let document = made.document();
     document.check(&tokens);
     let secret = document.all("pre").next().unwrap().text.clone();
-    let entered = story.house.memoir.authenticate(&secret).await.unwrap();
+    let entered = story
+        .installation
+        .memoir
+        .authenticate(&secret)
+        .await
+        .unwrap();
     assert_eq!(entered.unwrap().agent, Some(story.agent.scope().agent));
     let request = story.browser.get(&path).await;
     assert!(request.text.contains("It is done.") && !request.text.contains(&secret));
     // It ends when the agent was told that it would.
-    story.house.clock.advance(24 * 60 * MINUTE);
+    story.installation.clock.advance(24 * 60 * MINUTE);
     assert!(
         story
-            .house
+            .installation
             .memoir
             .authenticate(&secret)
             .await
@@ -876,10 +887,10 @@ async fn who_is_let_in_stands_where_administrators_look() {
 }
 
 /// Of the other doors.
-async fn token_of_ada(house: &House) -> String {
+async fn token_of_ada(installation: &Installation) -> String {
     let client = reqwest::Client::new();
     let given = json!({"name": "Ada", "password": PASSWORD});
-    let request = client.post(format!("{}/v1/sign-in", house.address));
+    let request = client.post(format!("{}/v1/sign-in", installation.address));
     let answer = request.json(&given).send().await.unwrap();
     let answer: Value = answer.json().await.unwrap();
     format!("Bearer {}", answer["token"].as_str().unwrap())

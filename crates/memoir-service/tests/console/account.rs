@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    house::{Browser, House, PASSWORD},
+    installation::{Browser, Installation, PASSWORD},
     second_factor::cookie,
 };
 
@@ -15,8 +15,8 @@ async fn is_in(browser: &Browser) -> bool {
 
 #[tokio::test]
 async fn a_new_password_takes_the_old_one_and_signs_everything_else_out() {
-    let house = House::open().await;
-    let (mut browser, other) = (house.ada().await, house.ada().await);
+    let installation = Installation::open().await;
+    let (mut browser, other) = (installation.ada().await, installation.ada().await);
     let path = "/account/password";
     browser.page(path).await.check(path);
     for (password, new, again, status) in [
@@ -39,15 +39,15 @@ async fn a_new_password_takes_the_old_one_and_signs_everything_else_out() {
     let before = browser.clone();
     browser.cookie = cookie(&answer, "memoir");
     assert!(is_in(&browser).await && !is_in(&other).await && !is_in(&before).await);
-    let mut stranger = house.browser();
+    let mut stranger = installation.browser();
     assert_eq!(stranger.sign_in("Ada", PASSWORD).await.status, 401);
     assert_eq!(stranger.sign_in("Ada", NEW).await.leads_to(), "/");
 }
 
 #[tokio::test]
 async fn wrong_passwords_in_an_open_browser_are_counted_too() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     let path = "/account/password";
     let guess = [
         ("password", "wrong horse battery"),
@@ -59,17 +59,20 @@ async fn wrong_passwords_in_an_open_browser_are_counted_too() {
     }
     let right = [("password", PASSWORD), ("new", NEW), ("again", NEW)];
     assert_eq!(browser.fill_in(path, path, &right).await.status, 429);
-    assert_eq!(house.browser().sign_in("Ada", PASSWORD).await.status, 429);
+    assert_eq!(
+        installation.browser().sign_in("Ada", PASSWORD).await.status,
+        429
+    );
 }
 
 #[tokio::test]
 async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
-    let house = House::open().await;
-    let (one, other) = (house.ada().await, house.ada().await);
-    house.administrator("Grace").await;
-    let mut grace = house.browser();
+    let installation = Installation::open().await;
+    let (one, other) = (installation.ada().await, installation.ada().await);
+    installation.administrator("Grace").await;
+    let mut grace = installation.browser();
     grace.sign_in("Grace", PASSWORD).await;
-    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
     let rest = rest.json(&json!({"name": "Ada", "password": PASSWORD}));
     assert_eq!(rest.send().await.unwrap().status(), 201);
     let page = one.page("/account").await;
@@ -98,9 +101,9 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
 
 #[tokio::test]
 async fn whoever_is_not_signed_in_gets_to_none_of_it() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let stranger = house.browser();
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let stranger = installation.browser();
     for path in [
         "/account",
         "/account/password",

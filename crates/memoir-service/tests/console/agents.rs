@@ -10,12 +10,12 @@ use memoir_domain::{
     session::Mode,
 };
 
-use crate::house::{CANARY, House, owner};
+use crate::installation::{CANARY, Installation, owner};
 
 #[tokio::test]
 async fn an_agent_is_made_with_its_settings() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     let fleet = browser.page("/").await;
     assert!(fleet.links().contains(&"/agents/new".to_owned()));
     browser.page("/agents/new").await.check("/agents/new");
@@ -40,7 +40,11 @@ async fn an_agent_is_made_with_its_settings() {
     );
     assert!(!shown.text.contains("<i>Wren") && !shown.text.contains(CANARY));
     shown.document().check(page);
-    let agent = house.account.agent("<i>Wren</i> & \"co\"").await.unwrap();
+    let agent = installation
+        .account
+        .agent("<i>Wren</i> & \"co\"")
+        .await
+        .unwrap();
     assert!(page.ends_with(&agent.scope().agent.to_string()), "{page}");
     let view = agent.show().await.unwrap();
     let settings = view.settings.expose();
@@ -68,9 +72,9 @@ async fn an_agent_is_made_with_its_settings() {
 
 #[tokio::test]
 async fn what_was_typed_stays_where_no_agent_is_made() {
-    let house = House::open().await;
-    house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let fields = [
         ("name", "Heron"),
         ("model", "careful"),
@@ -98,7 +102,7 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
     assert_eq!(document.by_id("name").attribute("aria-invalid"), None);
     let told = "It must be a whole number of tokens from 1 to 1000000000.";
     assert_eq!(document.by_id("core_token_budget-fault").text, told);
-    assert!(house.account.agent("Heron").await.is_err());
+    assert!(installation.account.agent("Heron").await.is_err());
     // A name is free or not whatever its case.
     let refused = browser
         .fill_in("/agents/new", "/agents/new", &[("name", "WREN")])
@@ -108,19 +112,19 @@ async fn what_was_typed_stays_where_no_agent_is_made() {
     assert_eq!(told, "Another agent of the account has this name already.");
     let nameless = browser.fill_in("/agents/new", "/agents/new", &[]).await;
     assert_eq!(nameless.status, 409);
-    assert_eq!(house.account.agents().await.unwrap().len(), 1);
+    assert_eq!(installation.account.agents().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
-    let house = House::open().await;
-    house
+    let installation = Installation::open().await;
+    installation
         .account
         .create_agent("Wren", &[], &owner())
         .await
         .unwrap();
-    let agent = house.account.agent("Wren").await.unwrap();
-    let browser = house.ada().await;
+    let agent = installation.account.agent("Wren").await.unwrap();
+    let browser = installation.ada().await;
     let page = format!("/agents/{}/settings", agent.scope().agent);
     let path = format!("/agents/{}/tokens", agent.scope().agent);
     let made = browser.fill_in(&page, &path, &[("ends", "30")]).await;
@@ -128,7 +132,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     assert_eq!(made.header("cache-control"), "no-store");
     made.document().check(&path);
     let secret = made.document().all("pre").next().unwrap().text.clone();
-    let entered = house.memoir.authenticate(&secret).await.unwrap();
+    let entered = installation.memoir.authenticate(&secret).await.unwrap();
     assert_eq!(entered.unwrap().agent, Some(agent.scope().agent));
     let token = agent.tokens().await.unwrap().remove(0);
     let lasts = token.expires_at.unwrap().microseconds() - token.created_at.microseconds();
@@ -171,7 +175,14 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let revoke = format!("{path}/{}/revoke", token.id);
     let done = browser.fill_in(&page, &revoke, &[]).await;
     assert_eq!(done.leads_to(), format!("{page}?done=revoked#tokens"));
-    assert!(house.memoir.authenticate(&secret).await.unwrap().is_none());
+    assert!(
+        installation
+            .memoir
+            .authenticate(&secret)
+            .await
+            .unwrap()
+            .is_none()
+    );
     let document = browser.page(&page).await;
     assert!(!document.forms().contains(&revoke));
     document.check(&page);
@@ -185,14 +196,14 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
 
 #[tokio::test]
 async fn a_token_of_another_agent_is_not_there() {
-    let house = House::open().await;
-    let wren = house.agent(&house.account, "Wren", &[]).await;
-    let owl = house.agent(&house.account, "Owl", &[]).await;
+    let installation = Installation::open().await;
+    let wren = installation.agent(&installation.account, "Wren", &[]).await;
+    let owl = installation.agent(&installation.account, "Owl", &[]).await;
     let made = owl
         .create_token(memoir_app::Provision::First, None, &owner())
         .await
         .unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}/settings", wren.scope().agent);
     let token = browser
         .page(&page)
@@ -210,9 +221,11 @@ async fn a_token_of_another_agent_is_not_there() {
 
 #[tokio::test]
 async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &["One", "Two"]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &["One", "Two"])
+        .await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}/erase", agent.scope().agent);
     browser.page(&page).await.check(&page);
     let refused = browser.fill_in(&page, &page, &[("name", "Heron")]).await;
@@ -255,9 +268,9 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
 
 #[tokio::test]
 async fn it_is_told_in_place_why_no_session_can_be_begun() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let refine = format!("{page}/refine");
     let told = async |text: &str| {
@@ -295,7 +308,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     );
     refused.document().check(&refine);
     agent.cancel(session.id, &owner()).await.unwrap();
-    house.clock.advance(Duration::from_secs(60));
+    installation.clock.advance(Duration::from_secs(60));
 
     // What is wrong with a model for this once is told beside it, and the rest stays as it was chosen.
     let fields = [

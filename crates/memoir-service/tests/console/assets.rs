@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     document::Document,
-    house::{Browser, House, owner},
+    installation::{Browser, Installation, owner},
 };
 
 /// What a page loads.
@@ -32,31 +32,33 @@ async fn weight(browser: &Browser, path: &str) -> usize {
 
 #[tokio::test]
 async fn the_first_page_is_small() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     for number in 0..60 {
         let name = format!("agent {number:02}");
-        house
+        installation
             .account
             .create_agent(&name, &[], &owner())
             .await
             .unwrap();
     }
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let bytes = weight(&browser, "/").await;
     assert!(bytes < 100_000, "{bytes}");
-    let bytes = weight(&house.browser(), "/sign-in").await;
+    let bytes = weight(&installation.browser(), "/sign-in").await;
     assert!(bytes < 50_000, "{bytes}");
 }
 
 #[tokio::test]
 async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &["One", "one"]).await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &["One", "one"])
+        .await;
     let (session, _) = agent
         .open_own(memoir_domain::session::Mode::Full)
         .await
         .unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let mut files = BTreeSet::new();
     for path in [
         "/".to_owned(),
@@ -112,9 +114,11 @@ async fn what_pages_load_is_kept_for_good_and_comes_from_here() {
 
 #[tokio::test]
 async fn only_pages_with_a_curve_load_what_draws_curves() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &["One"]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &["One"])
+        .await;
+    let browser = installation.ada().await;
     let id = agent.scope().agent;
     for path in [
         "/".to_owned(),

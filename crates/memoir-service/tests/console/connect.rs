@@ -11,7 +11,7 @@ use reqwest::{Client, Method, redirect};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::house::{Answer, Browser, House, owner};
+use crate::installation::{Browser, HttpAnswer, Installation, owner};
 
 const PATH: &str = "/oauth/authorize";
 /// Where the hosted client is answered.
@@ -66,22 +66,22 @@ fn challenge_of(verifier: &str) -> String {
 }
 
 impl Connector {
-    fn new(house: &House) -> Self {
+    fn new(installation: &Installation) -> Self {
         let client = Client::builder().redirect(redirect::Policy::none());
         Self {
             client: client.build().unwrap(),
-            address: house.address.clone(),
+            address: installation.address.clone(),
             id: String::new(),
         }
     }
 
     /// As it registers itself.
-    async fn registered(house: &House) -> Self {
-        Self::registered_as(house, "Connector", &[CALLBACK]).await
+    async fn registered(installation: &Installation) -> Self {
+        Self::registered_as(installation, "Connector", &[CALLBACK]).await
     }
 
-    async fn registered_as(house: &House, name: &str, addresses: &[&str]) -> Self {
-        let mut made = Self::new(house);
+    async fn registered_as(installation: &Installation, name: &str, addresses: &[&str]) -> Self {
+        let mut made = Self::new(installation);
         let said = json!({"client_name": name, "redirect_uris": addresses});
         let told = made.register(&said).await;
         assert_eq!(told.status, 201, "{}", told.body);
@@ -230,7 +230,7 @@ impl Connector {
         browser: &Browser,
         agent: &AgentHandle,
         other: &[(&str, &str)],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let id = agent.scope().agent.to_string();
         let fields = [("agent", id.as_str()), ("decision", "connect")];
         browser.fill_in(&self.question(other), PATH, &fields).await
@@ -249,7 +249,7 @@ fn pair(told: &OauthResponse) -> Pair {
 
 /// What a client is sent with the browser.
 #[track_caller]
-fn sent(answer: &Answer) -> Value {
+fn sent(answer: &HttpAnswer) -> Value {
     let place = answer.leads_to();
     let (address, query) = place.split_once('?').unwrap();
     assert_eq!(address, "https://connector.example/callback");
@@ -261,20 +261,20 @@ fn sent(answer: &Answer) -> Value {
 }
 
 /// An agent that is not in use.
-async fn unused(house: &House, name: &str) -> AgentHandle {
+async fn unused(installation: &Installation, name: &str) -> AgentHandle {
     let settings = [(Field::Model, Some("builtin:careful"))];
-    house
+    installation
         .account
         .create_agent(name, &settings, &owner())
         .await
         .unwrap();
-    house.account.agent(name).await.unwrap()
+    installation.account.agent(name).await.unwrap()
 }
 
 /// Whatever is presented at the doors of a connection, from a code to what was exchanged before.
-pub async fn all_that_is_presented(house: &House, browser: &Browser) -> Vec<String> {
-    let wren = unused(house, "wren").await;
-    let connector = Connector::registered(house).await;
+pub async fn all_that_is_presented(installation: &Installation, browser: &Browser) -> Vec<String> {
+    let wren = unused(installation, "wren").await;
+    let connector = Connector::registered(installation).await;
     let code = connector.code(browser, &wren).await;
     let first = pair(&connector.redeem(&code, &[]).await);
     assert_eq!(connector.enters(&first.access).await, 200);
@@ -294,9 +294,12 @@ pub async fn all_that_is_presented(house: &House, browser: &Browser) -> Vec<Stri
 
 #[tokio::test]
 async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
-    let house = House::with(with_programs()).await;
-    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
-    let mut connector = Connector::new(&house);
+    let installation = Installation::with(with_programs()).await;
+    let (ada, wren) = (
+        installation.ada().await,
+        unused(&installation, "wren").await,
+    );
+    let mut connector = Connector::new(&installation);
 
     // All that it finds begins with a refusal.
     let refused = connector.call("", "initialize", json!({})).await;
@@ -307,7 +310,10 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let metadata = metadata.unwrap().strip_suffix('"').unwrap();
     let door = told(connector.client.get(metadata)).await.body;
     assert_eq!(door["resource"], connector.resource());
-    let short = format!("{}/.well-known/oauth-protected-resource", house.address);
+    let short = format!(
+        "{}/.well-known/oauth-protected-resource",
+        installation.address
+    );
     assert_eq!(told(connector.client.get(short)).await.body, door);
     let issuer = door["authorization_servers"][0].as_str().unwrap();
     let server = format!("{issuer}/.well-known/oauth-authorization-server");
@@ -320,7 +326,10 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         ("registration_endpoint", "register"),
         ("revocation_endpoint", "revoke"),
     ] {
-        assert_eq!(server[name], format!("{}/oauth/{path}", house.address));
+        assert_eq!(
+            server[name],
+            format!("{}/oauth/{path}", installation.address)
+        );
     }
 
     let said = json!({
@@ -344,7 +353,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let back = sent(&connector.agree(&ada, &wren, &[]).await);
     assert_eq!(
         (&back["state"], &back["iss"]),
-        (&json!(STATE), &json!(house.address))
+        (&json!(STATE), &json!(installation.address))
     );
     assert_eq!(back["of"], "memoir", "what stood in the address before");
     let told = connector.redeem(back["code"].as_str().unwrap(), &[]).await;
@@ -398,7 +407,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     );
 
     // The agent is in use now: it lets the program in again, and the client ends it.
-    let leave = house
+    let leave = installation
         .memoir
         .account("default")
         .await
@@ -487,12 +496,12 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
 
 #[tokio::test]
 async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alone() {
-    let house = House::with(with_programs()).await;
-    let ada = house.ada().await;
-    let wren = house
-        .agent(&house.account, "wren", &["Ada keeps bees"])
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    let wren = installation
+        .agent(&installation.account, "wren", &["Ada keeps bees"])
         .await;
-    let connector = Connector::registered(&house).await;
+    let connector = Connector::registered(&installation).await;
     let code = asked(&connector, &ada, &wren).await;
     assert_eq!(connector.redeem(&code, &[]).await.status, 200);
     let records = told_of(&wren).await;
@@ -543,7 +552,7 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         .unwrap();
     let elsewhere = "https://elsewhere.example/";
     for (name, address) in [("Another", CALLBACK), ("Connector", elsewhere)] {
-        let other = Connector::registered_as(&house, name, &[address]).await;
+        let other = Connector::registered_as(&installation, name, &[address]).await;
         let answer = other.agree(&ada, &wren, &[("redirect_uri", address)]).await;
         assert!(answer.text.contains("is in use"), "{name}");
     }
@@ -551,9 +560,9 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         .create_token(Provision::First, None, &ada_herself)
         .await;
     assert_eq!(token.unwrap_err().code(), "consent_required");
-    house.administrator("Grace").await;
-    let mut grace = house.browser();
-    grace.sign_in("Grace", crate::house::PASSWORD).await;
+    installation.administrator("Grace").await;
+    let mut grace = installation.browser();
+    grace.sign_in("Grace", crate::installation::PASSWORD).await;
     let answer = connector.agree(&grace, &wren, &[]).await;
     assert!(answer.text.contains("is in use"));
     connector.connected(&ada, &wren).await;
@@ -574,12 +583,12 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
 
 #[tokio::test]
 async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unasked() {
-    let house = House::with(with_programs()).await;
-    let ada = house.ada().await;
-    unused(&house, "wren").await;
-    let connector = Connector::registered(&house).await;
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    unused(&installation, "wren").await;
+    let connector = Connector::registered(&installation).await;
     // Whoever is not signed in is sent to sign in, and nowhere else.
-    let stranger = house.browser().get(&connector.question(&[])).await;
+    let stranger = installation.browser().get(&connector.question(&[])).await;
     assert!(
         stranger
             .leads_to()
@@ -619,7 +628,7 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
         (("code_challenge_method", "plain"), true),
         (("resource", ""), true),
         (("resource", "https://another.example/mcp"), true),
-        (("resource", &house.address), true),
+        (("resource", &installation.address), true),
     ] {
         let answer = ada.get(&connector.question(&[wrong])).await;
         assert_eq!(answer.status, 400, "{wrong:?}");
@@ -656,16 +665,19 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
         (&json!("access_denied"), &json!(STATE))
     );
     assert_eq!(
-        back["iss"], house.address,
+        back["iss"], installation.address,
         "a client that asks several servers knows who answers"
     );
 }
 
 #[tokio::test]
 async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
-    let house = House::with(with_programs()).await;
-    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
-    let connector = Connector::registered(&house).await;
+    let installation = Installation::with(with_programs()).await;
+    let (ada, wren) = (
+        installation.ada().await,
+        unused(&installation, "wren").await,
+    );
+    let connector = Connector::registered(&installation).await;
     let question = connector.question(&[]);
     let shown = ada.get(&question).await;
     let policy = shown.header("content-security-policy");
@@ -699,9 +711,9 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
         .collect();
     assert_eq!(ada.post(PATH, &without).await.status, 403);
     // The form of another browser.
-    house.administrator("Grace").await;
-    let mut grace = house.browser();
-    grace.sign_in("Grace", crate::house::PASSWORD).await;
+    installation.administrator("Grace").await;
+    let mut grace = installation.browser();
+    grace.sign_in("Grace", crate::installation::PASSWORD).await;
     assert_eq!(grace.post(PATH, &fields).await.status, 403);
     assert_eq!(wren.tokens().await.unwrap().len(), 0);
     // A look is no answer.
@@ -712,7 +724,7 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     assert_eq!(wren.tokens().await.unwrap().len(), 0);
 
     // Led here by another site, a browser sends no cookie: it is led here once more, and only here.
-    let led = house
+    let led = installation
         .browser()
         .request(Method::GET, &question, &[("sec-fetch-site", "cross-site")])
         .await;
@@ -723,14 +735,14 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
 
 #[tokio::test]
 async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
-    let house = House::with(with_programs()).await;
-    let ada = house.ada().await;
-    let connector = Connector::registered(&house).await;
-    let other = Connector::registered(&house).await;
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    let connector = Connector::registered(&installation).await;
+    let other = Connector::registered(&installation).await;
     let mut agents = 0;
     let mut fresh = async || {
         agents += 1;
-        let agent = unused(&house, &format!("agent {agents}")).await;
+        let agent = unused(&installation, &format!("agent {agents}")).await;
         let code = connector.code(&ada, &agent).await;
         (agent, code)
     };
@@ -779,7 +791,7 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
     assert_eq!(connector.refresh(&first.refresh).await.status, 400);
 
     let (agent, code) = fresh().await;
-    house.clock.advance(Duration::from_secs(60));
+    installation.clock.advance(Duration::from_secs(60));
     assert_eq!(connector.redeem(&code, &[]).await.status, 400);
     // One that was never taken keeps nobody from beginning again.
     connector.connected(&ada, &agent).await;
@@ -787,9 +799,12 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
 
 #[tokio::test]
 async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
-    let house = House::with(with_programs()).await;
-    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
-    let connector = Connector::registered(&house).await;
+    let installation = Installation::with(with_programs()).await;
+    let (ada, wren) = (
+        installation.ada().await,
+        unused(&installation, "wren").await,
+    );
+    let connector = Connector::registered(&installation).await;
     let code = connector.code(&ada, &wren).await;
     assert_eq!(connector.enters(&code).await, 401);
     let pair = pair(&connector.redeem(&code, &[]).await);
@@ -798,7 +813,9 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     assert_eq!(connector.enters(&code).await, 401);
     // Not the doors of REST, and not the console.
     for path in ["/v1/agents/wren", "/v1/agents/wren/memories", "/v1/agents"] {
-        let request = connector.client.get(format!("{}{path}", house.address));
+        let request = connector
+            .client
+            .get(format!("{}{path}", installation.address));
         assert_eq!(
             told(request.bearer_auth(&pair.access)).await.status,
             401,
@@ -814,17 +831,17 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
         }),
         ..Options::default()
     };
-    let mut other = Connector::new(&house);
-    other.address = house.serve_beside(elsewhere).await;
+    let mut other = Connector::new(&installation);
+    other.address = installation.serve_beside(elsewhere).await;
     assert_eq!(other.enters(&pair.access).await, 401);
     assert_eq!(connector.enters(&pair.access).await, 200);
     // Ten minutes, and thirty days.
-    house.clock.advance(Duration::from_secs(600));
+    installation.clock.advance(Duration::from_secs(600));
     assert_eq!(connector.enters(&pair.access).await, 401);
     let next = self::pair(&connector.refresh(&pair.refresh).await);
-    house.clock.advance(Duration::from_secs(29 * 86_400));
+    installation.clock.advance(Duration::from_secs(29 * 86_400));
     let next = self::pair(&connector.refresh(&next.refresh).await);
-    house.clock.advance(Duration::from_secs(30 * 86_400));
+    installation.clock.advance(Duration::from_secs(30 * 86_400));
     let over = connector.refresh(&next.refresh).await;
     // The client registered itself long ago: it learns that it is to begin anew.
     assert_eq!(
@@ -835,13 +852,13 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
 
 #[tokio::test]
 async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrator_everywhere() {
-    let house = House::with(with_programs()).await;
-    let ada = house.ada().await;
-    house.administrator("Grace").await;
-    let mut grace = house.browser();
-    grace.sign_in("Grace", crate::house::PASSWORD).await;
-    let connector = Connector::registered(&house).await;
-    let address = house.address.clone();
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    installation.administrator("Grace").await;
+    let mut grace = installation.browser();
+    grace.sign_in("Grace", crate::installation::PASSWORD).await;
+    let connector = Connector::registered(&installation).await;
+    let address = installation.address.clone();
     let same = Options {
         programs: Some(Programs {
             address: Some(address),
@@ -850,12 +867,12 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
         }),
         ..Options::default()
     };
-    let mut node = Connector::new(&house);
-    let elsewhere = house.serve_beside(same).await;
+    let mut node = Connector::new(&installation);
+    let elsewhere = installation.serve_beside(same).await;
     node.address.clone_from(&elsewhere);
     let mut pairs = Vec::new();
     for name in ["wren", "crow", "jay"] {
-        let agent = unused(&house, name).await;
+        let agent = unused(&installation, name).await;
         let by = if name == "jay" { &grace } else { &ada };
         let pair = connector.connected(by, &agent).await;
         assert_eq!(node.enters(&pair.access).await, 200);
@@ -868,7 +885,11 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
     let path = format!("/agents/{}/tokens/{token}/revoke", wren.scope().agent);
     ada.press(&settings, &path, &[]).await;
     crow.erase(&owner()).await.unwrap();
-    house.account.remove_user("Grace", &owner()).await.unwrap();
+    installation
+        .account
+        .remove_user("Grace", &owner())
+        .await
+        .unwrap();
     for pair in [&first, &second, &third] {
         assert_eq!(node.enters(&pair.access).await, 401);
         assert_eq!(connector.enters(&pair.access).await, 401);
@@ -880,9 +901,12 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
 
 #[tokio::test]
 async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
-    let house = House::with(with_programs()).await;
-    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
-    let plain = Connector::new(&house);
+    let installation = Installation::with(with_programs()).await;
+    let (ada, wren) = (
+        installation.ada().await,
+        unused(&installation, "wren").await,
+    );
+    let plain = Connector::new(&installation);
     for (said, code) in [
         (json!({}), "invalid_redirect_uri"),
         (json!({"redirect_uris": []}), "invalid_redirect_uri"),
@@ -931,12 +955,12 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
             "{said}"
         );
     }
-    let used = Connector::registered(&house).await;
-    let unused = Connector::registered(&house).await;
+    let used = Connector::registered(&installation).await;
+    let unused = Connector::registered(&installation).await;
     used.connected(&ada, &wren).await;
-    house.clock.advance(Duration::from_secs(8 * 86_400));
+    installation.clock.advance(Duration::from_secs(8 * 86_400));
     // The browser's own sign-in is over too.
-    let ada = house.ada().await;
+    let ada = installation.ada().await;
     assert_eq!(ada.get(&used.question(&[])).await.status, 200);
     let over = ada.get(&unused.question(&[])).await;
     assert_eq!(over.status, 400);
@@ -946,7 +970,7 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
         over.text
     );
     // An identifier that was changed is none.
-    let mut forged = Connector::registered(&house).await;
+    let mut forged = Connector::registered(&installation).await;
     forged.id.insert(20, 'A');
     assert_eq!(ada.get(&forged.question(&[])).await.status, 400);
 }
@@ -958,14 +982,16 @@ async fn spec_5_5_without_an_address_no_program_is_connected() {
         ..with_programs()
     };
     for options in [Options::default(), behind] {
-        let house = House::with(options).await;
-        let connector = Connector::new(&house);
+        let installation = Installation::with(options).await;
+        let connector = Connector::new(&installation);
         for path in [
             "/.well-known/oauth-protected-resource",
             "/.well-known/oauth-protected-resource/mcp",
             "/.well-known/oauth-authorization-server",
         ] {
-            let request = connector.client.get(format!("{}{path}", house.address));
+            let request = connector
+                .client
+                .get(format!("{}{path}", installation.address));
             assert_eq!(told(request).await.status, 404, "{path}");
         }
         let refused = connector.call("", "initialize", json!({})).await;
@@ -994,12 +1020,18 @@ async fn spec_5_5_clients_of_the_settings_need_not_register() {
         }),
         ..Options::default()
     };
-    let house = House::with(options).await;
-    let (ada, wren) = (house.ada().await, unused(&house, "wren").await);
-    let mut connector = Connector::new(&house);
+    let installation = Installation::with(options).await;
+    let (ada, wren) = (
+        installation.ada().await,
+        unused(&installation, "wren").await,
+    );
+    let mut connector = Connector::new(&installation);
     let said = json!({"redirect_uris": [CALLBACK]});
     assert_eq!(connector.register(&said).await.status, 403);
-    let server = format!("{}/.well-known/oauth-authorization-server", house.address);
+    let server = format!(
+        "{}/.well-known/oauth-authorization-server",
+        installation.address
+    );
     let server = told(connector.client.get(server)).await.body;
     assert!(server.get("registration_endpoint").is_none());
     connector.id = "connector".to_owned();
@@ -1011,11 +1043,13 @@ async fn spec_5_5_clients_of_the_settings_need_not_register() {
 
 #[tokio::test]
 async fn spec_5_6_an_agent_of_another_account_is_not_there_to_be_connected() {
-    let house = House::with(with_programs()).await;
-    let ada = house.ada().await;
-    unused(&house, "wren").await;
-    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
-    let connector = Connector::registered(&house).await;
+    let installation = Installation::with(with_programs()).await;
+    let ada = installation.ada().await;
+    unused(&installation, "wren").await;
+    let theirs = installation
+        .agent(&installation.other, "Owl", &["One"])
+        .await;
+    let connector = Connector::registered(&installation).await;
     let page = ada.get(&connector.question(&[])).await;
     assert!(!page.text.contains("Owl"));
     for agent in [theirs.scope().agent.to_string(), "Owl".to_owned()] {

@@ -6,7 +6,7 @@ use memoir_service::Options;
 use memoir_vault::{password::Password, token::TokenSecret};
 
 use crate::{
-    house::{Answer, Browser, House, PASSWORD},
+    installation::{Browser, HttpAnswer, Installation, PASSWORD},
     second_factor::cookie,
 };
 
@@ -14,26 +14,26 @@ fn secret() -> Arc<TokenSecret> {
     Arc::new(TokenSecret::generate_for_link().unwrap())
 }
 
-/// A house that has no administrator, and the path of its link.
-async fn empty(options: Options) -> (House, String) {
+/// An installation that has no administrator, and the path of its link.
+async fn empty(options: Options) -> (Installation, String) {
     let link = secret();
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         first_link: Some(link.clone()),
         ..options
     })
     .await;
-    (house, format!("/first/{}", link.expose()))
+    (installation, format!("/first/{}", link.expose()))
 }
 
-async fn create(browser: &Browser, path: &str, name: &str) -> Answer {
+async fn create(browser: &Browser, path: &str, name: &str) -> HttpAnswer {
     let fields = [("name", name), ("password", PASSWORD), ("again", PASSWORD)];
     browser.post(path, &fields).await
 }
 
 #[tokio::test]
 async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
-    let (house, path) = empty(Options::default()).await;
-    let mut browser = house.browser();
+    let (installation, path) = empty(Options::default()).await;
+    let mut browser = installation.browser();
     let page = browser.page(&path).await;
     page.check("/first/SECRET");
     assert_eq!(page.forms(), std::slice::from_ref(&path));
@@ -56,33 +56,40 @@ async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
         ("account", "nowhere"),
     ];
     assert_eq!(browser.post(&path, &fields).await.status, 404);
-    assert!(!house.memoir.has_users().await.unwrap());
+    assert!(!installation.memoir.has_users().await.unwrap());
     let answer = create(&browser, &path, "Ada").await;
     assert_eq!(answer.leads_to(), "/account?done=first");
     browser.cookie = cookie(&answer, "memoir");
     let account = browser.get("/account?done=first").await;
     assert!(account.text.contains("You are the first administrator"));
-    let gone = house.browser().get(&path).await;
+    let gone = installation.browser().get(&path).await;
     assert_eq!(gone.status, 404);
     gone.document().check("/first/SECRET");
-    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
-    assert_eq!(house.account.users().await.unwrap().len(), 1);
     assert_eq!(
-        house.browser().sign_in("Ada", PASSWORD).await.leads_to(),
+        create(&installation.browser(), &path, "Eve").await.status,
+        404
+    );
+    assert_eq!(installation.account.users().await.unwrap().len(), 1);
+    assert_eq!(
+        installation
+            .browser()
+            .sign_in("Ada", PASSWORD)
+            .await
+            .leads_to(),
         "/"
     );
 }
 
 #[tokio::test]
 async fn a_wrong_link_is_answered_as_a_used_one() {
-    let (house, path) = empty(Options::default()).await;
-    let browser = house.browser();
+    let (installation, path) = empty(Options::default()).await;
+    let browser = installation.browser();
     let wrong = format!("/first/{}", secret().expose());
     let (before, posted) = (
         browser.get(&wrong).await,
         create(&browser, &wrong, "Eve").await,
     );
-    house.administrator("Ada").await;
+    installation.administrator("Ada").await;
     let used = browser.get(&path).await;
     let used_posted = create(&browser, &path, "Eve").await;
     for answer in [&before, &posted, &used_posted] {
@@ -90,34 +97,37 @@ async fn a_wrong_link_is_answered_as_a_used_one() {
     }
     assert_eq!(used.status, 404);
     assert!(used.text.contains("memoir user add NAME"));
-    assert_eq!(house.account.users().await.unwrap().len(), 1);
+    assert_eq!(installation.account.users().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn an_administrator_who_was_made_otherwise_ends_the_link_for_good() {
-    let (house, path) = empty(Options::default()).await;
-    house
+    let (installation, path) = empty(Options::default()).await;
+    installation
         .memoir
         .create_account("lab", &memoir_domain::audit::Actor::owner())
         .await
         .unwrap();
-    let lab = house.memoir.account("lab").await.unwrap();
+    let lab = installation.memoir.account("lab").await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
-    assert_eq!(house.browser().get(&path).await.status, 200);
+    assert_eq!(installation.browser().get(&path).await.status, 200);
     lab.create_user("Ada", password, &memoir_domain::audit::Actor::owner())
         .await
         .unwrap();
-    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 404);
-    assert_eq!(house.account.users().await.unwrap().len(), 0);
+    assert_eq!(
+        create(&installation.browser(), &path, "Eve").await.status,
+        404
+    );
+    assert_eq!(installation.account.users().await.unwrap().len(), 0);
 }
 
 #[tokio::test]
 async fn of_two_who_come_at_once_one_is_made() {
-    let (house, path) = empty(Options::default()).await;
+    let (installation, path) = empty(Options::default()).await;
     let tasks: Vec<_> = ["Ada", "Grace", "Eve"]
         .into_iter()
         .map(|name| {
-            let (browser, path) = (house.browser(), path.clone());
+            let (browser, path) = (installation.browser(), path.clone());
             tokio::spawn(async move { create(&browser, &path, name).await.status.as_u16() })
         })
         .collect();
@@ -127,13 +137,13 @@ async fn of_two_who_come_at_once_one_is_made() {
     }
     told.sort_unstable();
     assert_eq!(told, [303, 404, 404]);
-    assert_eq!(house.account.users().await.unwrap().len(), 1);
+    assert_eq!(installation.account.users().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_keep_nobody_out() {
-    let (house, path) = empty(Options::default()).await;
-    let browser = house.browser();
+    let (installation, path) = empty(Options::default()).await;
+    let browser = installation.browser();
     let fields = [("name", "Eve"), ("password", PASSWORD), ("again", PASSWORD)];
     let foreign = [("sec-fetch-site", "cross-site")];
     assert_eq!(browser.send(&path, &fields, &foreign).await.status, 403);
@@ -143,35 +153,38 @@ async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_keep_nobody_out(
         assert_eq!(browser.get(&wrong).await.status, 404);
     }
     assert_eq!(browser.get(&path).await.status, 200);
-    house.administrator("Ada").await;
-    let signed_in = house.browser().sign_in("Ada", PASSWORD).await;
+    installation.administrator("Ada").await;
+    let signed_in = installation.browser().sign_in("Ada", PASSWORD).await;
     assert_eq!(signed_in.leads_to(), "/");
 
     let behind = Options {
         behind_proxy: true,
         ..Options::default()
     };
-    let (house, path) = empty(behind).await;
-    let open = house.browser().get(&path).await;
+    let (installation, path) = empty(behind).await;
+    let open = installation.browser().get(&path).await;
     assert_eq!(open.status, 403);
     assert!(
         open.document().forms().is_empty(),
         "no password is asked for"
     );
-    assert_eq!(create(&house.browser(), &path, "Eve").await.status, 403);
+    assert_eq!(
+        create(&installation.browser(), &path, "Eve").await.status,
+        403
+    );
     let sealed = [
         ("sec-fetch-site", "same-origin"),
         ("x-forwarded-proto", "https"),
     ];
-    let answer = house.browser().send(&path, &fields, &sealed).await;
+    let answer = installation.browser().send(&path, &fields, &sealed).await;
     assert_eq!(answer.leads_to(), "/account?done=first");
     assert!(cookie(&answer, "__Host-memoir").len() > 40);
 }
 
 #[tokio::test]
 async fn without_a_link_nothing_opens() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     for path in ["/first/", "/first/x", "/first"] {
-        assert_eq!(house.browser().get(path).await.status, 404, "{path}");
+        assert_eq!(installation.browser().get(path).await.status, 404, "{path}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memoir_app::{MemoryInput, MemoryPage};
 use memoir_domain::audit::Actor;
 
-use crate::house::{Browser, House, owner};
+use crate::installation::{Browser, Installation, owner};
 
 /// Texts of which two are doubles up to the last sign.
 const DOUBLES: [&str; 6] = [
@@ -32,9 +32,11 @@ async fn ended(browser: &Browser, path: &str) -> String {
 
 #[tokio::test]
 async fn a_form_is_taken_from_a_page_of_this_browser_only() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &DOUBLES)
+        .await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let path = format!("{page}/pause");
     let token = browser
@@ -43,7 +45,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
         .hidden("form_token")
         .unwrap()
         .to_owned();
-    let other = house
+    let other = installation
         .ada()
         .await
         .page(&page)
@@ -68,7 +70,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
         assert_eq!(answer.status, 403, "{fields:?} {headers:?}");
         answer.document().check(&path);
     }
-    let stranger = house.browser().send(&path, &right, &own).await;
+    let stranger = installation.browser().send(&path, &right, &own).await;
     assert_eq!(stranger.leads_to(), "/sign-in");
     let is_paused = async || {
         let view = agent.show().await.unwrap();
@@ -78,7 +80,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     assert_eq!(browser.send(&path, &right, &own).await.status, 303);
     assert!(is_paused().await);
     // A browser that tells no more than the origin.
-    let origin = [("origin", house.address.as_str())];
+    let origin = [("origin", installation.address.as_str())];
     let answer = browser
         .send(&format!("{page}/resume"), &right, &origin)
         .await;
@@ -88,11 +90,14 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
 
 #[tokio::test]
 async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let fields = [("name", "Ada"), ("password", crate::house::PASSWORD)];
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let fields = [("name", "Ada"), ("password", crate::installation::PASSWORD)];
     let foreign = [("sec-fetch-site", "cross-site")];
-    let answer = house.browser().send("/sign-in", &fields, &foreign).await;
+    let answer = installation
+        .browser()
+        .send("/sign-in", &fields, &foreign)
+        .await;
     assert_eq!(
         (answer.status.as_u16(), answer.header("set-cookie")),
         (403, "")
@@ -101,9 +106,11 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
 
 #[tokio::test]
 async fn memories_are_protected_discarded_and_given_back() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &DOUBLES)
+        .await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}/memories", agent.scope().agent);
     let look = async |number: u64| {
         let memory = agent
@@ -163,9 +170,11 @@ async fn memories_are_protected_discarded_and_given_back() {
 
 #[tokio::test]
 async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_way() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &DOUBLES)
+        .await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let answer = browser
         .press(&page, &format!("{page}/refine"), &[("mode", "full")])
@@ -232,9 +241,11 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
 
 #[tokio::test]
 async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &DOUBLES)
+        .await;
+    let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
     let refine = format!("{page}/refine");
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
@@ -288,9 +299,11 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
 
 #[tokio::test]
 async fn the_chain_is_verified_and_a_checkpoint_taken() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &DOUBLES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &DOUBLES)
+        .await;
+    let browser = installation.ada().await;
     let audit = format!("/audit?agent={}", agent.scope().agent);
     let verify = format!("/agents/{}/verify", agent.scope().agent);
     let verified = browser.press(&audit, &verify, &[]).await;
@@ -304,14 +317,14 @@ async fn the_chain_is_verified_and_a_checkpoint_taken() {
     let taken = browser.press("/audit", "/audit/checkpoint", &[]).await;
     assert_eq!(taken.status, 200);
     taken.document().check("/audit/checkpoint");
-    let note = house.memoir.checkpoint().await.unwrap();
+    let note = installation.memoir.checkpoint().await.unwrap();
     assert!(taken.text.contains(&note.public_key), "{}", taken.text);
 }
 
 #[tokio::test]
 async fn records_are_narrowed_by_every_field_of_the_filter() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
     for _ in 0..60 {
         let input = MemoryInput {
             content: "one more".into(),
@@ -319,7 +332,7 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         };
         agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
     }
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let rows = async |rest: &str| {
         let path = format!("/audit?agent=wren{rest}");
         let document = browser.page(&path).await;
@@ -358,9 +371,11 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
 
 #[tokio::test]
 async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &["One"]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &["One"])
+        .await;
+    let browser = installation.ada().await;
     let path = format!(
         "/audit?agent={}&action=memory_saved&actor=agent&name=Wr%26n&session=%3Cb%3E&since=2026-03-04",
         agent.scope().agent

@@ -8,7 +8,7 @@ use memoir_service::Options;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{Browser, CANARY, House};
+use crate::installation::{Browser, CANARY, Installation};
 
 /// An event as it came.
 struct Event {
@@ -110,17 +110,19 @@ async fn edit(agent: &AgentHandle, session: SessionId, number: u64) {
     call(agent, session, "update_memory", arguments).await;
 }
 
-async fn opened(house: &House) -> (AgentHandle, SessionId) {
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+async fn opened(installation: &Installation) -> (AgentHandle, SessionId) {
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     (agent, session.id)
 }
 
 #[tokio::test]
 async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
-    let house = House::open().await;
-    let (agent, session) = opened(&house).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
+    let browser = installation.ada().await;
     let mut events = Events::open(&browser, session).await;
     let begun = events.next().await.unwrap();
     assert_eq!(
@@ -163,10 +165,10 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
 
 #[tokio::test]
 async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
-    let house = House::open().await;
-    let (agent, session) = opened(&house).await;
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
     for path in ["/sign-out", "/sign-out-everywhere"] {
-        let browser = house.ada().await;
+        let browser = installation.ada().await;
         let mut events = Events::open(&browser, session).await;
         while events.next().await.unwrap().kind != "session" {}
         let elsewhere = browser.clone();
@@ -178,18 +180,18 @@ async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
 
 #[tokio::test]
 async fn waiting_for_what_happens_keeps_nobody_signed_in() {
-    let house = House::open().await;
-    let (agent, session) = opened(&house).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
+    let browser = installation.ada().await;
     let mut events = Events::open(&browser, session).await;
     let twenty_five_minutes = Duration::from_secs(25 * 60);
     for number in [1, 3, 4, 5] {
-        house.clock.advance(twenty_five_minutes);
+        installation.clock.advance(twenty_five_minutes);
         edit(&agent, session, number).await;
         assert!(events.record().await.is_some());
     }
     // Two hours after the last look, with something to tell all the time.
-    house.clock.advance(twenty_five_minutes);
+    installation.clock.advance(twenty_five_minutes);
     edit(&agent, session, 6).await;
     assert!(events.record().await.is_none());
     let path = format!("/sessions/{session}");
@@ -198,11 +200,13 @@ async fn waiting_for_what_happens_keeps_nobody_signed_in() {
 
 #[tokio::test]
 async fn spec_5_6_what_is_anothers_is_not_followed() {
-    let house = House::open().await;
-    let theirs = house.agent(&house.other, "Owl", &MEMORIES).await;
+    let installation = Installation::open().await;
+    let theirs = installation
+        .agent(&installation.other, "Owl", &MEMORIES)
+        .await;
     let (theirs, _) = theirs.open_own(Mode::Full).await.unwrap();
-    let (_, ours) = opened(&house).await;
-    let browser = house.ada().await;
+    let (_, ours) = opened(&installation).await;
+    let browser = installation.ada().await;
     for session in [theirs.id.to_string(), "nothing".to_owned()] {
         let path = format!("/sessions/{session}/events");
         assert_eq!(browser.get(&path).await.status, 404, "{path}");
@@ -212,7 +216,7 @@ async fn spec_5_6_what_is_anothers_is_not_followed() {
         let answer = browser.open(&path, &[("sec-fetch-site", site)]).await;
         assert_eq!(answer.status(), 403, "{site}");
     }
-    let stranger = house.browser().open(&path, &[]).await;
+    let stranger = installation.browser().open(&path, &[]).await;
     assert_eq!(stranger.status(), 303);
     assert!(
         stranger.headers()["location"]
@@ -224,13 +228,13 @@ async fn spec_5_6_what_is_anothers_is_not_followed() {
 
 #[tokio::test]
 async fn a_browser_has_so_many_streams_and_no_more() {
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         streams_per_token: 2,
         ..Options::default()
     })
     .await;
-    let (_, session) = opened(&house).await;
-    let browser = house.ada().await;
+    let (_, session) = opened(&installation).await;
+    let browser = installation.ada().await;
     let _first = Events::open(&browser, session).await;
     let _second = Events::open(&browser, session).await;
     let path = format!("/sessions/{session}/events");
@@ -239,9 +243,9 @@ async fn a_browser_has_so_many_streams_and_no_more() {
 
 #[tokio::test]
 async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
-    let house = House::open().await;
-    let (agent, session) = opened(&house).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
+    let browser = installation.ada().await;
     let path = format!("/sessions/{session}");
     let followed = async || {
         let page = browser.page(&path).await;
@@ -268,10 +272,12 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
 
 #[tokio::test]
 async fn queued_sessions_are_followed_too() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
     let session = agent.enqueue(&RefineOptions::default()).await.unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let mut events = Events::open(&browser, session.id).await;
     let last = events.rest().await.pop().unwrap();
     assert_eq!(last.kind, "ended");
@@ -281,15 +287,17 @@ async fn queued_sessions_are_followed_too() {
 
 #[tokio::test]
 async fn a_long_session_is_paged_and_says_so() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     let texts: Vec<String> = (0..230).map(|number| format!("Thing {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let agent = house.agent(&house.account, "Wren", &texts).await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &texts)
+        .await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for number in 1..=230 {
         call(&agent, session.id, "protect_memory", json!({"id": number})).await;
     }
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/sessions/{}", session.id);
     let rows = async |path: &str| {
         let page = browser.page(path).await;

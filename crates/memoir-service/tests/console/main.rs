@@ -14,7 +14,7 @@ mod connect;
 mod document;
 mod first;
 mod forms;
-mod house;
+mod installation;
 mod live;
 mod nothing;
 mod pages;

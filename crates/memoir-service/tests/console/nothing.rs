@@ -3,19 +3,19 @@
 use reqwest::Method;
 
 use crate::{
-    house::{Answer, House},
+    installation::{HttpAnswer, Installation},
     pages::check_headers,
 };
 
-fn is_page(answer: &Answer) -> bool {
+fn is_page(answer: &HttpAnswer) -> bool {
     answer.header("content-type") == "text/html; charset=utf-8"
 }
 
 #[tokio::test]
 async fn a_browser_finds_its_way_from_where_nothing_is() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let refine = format!("/agents/{}/refine", agent.scope().agent);
     let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     for (path, status) in [("/nowhere", 404), ("/agents/", 404), (refine.as_str(), 405)] {
@@ -29,7 +29,10 @@ async fn a_browser_finds_its_way_from_where_nothing_is() {
         assert!(document.links().contains(&"/audit".to_owned()), "{path}");
         assert!(document.forms().contains(&"/sign-out".to_owned()), "{path}");
 
-        let stranger = house.browser().request(Method::GET, path, &accept).await;
+        let stranger = installation
+            .browser()
+            .request(Method::GET, path, &accept)
+            .await;
         assert_eq!(stranger.status, status);
         assert!(is_page(&stranger), "{path}");
         check_headers(&stranger);
@@ -52,8 +55,8 @@ async fn a_browser_finds_its_way_from_where_nothing_is() {
 
 #[tokio::test]
 async fn under_the_doors_of_programs_a_problem_stays_a_problem() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     let accept = [("accept", "text/html")];
     for path in ["/v1/nowhere", "/v1", "/mcp/nowhere"] {
         let answer = browser.request(Method::GET, path, &accept).await;
@@ -66,8 +69,8 @@ async fn under_the_doors_of_programs_a_problem_stays_a_problem() {
 
 #[tokio::test]
 async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     for (path, status) in [
         ("/agents/nobody", 404),
         ("/sessions/nobody", 404),
@@ -87,7 +90,7 @@ async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
     assert_eq!(field.attribute("value"), Some("nobody"));
     assert_eq!(field.attribute("aria-invalid"), Some("true"));
     // What cannot be done with an agent leads back to it.
-    let agent = house.agent(&house.account, "Wren", &[]).await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
     let page = format!("/agents/{}", agent.scope().agent);
     let token = [("form_token", "x")];
     let wrong = browser.post(&format!("{page}/pause"), &token).await;

@@ -12,7 +12,7 @@ use memoir_domain::{
 };
 use serde_json::json;
 
-use crate::house::{Browser, CANARY, House, owner};
+use crate::installation::{Browser, CANARY, Installation, owner};
 
 /// Everything that is reached by links from the fleet on, checked.
 async fn walk(browser: &Browser) -> BTreeSet<String> {
@@ -45,7 +45,7 @@ pub async fn walk_but(browser: &Browser, is_left_out: impl Fn(&str) -> bool) -> 
     seen
 }
 
-pub fn check_headers(answer: &crate::house::Answer) {
+pub fn check_headers(answer: &crate::installation::HttpAnswer) {
     assert_eq!(
         answer.header("content-security-policy"),
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -63,7 +63,7 @@ pub fn check_headers(answer: &crate::house::Answer) {
 }
 
 /// An agent of whom something happened in every place that takes words.
-pub async fn busy_agent(house: &House) -> AgentHandle {
+pub async fn busy_agent(installation: &Installation) -> AgentHandle {
     let memories = [
         "One",
         "one",
@@ -72,7 +72,9 @@ pub async fn busy_agent(house: &House) -> AgentHandle {
         "Ivo taught me how to read the tide tables",
         "We promised each other to come back in spring",
     ];
-    let agent = house.agent(&house.account, "Wren", &memories).await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &memories)
+        .await;
     let actor = Actor::agent("Wren");
     let authored = format!("{CANARY} once more, in words of my own");
     let own = [(Field::RefinementPrompt, Some(authored.as_str()))];
@@ -114,12 +116,12 @@ pub async fn busy_agent(house: &House) -> AgentHandle {
 
 #[tokio::test]
 async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
-    let house = House::open().await;
-    let agent = busy_agent(&house).await;
-    house
-        .agent(&house.account, "<b>Lark</b> & \"co\"", &[])
+    let installation = Installation::open().await;
+    let agent = busy_agent(&installation).await;
+    installation
+        .agent(&installation.account, "<b>Lark</b> & \"co\"", &[])
         .await;
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let seen = walk(&browser).await;
     let id = agent.scope().agent;
     for path in [
@@ -157,10 +159,12 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
 
 #[tokio::test]
 async fn spec_5_6_what_is_anothers_is_not_there() {
-    let house = House::open().await;
-    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
+    let installation = Installation::open().await;
+    let theirs = installation
+        .agent(&installation.other, "Owl", &["One"])
+        .await;
     let (session, _) = theirs.open_own(Mode::Full).await.unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let id = theirs.scope().agent;
     for path in [
         format!("/agents/{id}"),
@@ -201,19 +205,19 @@ async fn spec_5_6_what_is_anothers_is_not_there() {
 
 #[tokio::test]
 async fn the_fleet_is_sorted_searched_and_paged() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     for number in 0..60 {
         let name = format!("agent {number:02}");
-        house
+        installation
             .account
             .create_agent(&name, &[], &owner())
             .await
             .unwrap();
     }
-    house
-        .agent(&house.account, "zzz heavy", &["One", "Two"])
+    installation
+        .agent(&installation.account, "zzz heavy", &["One", "Two"])
         .await;
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let names = async |path: &str| {
         let document = browser.page(path).await;
         let rows = document
@@ -238,15 +242,17 @@ async fn the_fleet_is_sorted_searched_and_paged() {
 
 #[tokio::test]
 async fn spec_2_4_an_origin_weaker_than_the_agents_own_word_is_shown() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &["One"]).await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &["One"])
+        .await;
     let quoted = MemoryInput {
         content: format!("A page says {CANARY}").into(),
         origin: Some(Origin::External),
         ..MemoryInput::default()
     };
     agent.save(&[quoted], &Actor::agent("Wren")).await.unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/memories", agent.scope().agent);
     let page = browser.get(&path).await;
     assert_eq!(page.text.matches("origin external").count(), 1);

@@ -6,16 +6,18 @@ use memoir_app::AgentHandle;
 use memoir_domain::{agent::Field, audit::Actor, session::Mode};
 use serde_json::{Value, json};
 
-use crate::house::{CANARY, House, owner};
+use crate::installation::{CANARY, Installation, owner};
 
 /// An agent that was refined once, then again and rolled back by the breaker, over some weeks.
-async fn refined(house: &House) -> AgentHandle {
+async fn refined(installation: &Installation) -> AgentHandle {
     let memories: Vec<String> = (0..20)
         .map(|number| format!("Number {number} of what there is to keep"))
         .collect();
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
-    let agent = house.agent(&house.account, "Wren", &memories).await;
-    house.clock.advance(Duration::from_secs(10 * 86_400));
+    let agent = installation
+        .agent(&installation.account, "Wren", &memories)
+        .await;
+    installation.clock.advance(Duration::from_secs(10 * 86_400));
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 2})),
@@ -27,7 +29,7 @@ async fn refined(house: &House) -> AgentHandle {
         let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
         called.unwrap();
     }
-    house.clock.advance(Duration::from_secs(7 * 86_400));
+    installation.clock.advance(Duration::from_secs(7 * 86_400));
     let strict = [(Field::RefinementThreshold, Some("0.99"))];
     let actor = Actor::agent("Wren");
     agent.configure(&strict, &actor).await.unwrap();
@@ -35,7 +37,7 @@ async fn refined(house: &House) -> AgentHandle {
     let arguments = json!({"id": 3});
     let called = agent.call_tool(session.id, "delete_memory", Some(&arguments));
     called.await.unwrap();
-    house.clock.advance(Duration::from_secs(86_400));
+    installation.clock.advance(Duration::from_secs(86_400));
     agent
 }
 
@@ -46,9 +48,9 @@ fn numbers(curve: &Value, name: &str) -> Vec<u64> {
 
 #[tokio::test]
 async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
-    let house = House::open().await;
-    let agent = refined(&house).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = refined(&installation).await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/mass.json", agent.scope().agent);
     for query in ["", "?days=30", "?days=90", "?days=365"] {
         let answer = browser.get(&format!("{path}{query}")).await;
@@ -80,14 +82,16 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
     for query in ["?days=31", "?days=0", "?days=-1", "?days=x"] {
         assert_eq!(browser.get(&format!("{path}{query}")).await.status, 400);
     }
-    assert_eq!(house.browser().get(&path).await.status, 303);
+    assert_eq!(installation.browser().get(&path).await.status, 303);
 }
 
 #[tokio::test]
 async fn spec_5_6_the_curve_of_anothers_agent_is_not_there() {
-    let house = House::open().await;
-    let theirs = house.agent(&house.other, "Owl", &["One"]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let theirs = installation
+        .agent(&installation.other, "Owl", &["One"])
+        .await;
+    let browser = installation.ada().await;
     let id = theirs.scope().agent;
     for path in [
         format!("/agents/{id}/mass.json"),
@@ -100,9 +104,9 @@ async fn spec_5_6_the_curve_of_anothers_agent_is_not_there() {
 
 #[tokio::test]
 async fn the_same_is_told_in_figures() {
-    let house = House::open().await;
-    let agent = refined(&house).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = refined(&installation).await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}", agent.scope().agent);
     let overview = browser.page(&path).await;
     let figures = format!("{path}/mass?days=90");
@@ -130,10 +134,10 @@ async fn the_same_is_told_in_figures() {
 
 #[tokio::test]
 async fn a_sessions_curve_falls_towards_the_breaker_line() {
-    let house = House::open().await;
-    let agent = refined(&house).await;
+    let installation = Installation::open().await;
+    let agent = refined(&installation).await;
     let sessions = agent.session_page(None, 2).await.unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let mut curves = Vec::new();
     for session in sessions {
         let page = browser.page(&format!("/sessions/{}", session.id)).await;
@@ -158,13 +162,13 @@ async fn a_sessions_curve_falls_towards_the_breaker_line() {
 
 #[tokio::test]
 async fn an_agent_without_a_past_has_a_page() {
-    let house = House::open().await;
-    house
+    let installation = Installation::open().await;
+    installation
         .account
         .create_agent("Egg", &[], &owner())
         .await
         .unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     for path in [
         "/agents/Egg",
         "/agents/Egg/mass",

@@ -4,7 +4,7 @@ use memoir_app::{AgentHandle, MemoryInput};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
 use serde_json::json;
 
-use crate::house::{CANARY, House, owner};
+use crate::installation::{CANARY, Installation, owner};
 
 const MEMORIES: [&str; 7] = [
     "One",
@@ -42,10 +42,12 @@ async fn rehearse(agent: &AgentHandle) -> SessionId {
 
 #[tokio::test]
 async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
     let id = rehearse(&agent).await;
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
     assert!(
@@ -126,8 +128,10 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
 
 #[tokio::test]
 async fn spec_3_17_what_stands_in_the_way_of_applying_is_shown() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
     let id = rehearse(&agent).await;
     let number = memoir_domain::memory::Number(4);
     let handling = memoir_app::Handling::Protect;
@@ -135,7 +139,7 @@ async fn spec_3_17_what_stands_in_the_way_of_applying_is_shown() {
         .handle(number, handling, |_| true, &owner())
         .await
         .unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
     let page = answer.document();

@@ -14,7 +14,7 @@ use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::Subscrib
 use crate::{
     connect,
     document::Document,
-    house::{Answer, Browser, House, PASSWORD},
+    installation::{Browser, HttpAnswer, Installation, PASSWORD},
 };
 
 const PATH: &str = "/account/second-factor";
@@ -27,15 +27,15 @@ pub struct Device {
 
 impl Device {
     /// What it shows so many seconds from now.
-    fn code_in(&self, house: &House, seconds: i64) -> String {
-        let now = house.memoir.now().microseconds() / 1_000_000;
+    fn code_in(&self, installation: &Installation, seconds: i64) -> String {
+        let now = installation.memoir.now().microseconds() / 1_000_000;
         self.secret.code_at(now + seconds)
     }
 
     /// What it shows once the code before is over.
-    pub fn next_code(&self, house: &House) -> String {
-        house.clock.advance(Duration::from_secs(30));
-        self.code_in(house, 0)
+    pub fn next_code(&self, installation: &Installation) -> String {
+        installation.clock.advance(Duration::from_secs(30));
+        self.code_in(installation, 0)
     }
 }
 
@@ -57,7 +57,7 @@ fn typed(page: &Document) -> FactorSecret {
 }
 
 /// The cookie of that name which an answer sets.
-pub fn cookie(answer: &Answer, name: &str) -> String {
+pub fn cookie(answer: &HttpAnswer, name: &str) -> String {
     let set = answer.headers.get_all("set-cookie").into_iter();
     let pairs = set.map(|value| {
         value
@@ -74,10 +74,10 @@ pub fn cookie(answer: &Answer, name: &str) -> String {
 }
 
 /// Sets a device up with a browser that is signed in by a password, and signs it in anew.
-pub async fn set_up(house: &House, browser: &mut Browser) -> Device {
+pub async fn set_up(installation: &Installation, browser: &mut Browser) -> Device {
     let page = browser.page(PATH).await;
     let secret = typed(&page);
-    let code = secret.code_at(house.memoir.now().microseconds() / 1_000_000);
+    let code = secret.code_at(installation.memoir.now().microseconds() / 1_000_000);
     let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
     let answer = browser.send_filled_in(&page, PATH, &fields).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -91,8 +91,8 @@ pub async fn set_up(house: &House, browser: &mut Browser) -> Device {
 }
 
 /// A browser that knew the password, and waits for the code.
-async fn half(house: &House) -> Browser {
-    let mut browser = house.browser();
+async fn half(installation: &Installation) -> Browser {
+    let mut browser = installation.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let answer = browser.post("/sign-in", &fields).await;
     assert_eq!(answer.leads_to(), "/sign-in/code");
@@ -101,7 +101,7 @@ async fn half(house: &House) -> Browser {
     browser
 }
 
-async fn give(browser: &Browser, code: &str) -> Answer {
+async fn give(browser: &Browser, code: &str) -> HttpAnswer {
     let path = "/sign-in/code";
     browser.fill_in(path, path, &[("code", code)]).await
 }
@@ -110,22 +110,22 @@ async fn is_in(browser: &Browser) -> bool {
     browser.get("/").await.status == 200
 }
 
-async fn rest(house: &House, body: &Value) -> (u16, Value) {
-    let asked = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+async fn rest(installation: &Installation, body: &Value) -> (u16, Value) {
+    let asked = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
     let answer = asked.json(body).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
 #[tokio::test]
 async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_over() {
-    let house = House::open().await;
-    let (mut browser, other) = (house.ada().await, house.ada().await);
+    let installation = Installation::open().await;
+    let (mut browser, other) = (installation.ada().await, installation.ada().await);
     let overview = browser.page("/account").await;
     overview.check("/account");
     assert!(overview.links().contains(&PATH.to_owned()));
     let page = browser.page(PATH).await;
     page.check(PATH);
-    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
     for (fresh, password, status) in [
         ("000000", PASSWORD, 400),
         (code.as_str(), "wrong horse battery", 401),
@@ -140,9 +140,9 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
         assert_eq!(typed(&again).expose(), typed(&page).expose());
         assert!(!answer.text.contains("horse"));
         // Nothing takes a code yet.
-        assert!(is_in(&house.ada().await).await);
+        assert!(is_in(&installation.ada().await).await);
     }
-    let device = set_up(&house, &mut browser).await;
+    let device = set_up(&installation, &mut browser).await;
     assert!(is_in(&browser).await && !is_in(&other).await);
     let overview = browser.get("/account").await.text;
     assert!(overview.contains("10 of 10 recovery codes"), "{overview}");
@@ -163,32 +163,32 @@ async fn it_is_on_once_the_device_has_shown_a_right_code_and_other_sign_ins_are_
 
 #[tokio::test]
 async fn a_picture_of_yesterday_is_not_taken() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     let page = browser.page(PATH).await;
-    house.clock.advance(Duration::from_secs(16 * 60));
-    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    installation.clock.advance(Duration::from_secs(16 * 60));
+    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
     let fields = [("fresh", code.as_str()), ("password", PASSWORD)];
     let answer = browser.send_filled_in(&page, PATH, &fields).await;
     assert_eq!(answer.status, 400);
     assert_ne!(typed(&answer.document()).expose(), typed(&page).expose());
-    assert!(is_in(&house.ada().await).await);
+    assert!(is_in(&installation.ada().await).await);
 }
 
 #[tokio::test]
 async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
     let fields = [("name", "Ada"), ("password", PASSWORD), ("next", "/audit")];
-    let answer = house.browser().post("/sign-in", &fields).await;
+    let answer = installation.browser().post("/sign-in", &fields).await;
     assert_eq!(answer.leads_to(), "/sign-in/code?next=%2Faudit");
     let set = answer.header("set-cookie").to_owned();
     assert!(
         set.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=300"),
         "{set}"
     );
-    let mut waiting = house.browser();
+    let mut waiting = installation.browser();
     waiting.cookie = cookie(&answer, "memoir-code");
     let page = waiting.page("/sign-in/code?next=%2Faudit").await;
     page.check("/sign-in/code");
@@ -199,10 +199,10 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
     // What it holds is no sign-in, under its own name or another.
     assert!(!is_in(&waiting).await);
     let value = waiting.cookie.split_once('=').unwrap().1;
-    let mut thief = house.browser();
+    let mut thief = installation.browser();
     thief.cookie = format!("memoir={value}");
     assert!(!is_in(&thief).await);
-    let code = device.next_code(&house);
+    let code = device.next_code(&installation);
     let fields = [("code", code.as_str())];
     let foreign = [("sec-fetch-site", "cross-site")];
     let refused = waiting.send("/sign-in/code", &fields, &foreign).await;
@@ -218,11 +218,11 @@ async fn the_code_is_asked_for_on_a_page_of_its_own_that_opens_nothing_else() {
 
 #[tokio::test]
 async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
-    house.clock.advance(Duration::from_secs(120));
-    let waiting = half(&house).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
+    installation.clock.advance(Duration::from_secs(120));
+    let waiting = half(&installation).await;
     for (seconds, status) in [
         (-60, 401),
         (-30, 303),
@@ -233,7 +233,7 @@ async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
         (30, 303),
         (0, 401),
     ] {
-        let code = device.code_in(&house, seconds);
+        let code = device.code_in(&installation, seconds);
         let answer = give(&waiting, &code).await;
         assert_eq!(answer.status, status, "{seconds}: {}", answer.text);
         if status == 401 {
@@ -246,19 +246,22 @@ async fn a_code_counts_once_and_a_clock_may_be_one_step_off() {
 
 #[tokio::test]
 async fn each_recovery_code_lets_in_once() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
     let code = &device.recovery[7];
-    assert_eq!(give(&half(&house).await, code).await.leads_to(), "/");
-    assert_eq!(give(&half(&house).await, code).await.status, 401);
+    assert_eq!(give(&half(&installation).await, code).await.leads_to(), "/");
+    assert_eq!(give(&half(&installation).await, code).await.status, 401);
     let typed = device.recovery[8].to_uppercase().replace('-', "");
-    assert_eq!(give(&half(&house).await, &typed).await.leads_to(), "/");
+    assert_eq!(
+        give(&half(&installation).await, &typed).await.leads_to(),
+        "/"
+    );
     let overview = browser.get("/account").await.text;
     assert!(overview.contains("8 of 10 recovery codes"), "{overview}");
     // New ones take the place of the old.
     let path = "/account/recovery-codes";
-    let now = device.next_code(&house);
+    let now = device.next_code(&installation);
     let fields = [("password", PASSWORD), ("code", "1")];
     assert_eq!(browser.fill_in(path, path, &fields).await.status, 401);
     let fields = [("password", PASSWORD), ("code", now.as_str())];
@@ -276,26 +279,31 @@ async fn each_recovery_code_lets_in_once() {
         .unwrap()
         .to_owned();
     assert_eq!(
-        give(&half(&house).await, &device.recovery[0]).await.status,
+        give(&half(&installation).await, &device.recovery[0])
+            .await
+            .status,
         401
     );
-    assert_eq!(give(&half(&house).await, &fresh).await.leads_to(), "/");
+    assert_eq!(
+        give(&half(&installation).await, &fresh).await.leads_to(),
+        "/"
+    );
 }
 
 #[tokio::test]
 async fn wrong_codes_are_counted_with_wrong_passwords() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
     // The right password counts too, as long as nobody is in.
-    let waiting = half(&house).await;
+    let waiting = half(&installation).await;
     for _ in 0..4 {
         assert_eq!(give(&waiting, "000000").await.status, 401);
     }
-    let code = device.next_code(&house);
+    let code = device.next_code(&installation);
     assert_eq!(give(&waiting, &code).await.status, 429);
     let body = json!({"name": "Ada", "password": PASSWORD, "code": code});
-    let (status, told) = rest(&house, &body).await;
+    let (status, told) = rest(&installation, &body).await;
     assert_eq!((status, told["code"].as_str()), (429, Some("rate_limited")));
     // Nor on the page of whoever is signed in.
     let path = "/account/second-factor/off";
@@ -307,12 +315,12 @@ async fn wrong_codes_are_counted_with_wrong_passwords() {
 
 #[tokio::test]
 async fn rest_is_no_way_around_it() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
     let sign_in = async |password: &str, code: Value| {
         let body = json!({"name": "Ada", "password": password, "code": code});
-        rest(&house, &body).await
+        rest(&installation, &body).await
     };
     let (status, told) = sign_in(PASSWORD, Value::Null).await;
     assert_eq!(
@@ -320,7 +328,7 @@ async fn rest_is_no_way_around_it() {
         (401, Some("second_factor_needed"))
     );
     // Only whoever knows the password is told so, and a wrong code says nothing of the password.
-    let code = device.next_code(&house);
+    let code = device.next_code(&installation);
     let (_, nobody) = sign_in("wrong horse battery", Value::Null).await;
     assert_eq!(nobody["code"], "unauthorized");
     let wrong_password = sign_in("wrong horse battery", json!(code)).await;
@@ -331,7 +339,7 @@ async fn rest_is_no_way_around_it() {
     assert_eq!(sign_in(PASSWORD, json!(code)).await, wrong_password);
     let (status, _) = sign_in(PASSWORD, json!(device.recovery[0])).await;
     assert_eq!(status, 201);
-    let agents = reqwest::Client::new().get(format!("{}/v1/agents", house.address));
+    let agents = reqwest::Client::new().get(format!("{}/v1/agents", installation.address));
     let agents = agents.bearer_auth(made["token"].as_str().unwrap());
     let asked = async || agents.try_clone().unwrap().send().await.unwrap().status();
     assert_eq!(asked().await, 200);
@@ -344,44 +352,46 @@ async fn rest_is_no_way_around_it() {
 
 #[tokio::test]
 async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let device = set_up(&house, &mut browser).await;
-    let waiting = half(&house).await;
-    house.clock.advance(Duration::from_secs(5 * 60));
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let device = set_up(&installation, &mut browser).await;
+    let waiting = half(&installation).await;
+    installation.clock.advance(Duration::from_secs(5 * 60));
     let late = waiting.get("/sign-in/code").await;
     assert_eq!(late.leads_to(), "/sign-in?done=start-over");
-    let told = house.browser().get(late.leads_to()).await;
+    let told = installation.browser().get(late.leads_to()).await;
     assert!(told.text.contains("took too long"));
-    let waiting = half(&house).await;
+    let waiting = half(&installation).await;
     browser
         .press("/", "/sign-out-everywhere", &[])
         .await
         .leads_to();
-    let code = device.next_code(&house);
+    let code = device.next_code(&installation);
     let answer = waiting.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
-    let nobody = house.browser();
+    let nobody = installation.browser();
     let answer = nobody.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
 }
 
 #[tokio::test]
 async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
-    let house = House::open().await;
-    let mut browser = house.ada().await;
-    let old = set_up(&house, &mut browser).await;
+    let installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    let old = set_up(&installation, &mut browser).await;
     let page = browser.page(PATH).await;
     let secret = typed(&page);
-    let fresh = |house: &House| secret.code_at(house.memoir.now().microseconds() / 1_000_000);
-    let code = old.next_code(&house);
+    let fresh = |installation: &Installation| {
+        secret.code_at(installation.memoir.now().microseconds() / 1_000_000)
+    };
+    let code = old.next_code(&installation);
     for (password, code, status) in [
         (PASSWORD, "", 401),
         (PASSWORD, "000000", 401),
         ("wrong horse battery", code.as_str(), 401),
         (PASSWORD, code.as_str(), 200),
     ] {
-        let now = fresh(&house);
+        let now = fresh(&installation);
         let fields = [
             ("fresh", now.as_str()),
             ("password", password),
@@ -394,42 +404,42 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
         }
     }
     // The old device and its codes are of no use any more.
-    let gone = old.next_code(&house);
-    let waiting = half(&house).await;
+    let gone = old.next_code(&installation);
+    let waiting = half(&installation).await;
     assert_eq!(give(&waiting, &gone).await.status, 401);
     assert_eq!(give(&waiting, &old.recovery[0]).await.status, 401);
-    assert_eq!(give(&waiting, &fresh(&house)).await.leads_to(), "/");
+    assert_eq!(give(&waiting, &fresh(&installation)).await.leads_to(), "/");
     let off = "/account/second-factor/off";
     let no_code = browser.fill_in(off, off, &[("password", PASSWORD)]).await;
     assert_eq!(no_code.status, 401);
     no_code.document().check(off);
-    house.clock.advance(Duration::from_secs(30));
-    let now = fresh(&house);
+    installation.clock.advance(Duration::from_secs(30));
+    let now = fresh(&installation);
     let fields = [("password", PASSWORD), ("code", now.as_str())];
     let answer = browser.fill_in(off, off, &fields).await;
     assert_eq!(answer.leads_to(), "/account?done=factor-off");
     browser.cookie = cookie(&answer, "memoir");
-    assert!(is_in(&browser).await && is_in(&house.ada().await).await);
+    assert!(is_in(&browser).await && is_in(&installation.ada().await).await);
 }
 
 #[tokio::test]
 async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone() {
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         behind_proxy: true,
         ..Options::default()
     })
     .await;
-    house.administrator("Ada").await;
+    installation.administrator("Ada").await;
     let sealed = [
         ("sec-fetch-site", "same-origin"),
         ("x-forwarded-proto", "https"),
     ];
-    let mut browser = house.browser();
+    let mut browser = installation.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let answer = browser.send("/sign-in", &fields, &sealed).await;
     browser.cookie = cookie(&answer, "__Host-memoir");
     let page = browser.page(PATH).await;
-    let code = typed(&page).code_at(house.memoir.now().microseconds() / 1_000_000);
+    let code = typed(&page).code_at(installation.memoir.now().microseconds() / 1_000_000);
     let form_token = page.hidden("form_token").unwrap();
     let offered = page.hidden("offered").unwrap();
     let filled = [
@@ -476,13 +486,13 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
         .init();
     tracing::trace!(target: "memoir_console", "what is logged is seen");
     let link = Arc::new(memoir_vault::token::TokenSecret::generate_for_link().unwrap());
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         first_link: Some(link.clone()),
         ..connect::with_programs()
     })
     .await;
     let path = format!("/first/{}", link.expose());
-    let mut browser = house.browser();
+    let mut browser = installation.browser();
     browser.page(&path).await;
     let wrong = "a wrong link of somebody";
     browser
@@ -491,16 +501,16 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let fields = [("name", "Ada"), ("password", PASSWORD), ("again", PASSWORD)];
     let answer = browser.post(&path, &fields).await;
     browser.cookie = cookie(&answer, "memoir");
-    let device = set_up(&house, &mut browser).await;
-    let code = device.next_code(&house);
-    let waiting = half(&house).await;
+    let device = set_up(&installation, &mut browser).await;
+    let code = device.next_code(&installation);
+    let waiting = half(&installation).await;
     give(&waiting, "123456").await;
     let entered = give(&waiting, &code).await;
     let body = json!({"name": "Ada", "password": PASSWORD, "code": device.recovery[0]});
-    let (_, made) = rest(&house, &body).await;
+    let (_, made) = rest(&installation, &body).await;
     browser.cookie = cookie(&entered, "memoir");
-    let presented = connect::all_that_is_presented(&house, &browser).await;
-    let metrics = reqwest::get(format!("{}/metrics", house.address))
+    let presented = connect::all_that_is_presented(&installation, &browser).await;
+    let metrics = reqwest::get(format!("{}/metrics", installation.address))
         .await
         .unwrap();
     let metrics = metrics.text().await.unwrap();

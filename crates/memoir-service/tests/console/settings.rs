@@ -4,7 +4,7 @@ use memoir_app::AgentHandle;
 use memoir_domain::{agent::Field, audit::Actor};
 use serde_json::{Value, json};
 
-use crate::house::{CANARY, House};
+use crate::installation::{CANARY, Installation};
 
 fn path(agent: &AgentHandle) -> String {
     format!("/agents/{}/settings", agent.scope().agent)
@@ -30,9 +30,9 @@ async fn last_change(agent: &AgentHandle) -> Value {
 
 #[tokio::test]
 async fn every_setting_is_changed_and_returned_to_its_default() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let page = path(&agent);
     browser.page(&page).await.check(&page);
     let changed = [
@@ -121,10 +121,10 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
 
 #[tokio::test]
 async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    house.agent(&house.account, "Owl", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    installation.agent(&installation.account, "Owl", &[]).await;
+    let browser = installation.ada().await;
     let page = path(&agent);
     let long = "x".repeat(10_001);
     let fields = [
@@ -200,9 +200,9 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
 
 #[tokio::test]
 async fn prompts_of_the_greatest_length_are_taken() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let page = path(&agent);
     let (system, other) = ("🪶".repeat(100_000), "🪶".repeat(10_000));
     let fields = [
@@ -219,9 +219,9 @@ async fn prompts_of_the_greatest_length_are_taken() {
 
 #[tokio::test]
 async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let page = path(&agent);
     let mine = format!("Refine gently, {CANARY}.");
     agent
@@ -265,9 +265,9 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
 
 #[tokio::test]
 async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let page = path(&agent);
     let set = async |field, value: &str| {
         let bob = Actor::administrator("user Bob");
@@ -344,10 +344,10 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
 
 #[tokio::test]
 async fn spec_5_6_settings_of_another_account_are_not_there() {
-    let house = House::open().await;
-    let theirs = house.agent(&house.other, "Owl", &[]).await;
-    let own = house.agent(&house.account, "Wren", &[]).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let theirs = installation.agent(&installation.other, "Owl", &[]).await;
+    let own = installation.agent(&installation.account, "Wren", &[]).await;
+    let browser = installation.ada().await;
     let id = theirs.scope().agent;
     for path in ["settings", "erase", "tokens", "tokens/x/revoke"] {
         let path = format!("/agents/{id}/{path}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memoir_service::Options;
 use serde_json::json;
 
-use crate::house::{Browser, House, PASSWORD};
+use crate::installation::{Browser, Installation, PASSWORD};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -21,9 +21,9 @@ async fn is_in(browser: &Browser) -> bool {
 
 #[tokio::test]
 async fn whoever_knows_the_password_is_let_in_with_a_cookie_that_no_script_reads() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let mut browser = house.browser();
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let mut browser = installation.browser();
     assert!(!is_in(&browser).await);
     let answer = browser.sign_in("ada", PASSWORD).await;
     assert_eq!(answer.leads_to(), "/");
@@ -38,9 +38,9 @@ async fn whoever_knows_the_password_is_let_in_with_a_cookie_that_no_script_reads
 
 #[tokio::test]
 async fn whoever_came_for_a_page_gets_there_and_nowhere_else() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let mut browser = house.browser();
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let mut browser = installation.browser();
     let answer = browser.get("/audit?agent=wren").await;
     let sign_in = answer.leads_to().to_owned();
     assert_eq!(sign_in, "/sign-in?next=%2Faudit%3Fagent%3Dwren");
@@ -61,9 +61,9 @@ async fn whoever_came_for_a_page_gets_there_and_nowhere_else() {
 
 #[tokio::test]
 async fn a_wrong_password_tells_no_more_than_a_wrong_name() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let mut browser = house.browser();
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let mut browser = installation.browser();
     let mut told = Vec::new();
     for (name, password) in [
         ("Ada", "wrong horse battery"),
@@ -86,9 +86,9 @@ async fn a_wrong_password_tells_no_more_than_a_wrong_name() {
 
 #[tokio::test]
 async fn attempts_are_counted_together_with_those_of_other_doors() {
-    let house = House::open().await;
-    house.administrator("Ada").await;
-    let mut browser = house.browser();
+    let installation = Installation::open().await;
+    installation.administrator("Ada").await;
+    let mut browser = installation.browser();
     for _ in 0..5 {
         assert_eq!(
             browser.sign_in("Ada", "wrong horse battery").await.status,
@@ -96,7 +96,7 @@ async fn attempts_are_counted_together_with_those_of_other_doors() {
         );
     }
     assert_eq!(browser.sign_in("Ada", PASSWORD).await.status, 429);
-    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", house.address));
+    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
     let rest = rest
         .json(&json!({"name": "Ada", "password": PASSWORD}))
         .send()
@@ -110,9 +110,9 @@ async fn behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone() {
         behind_proxy: true,
         ..Options::default()
     };
-    let house = House::with(options).await;
-    house.administrator("Ada").await;
-    let browser = house.browser();
+    let installation = Installation::with(options).await;
+    installation.administrator("Ada").await;
+    let browser = installation.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let open = browser.post("/sign-in", &fields).await;
     assert_eq!((open.status.as_u16(), open.header("set-cookie")), (403, ""));
@@ -136,28 +136,28 @@ async fn behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone() {
 
 #[tokio::test]
 async fn spec_5_5_a_cookie_is_no_token_and_a_token_no_cookie() {
-    let house = House::open().await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let browser = installation.ada().await;
     let secret = browser.cookie.split_once('=').unwrap().1.to_owned();
-    let agents = format!("{}/v1/agents", house.address);
+    let agents = format!("{}/v1/agents", installation.address);
     let asked = reqwest::Client::new().get(agents).bearer_auth(secret);
     assert_eq!(asked.send().await.unwrap().status(), 401);
-    let token = house
+    let token = installation
         .account
         .create_token(None, &memoir_domain::audit::Actor::owner())
         .await
         .unwrap();
-    let mut other = house.browser();
+    let mut other = installation.browser();
     other.cookie = format!("memoir={}", token.secret.expose());
     assert!(!is_in(&other).await);
 }
 
 #[tokio::test]
 async fn signing_out_ends_one_browser_or_all_of_them() {
-    let house = House::open().await;
-    let (one, other) = (house.ada().await, house.ada().await);
-    house.administrator("Grace").await;
-    let mut grace = house.browser();
+    let installation = Installation::open().await;
+    let (one, other) = (installation.ada().await, installation.ada().await);
+    installation.administrator("Grace").await;
+    let mut grace = installation.browser();
     grace.sign_in("Grace", PASSWORD).await;
     let answer = one.press("/", "/sign-out", &[]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=signed-out");
@@ -165,9 +165,9 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
     assert!(answer.header("set-cookie").ends_with("; Max-Age=0"));
     assert!(!is_in(&one).await && is_in(&other).await);
 
-    let third = house.ada().await;
+    let third = installation.ada().await;
     let rest = reqwest::Client::new();
-    let asked = rest.post(format!("{}/v1/sign-in", house.address));
+    let asked = rest.post(format!("{}/v1/sign-in", installation.address));
     let asked = asked
         .json(&json!({"name": "Ada", "password": PASSWORD}))
         .send();
@@ -177,7 +177,7 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
         .await
         .leads_to();
     assert!(!is_in(&other).await && !is_in(&third).await);
-    let agents = rest.get(format!("{}/v1/agents", house.address));
+    let agents = rest.get(format!("{}/v1/agents", installation.address));
     let agents = agents.bearer_auth(made["token"].as_str().unwrap()).send();
     assert_eq!(agents.await.unwrap().status(), 401);
     assert!(is_in(&grace).await, "somebody else stays");
@@ -185,26 +185,26 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
 
 #[tokio::test]
 async fn nobody_stays_signed_in_who_does_not_look_nor_for_longer_than_twelve_hours() {
-    let house = House::open().await;
-    let (idle, busy) = (house.ada().await, house.ada().await);
+    let installation = Installation::open().await;
+    let (idle, busy) = (installation.ada().await, installation.ada().await);
     for _ in 0..5 {
-        house.clock.advance(HOUR);
+        installation.clock.advance(HOUR);
         assert!(is_in(&busy).await);
     }
     assert!(!is_in(&idle).await);
     for _ in 0..6 {
-        house.clock.advance(HOUR);
+        installation.clock.advance(HOUR);
         assert!(is_in(&busy).await);
     }
-    house.clock.advance(HOUR);
+    installation.clock.advance(HOUR);
     assert!(!is_in(&busy).await);
 }
 
 #[tokio::test]
 async fn a_restart_signs_nobody_out() {
-    let mut house = House::open().await;
-    let mut browser = house.ada().await;
-    house.serve_again().await;
-    browser.address = house.address.clone();
+    let mut installation = Installation::open().await;
+    let mut browser = installation.ada().await;
+    installation.serve_again().await;
+    browser.address = installation.address.clone();
     assert!(is_in(&browser).await);
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     document::Document,
-    house::{Browser, CANARY, House},
+    installation::{Browser, CANARY, Installation},
 };
 
 const MEMORIES: [&str; 4] = [
@@ -42,7 +42,7 @@ fn row(document: &Document, name: &str) -> String {
 }
 
 /// Presses the button that goes back, with what the page has bound to it.
-async fn go_back(browser: &Browser, page: &str, path: &str) -> crate::house::Answer {
+async fn go_back(browser: &Browser, page: &str, path: &str) -> crate::installation::HttpAnswer {
     let document = browser.page(page).await;
     let [point, newest] = ["point", "newest"].map(|name| document.hidden(name).unwrap().to_owned());
     browser
@@ -63,11 +63,11 @@ async fn kept(agent: &memoir_app::AgentHandle) -> Vec<u64> {
 
 #[tokio::test]
 async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_taken_back() {
-    let house = House::open().await;
-    let agent = house
-        .agent(&house.account, "Wren", &[MEMORIES, MORE].concat())
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &[MEMORIES, MORE].concat())
         .await;
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
@@ -156,9 +156,11 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
 
 #[tokio::test]
 async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let point = format!("{path}?record=3");
     let shown = browser.page(&point).await;
@@ -208,9 +210,11 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
 
 #[tokio::test]
 async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let point = format!("{path}?record=2");
     let shown = browser.page(&point).await;
@@ -252,9 +256,13 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
 
 #[tokio::test]
 async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
-    house.clock.advance(std::time::Duration::from_secs(3_600));
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    installation
+        .clock
+        .advance(std::time::Duration::from_secs(3_600));
     let one_more = MemoryInput {
         content: "One more".into(),
         ..MemoryInput::default()
@@ -263,7 +271,7 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
         .save(&[one_more], &Actor::agent("Wren"))
         .await
         .unwrap();
-    let browser = house.ada().await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     let newest = browser
         .page(&path)
@@ -314,17 +322,21 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
     assert_eq!(row(&page, "Mass in tokens").chars().next(), Some('0'));
     assert_eq!(told(&page, "Discarded"), "5 memories");
     // Somebody who has nothing has a history too.
-    let empty = house.agent(&house.account, "Lark", &[]).await;
+    let empty = installation.agent(&installation.account, "Lark", &[]).await;
     let page = format!("/agents/{}/time", empty.scope().agent);
     browser.page(&page).await.check(&page);
 }
 
 #[tokio::test]
 async fn spec_5_1_spec_5_6_a_history_holds_no_word_and_is_not_anothers() {
-    let house = House::open().await;
-    let agent = house.agent(&house.account, "Wren", &MEMORIES).await;
-    let theirs = house.agent(&house.other, "Owl", &MEMORIES).await;
-    let browser = house.ada().await;
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    let theirs = installation
+        .agent(&installation.other, "Owl", &MEMORIES)
+        .await;
+    let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
     for seq in 0..=5 {
         let answer = browser.get(&format!("{path}?record={seq}")).await;

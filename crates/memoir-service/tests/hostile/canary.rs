@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
-    client::{Answer, Client},
-    house::{House, Tenant, owner},
+    client::{Client, HttpAnswer},
+    installation::{Installation, Tenant, owner},
 };
 
 const SEED: u64 = 0x5eed_0005;
@@ -95,7 +95,7 @@ async fn settle(tenant: &Tenant, word: &str) {
         .unwrap();
 }
 
-async fn town(house: &House) -> (Town, Vec<Tenant>) {
+async fn town(installation: &Installation) -> (Town, Vec<Tenant>) {
     let (mut askers, mut tenants) = (Vec::new(), Vec::new());
     let mut agents = vec![
         String::new(),
@@ -109,7 +109,7 @@ async fn town(house: &House) -> (Town, Vec<Tenant>) {
     ];
     for at in 0..10 {
         let (account, name) = (ACCOUNTS[at % 3], NAMES[at / 3]);
-        let tenant = house.tenant(account, name).await;
+        let tenant = installation.tenant(account, name).await;
         settle(&tenant, &word(at)).await;
         agents.extend([name.to_owned(), tenant.agent.scope().agent.to_string()]);
         agents.push(tenant.agent.scope().account.to_string());
@@ -128,11 +128,11 @@ async fn town(house: &House) -> (Town, Vec<Tenant>) {
         tenants.push(tenant);
     }
     for account in ACCOUNTS {
-        let token = house.administrator(account).await;
+        let token = installation.administrator(account).await;
         let asker = Asker { token, word: None };
         askers.extend([asker.clone(), asker]);
     }
-    let account = house.account("default").await;
+    let account = installation.account("default").await;
     let revoked = account
         .create_token(None, &memoir_domain::audit::Actor::owner())
         .await
@@ -330,7 +330,7 @@ fn request(
 }
 
 /// What holds a word that is not the asker's.
-fn leak(asker: &Asker, answer: &Answer) -> Option<String> {
+fn leak(asker: &Asker, answer: &HttpAnswer) -> Option<String> {
     let text = format!("{}{}", answer.head, String::from_utf8_lossy(&answer.body)).to_lowercase();
     let own = asker.word.as_deref().unwrap_or("no such word");
     let others = text.replace(own, "");
@@ -339,7 +339,11 @@ fn leak(asker: &Asker, answer: &Answer) -> Option<String> {
         .map(|at| others[at..].chars().take(12).collect())
 }
 
-async fn ask(town: &Town, client: &mut Client, dice: &mut Dice) -> (Asker, &'static str, Answer) {
+async fn ask(
+    town: &Town,
+    client: &mut Client,
+    dice: &mut Dice,
+) -> (Asker, &'static str, HttpAnswer) {
     let asker = dice.of(&town.askers).clone();
     let (method, path, what, body) = request(dice, town, &asker);
     let body = if body.is_null() {
@@ -399,14 +403,14 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
         .with(filter_fn(memoir_service::may_be_logged))
         .init();
     tracing::trace!(target: "memoir_hostile", "what is logged is seen");
-    let house = House::open().await;
+    let installation = Installation::open().await;
     let model = Arc::new(ModelScript::always(Turn::text("No, not today.")));
-    house.model.set(model.clone());
-    let (town, tenants) = town(&house).await;
+    installation.model.set(model.clone());
+    let (town, tenants) = town(&installation).await;
     let town = Arc::new(town);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|at| {
-            let (town, mut client) = (town.clone(), house.client());
+            let (town, mut client) = (town.clone(), installation.client());
             let mut dice = Dice(SEED + at as u64);
             tokio::spawn(async move {
                 let mut came = BTreeMap::<(&str, u16), usize>::new();

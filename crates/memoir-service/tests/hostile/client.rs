@@ -10,13 +10,13 @@ use tokio::{
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -54,7 +54,7 @@ impl Client {
         token: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| *name == "host") {
             head.push_str("host: localhost\r\n");
@@ -81,12 +81,12 @@ impl Client {
         answer
     }
 
-    pub async fn post(&mut self, path: &str, token: &str, body: &Value) -> Answer {
+    pub async fn post(&mut self, path: &str, token: &str, body: &Value) -> HttpAnswer {
         let body = body.to_string();
         self.send("POST", path, token, &[], body.as_bytes()).await
     }
 
-    pub async fn get(&mut self, path: &str, token: &str) -> Answer {
+    pub async fn get(&mut self, path: &str, token: &str) -> HttpAnswer {
         self.send("GET", path, token, &[], b"").await
     }
 }
@@ -98,7 +98,7 @@ pub async fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// One answer off the stream; `None` where the connection ends before it does.
-pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<Answer> {
+pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<HttpAnswer> {
     let mut bytes = Vec::new();
     let mut byte = [0];
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -109,7 +109,7 @@ pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<Answe
     }
     let head = String::from_utf8(bytes).ok()?;
     let status = head.get(9..12)?.parse().ok()?;
-    let mut answer = Answer {
+    let mut answer = HttpAnswer {
         status,
         head,
         body: Vec::new(),
@@ -122,7 +122,7 @@ pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<Answe
 }
 
 /// Sends `bytes` and gives what is answered; `None` where the connection is closed without an answer.
-pub async fn raw(address: SocketAddr, bytes: &[u8]) -> Option<Answer> {
+pub async fn raw(address: SocketAddr, bytes: &[u8]) -> Option<HttpAnswer> {
     let mut stream = connect(address).await;
     let _ = stream.write_all(bytes).await;
     let answer = tokio::time::timeout(Duration::from_secs(20), read_answer(&mut stream, false));

@@ -6,13 +6,19 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use crate::{
-    client::{Answer, Client, connect},
-    house::{House, Tenant},
+    client::{Client, HttpAnswer, connect},
+    installation::{Installation, Tenant},
 };
 
 const CANARY: &str = "Kanarienvogel Zwitscher";
 
-async fn keyed(client: &mut Client, tenant: &Tenant, key: &str, path: &str, body: &str) -> Answer {
+async fn keyed(
+    client: &mut Client,
+    tenant: &Tenant,
+    key: &str,
+    path: &str,
+    body: &str,
+) -> HttpAnswer {
     let headers = [("idempotency-key", key)];
     client
         .send("POST", path, &tenant.token, &headers, body.as_bytes())
@@ -31,9 +37,9 @@ async fn memories(tenant: &Tenant) -> usize {
 
 #[tokio::test]
 async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     let first = keyed(&mut client, &wren, "k1", path, &body).await;
@@ -54,9 +60,9 @@ async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
 
 #[tokio::test]
 async fn a_refusal_is_answered_alike_too() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let first = keyed(&mut client, &wren, "k", path, r#"{"content": ""}"#).await;
     assert_eq!(first.status, 400);
@@ -70,10 +76,10 @@ async fn a_refusal_is_answered_alike_too() {
 
 #[tokio::test]
 async fn all_of_an_answers_head_is_given_again() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let token = house.administrator("default").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let token = installation.administrator("default").await;
+    let mut client = installation.client();
     let saved = json!({"content": "One."});
     client
         .post("/v1/agents/wren/memories", &wren.token, &saved)
@@ -89,11 +95,11 @@ async fn all_of_an_answers_head_is_given_again() {
 
 #[tokio::test]
 async fn of_many_requests_at_once_with_one_key_one_is_carried_out() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
     let requests: Vec<_> = (0..16)
         .map(|_| {
-            let (mut client, token) = (house.client(), wren.token.clone());
+            let (mut client, token) = (installation.client(), wren.token.clone());
             tokio::spawn(async move {
                 let headers = [("idempotency-key", "same")];
                 let body = json!({"content": CANARY}).to_string();
@@ -116,7 +122,7 @@ async fn of_many_requests_at_once_with_one_key_one_is_carried_out() {
         }
     }
     assert_eq!(memories(&wren).await, 1);
-    let mut client = house.client();
+    let mut client = installation.client();
     let body = json!({"content": CANARY}).to_string();
     let path = "/v1/agents/wren/memories";
     assert_eq!(
@@ -127,9 +133,9 @@ async fn of_many_requests_at_once_with_one_key_one_is_carried_out() {
 
 #[tokio::test]
 async fn a_key_is_for_one_request() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     keyed(&mut client, &wren, "k", path, r#"{"content": "one"}"#).await;
     for (path, body) in [
@@ -147,12 +153,12 @@ async fn a_key_is_for_one_request() {
 
 #[tokio::test]
 async fn a_key_is_of_one_token() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     let (wren, kite) = (
-        house.tenant("default", "wren").await,
-        house.tenant("default", "kite").await,
+        installation.tenant("default", "wren").await,
+        installation.tenant("default", "kite").await,
     );
-    let mut client = house.client();
+    let mut client = installation.client();
     for tenant in [&wren, &kite] {
         let path = format!("/v1/agents/{}/memories", tenant.agent.name());
         let answer = keyed(&mut client, tenant, "k", &path, r#"{"content": "one"}"#).await;
@@ -163,9 +169,9 @@ async fn a_key_is_of_one_token() {
 
 #[tokio::test]
 async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let long = "k".repeat(256);
     for key in ["", &long] {
@@ -189,14 +195,14 @@ async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
 
 #[tokio::test]
 async fn spec_6_2_what_was_begun_when_the_process_was_killed_is_not_done_again() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": "one"}"#;
     keyed(&mut client, &wren, "k", path, body).await;
     // As it stands between the change and its answer.
-    let connection = rusqlite::Connection::open(house.database()).unwrap();
+    let connection = rusqlite::Connection::open(installation.database()).unwrap();
     let forgotten = connection
         .execute(
             "UPDATE replies SET version = NULL, open = NULL, sealed = NULL",
@@ -214,14 +220,14 @@ async fn spec_6_2_what_was_begun_when_the_process_was_killed_is_not_done_again()
 
 #[tokio::test]
 async fn a_client_that_goes_away_finds_its_answer_later() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
     let memories_of: Vec<_> = (0..1_000)
         .map(|at| json!({"content": format!("Note {at}.")}))
         .collect();
     let body = json!({"memories": memories_of}).to_string();
     let path = "/v1/agents/wren/memories/batch";
-    let mut stream = connect(house.address).await;
+    let mut stream = connect(installation.address).await;
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\nidempotency-key: k\r\ncontent-length: {}\r\n\r\n",
         wren.token,
@@ -231,7 +237,7 @@ async fn a_client_that_goes_away_finds_its_answer_later() {
     stream.write_all(body.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
     drop(stream);
-    let mut client = house.client();
+    let mut client = installation.client();
     let mut answer = keyed(&mut client, &wren, "k", path, &body).await;
     for _ in 0..100 {
         if answer.code() != "idempotency_in_progress" {
@@ -246,15 +252,15 @@ async fn a_client_that_goes_away_finds_its_answer_later() {
 
 #[tokio::test]
 async fn a_large_answer_is_given_again_too() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
     let long = "word ".repeat(1_900);
     let many: Vec<_> = (0..700)
         .map(|at| json!({"content": format!("{at} {long}")}))
         .collect();
     let body = json!({"memories": many}).to_string();
     let path = "/v1/agents/wren/memories/batch";
-    let mut client = house.client();
+    let mut client = installation.client();
     let first = keyed(&mut client, &wren, "k", path, &body).await;
     assert!(first.status == 201 && first.body.len() > 4 << 20);
     let again = keyed(&mut client, &wren, "k", path, &body).await;
@@ -264,9 +270,9 @@ async fn a_large_answer_is_given_again_too() {
 
 #[tokio::test]
 async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k1", "/v1/agents/wren/memories", &body).await;
     let made = keyed(&mut client, &wren, "k2", "/v1/agents/wren/tokens", "").await;
@@ -276,7 +282,7 @@ async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
     assert_eq!(client.get("/v1/agents/wren", &secret).await.status, 200);
     for needle in [CANARY, &secret["memoir_".len()..], "application/json"] {
         assert_eq!(
-            house.files_with(needle.as_bytes()),
+            installation.files_with(needle.as_bytes()),
             Vec::<std::path::PathBuf>::new()
         );
     }
@@ -285,9 +291,9 @@ async fn spec_5_3_answers_and_the_tokens_in_them_are_kept_sealed() {
 #[tokio::test]
 async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() {
     use sha2::{Digest, Sha256};
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k", path, &body).await;
@@ -297,14 +303,14 @@ async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() 
         plain.update(part);
     }
     let plain: [u8; 32] = plain.finalize().into();
-    assert!(house.files_with(&plain).is_empty());
+    assert!(installation.files_with(&plain).is_empty());
 }
 
 #[tokio::test]
 async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
     keyed(&mut client, &wren, "k", path, &body).await;
@@ -323,13 +329,13 @@ async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
 
 #[tokio::test]
 async fn old_answers_are_forgotten() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": "one"}"#;
     keyed(&mut client, &wren, "old", path, body).await;
-    let connection = rusqlite::Connection::open(house.database()).unwrap();
+    let connection = rusqlite::Connection::open(installation.database()).unwrap();
     let three_days = 3 * 86_400_000_000_i64;
     connection
         .execute(
@@ -338,7 +344,7 @@ async fn old_answers_are_forgotten() {
         )
         .unwrap();
     keyed(&mut client, &wren, "new", path, body).await;
-    let dir = house.close().await;
+    let dir = installation.close().await;
     let count: i64 = rusqlite::Connection::open(dir.path().join("m.db"))
         .unwrap()
         .query_row("SELECT count(*) FROM replies", [], |row| row.get(0))
@@ -348,11 +354,11 @@ async fn old_answers_are_forgotten() {
 
 #[tokio::test]
 async fn an_answer_outlives_the_process() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
     let path = "/v1/agents/wren/memories";
     let first = keyed(
-        &mut house.client(),
+        &mut installation.client(),
         &wren,
         "k",
         path,
@@ -361,10 +367,10 @@ async fn an_answer_outlives_the_process() {
     .await;
     let token = wren.token.clone();
     drop(wren);
-    let dir = house.close().await;
-    let house = House::at(dir, crate::house::options(), "127.0.0.1:0").await;
+    let dir = installation.close().await;
+    let installation = Installation::at(dir, crate::installation::options(), "127.0.0.1:0").await;
     let headers = [("idempotency-key", "k")];
-    let mut client = house.client();
+    let mut client = installation.client();
     let again = client
         .send("POST", path, &token, &headers, br#"{"content": "one"}"#)
         .await;
@@ -373,12 +379,12 @@ async fn an_answer_outlives_the_process() {
 
 #[tokio::test]
 async fn what_waits_for_another_process_is_told_to_come_again_with_the_same_key() {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    let mut client = house.client();
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = json!({"content": CANARY}).to_string();
-    let other = rusqlite::Connection::open(house.database()).unwrap();
+    let other = rusqlite::Connection::open(installation.database()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = keyed(&mut client, &wren, "k1", path, &body).await;
     assert_eq!((busy.status, busy.code().as_str()), (503, "busy"));

@@ -7,7 +7,7 @@
 
 mod canary;
 mod client;
-mod house;
+mod installation;
 mod keys;
 mod queue;
 mod raw;

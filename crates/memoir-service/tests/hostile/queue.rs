@@ -8,7 +8,7 @@ use memoir_service::Options;
 use memoir_testkit::{ModelScript, SetModel, Turn};
 use tempfile::TempDir;
 
-use crate::house::{House, memoir_in, options, owner};
+use crate::installation::{Installation, memoir_in, options, owner};
 
 #[tokio::test]
 async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
@@ -39,11 +39,16 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         concurrency: 1,
         ..options()
     };
-    let house = House::at(dir, one, "127.0.0.1:0").await;
-    house
+    let installation = Installation::at(dir, one, "127.0.0.1:0").await;
+    installation
         .model
         .set(Arc::new(ModelScript::always(Turn::text("No."))));
-    let wren = house.account("default").await.agent("wren").await.unwrap();
+    let wren = installation
+        .account("default")
+        .await
+        .agent("wren")
+        .await
+        .unwrap();
     for _ in 0..400 {
         let state = wren
             .seen_by(memoir_app::Viewer::Agent)

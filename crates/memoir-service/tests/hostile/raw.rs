@@ -11,32 +11,35 @@ use tokio::{
 
 use crate::{
     client::{Client, connect, raw, read_answer},
-    house::{House, Tenant, options},
+    installation::{Installation, Tenant, options},
 };
 
 const PATH: &str = "/v1/agents/wren/memories";
 
 /// A service whose clients have little time.
-async fn hasty() -> (House, Tenant) {
-    let house = House::with(Options {
+async fn hasty() -> (Installation, Tenant) {
+    let installation = Installation::with(Options {
         head_time: Duration::from_millis(600),
         request_time: Duration::from_millis(600),
         ..options()
     })
     .await;
-    let wren = house.tenant("default", "wren").await;
-    (house, wren)
+    let wren = installation.tenant("default", "wren").await;
+    (installation, wren)
 }
 
-async fn usual() -> (House, Tenant) {
-    let house = House::open().await;
-    let wren = house.tenant("default", "wren").await;
-    (house, wren)
+async fn usual() -> (Installation, Tenant) {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    (installation, wren)
 }
 
 /// That it still serves, and that nothing came of what was sent.
-async fn is_well(house: &House, tenant: &Tenant, memories: usize) {
-    let answer = house.client().get("/v1/agents/wren", &tenant.token).await;
+async fn is_well(installation: &Installation, tenant: &Tenant, memories: usize) {
+    let answer = installation
+        .client()
+        .get("/v1/agents/wren", &tenant.token)
+        .await;
     assert_eq!(answer.status, 200);
     assert_eq!(
         tenant
@@ -58,8 +61,8 @@ fn head(token: &str, length: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_body_up_to_the_limit_is_taken_and_a_larger_one_is_told_the_limit() {
-    let (house, wren) = usual().await;
-    let mut client = house.client();
+    let (installation, wren) = usual().await;
+    let mut client = installation.client();
     let padded = |size: usize| {
         let mut body = json!({"content": "One."}).to_string();
         body.push_str(&" ".repeat(size - body.len()));
@@ -84,16 +87,16 @@ async fn a_body_up_to_the_limit_is_taken_and_a_larger_one_is_told_the_limit() {
                     .unwrap()
                     .contains("16777216")
             );
-            client = house.client();
+            client = installation.client();
         }
     }
-    is_well(&house, &wren, 2).await;
+    is_well(&installation, &wren, 2).await;
 }
 
 #[tokio::test]
 async fn a_body_in_pieces_has_the_same_limit() {
-    let (house, wren) = usual().await;
-    let mut stream = connect(house.address).await;
+    let (installation, wren) = usual().await;
+    let mut stream = connect(installation.address).await;
     let chunked = head(&wren.token, "transfer-encoding: chunked");
     stream.write_all(&chunked).await.unwrap();
     let piece = vec![b' '; 1 << 20];
@@ -108,14 +111,14 @@ async fn a_body_in_pieces_has_the_same_limit() {
         (answer.status, answer.code().as_str()),
         (413, "body_too_large")
     );
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn what_is_no_text_is_refused_wherever_it_stands() {
-    let (house, wren) = usual().await;
+    let (installation, wren) = usual().await;
     let token = &wren.token;
-    let mut client = house.client();
+    let mut client = installation.client();
     let body = b"{\"content\": \"\xff\xfe\"}";
     let answer = client.send("POST", PATH, token, &[], body).await;
     assert_eq!(
@@ -143,18 +146,18 @@ async fn what_is_no_text_is_refused_wherever_it_stands() {
     ] {
         let status = client.get(&format!("{PATH}{query}"), token).await.status;
         assert!(matches!(status, 200 | 400), "{query} {status}");
-        client = house.client();
+        client = installation.client();
     }
-    let mut stream = connect(house.address).await;
+    let mut stream = connect(installation.address).await;
     let wrong = b"GET /v1/agents HTTP/1.1\r\nhost: m\r\nauthorization: Bearer \xff\xfe\r\n\r\n";
     stream.write_all(wrong).await.unwrap();
     assert_eq!(read_answer(&mut stream, false).await.unwrap().status, 401);
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn what_is_no_request_is_answered_or_cut_off() {
-    let (house, wren) = usual().await;
+    let (installation, wren) = usual().await;
     let huge = format!(
         "GET / HTTP/1.1\r\nhost: m\r\nx: {}\r\n\r\n",
         "a".repeat(200_000)
@@ -179,7 +182,7 @@ async fn what_is_no_request_is_answered_or_cut_off() {
         long.as_bytes(),
     ];
     for (at, request) in requests.iter().enumerate() {
-        let mut stream = connect(house.address).await;
+        let mut stream = connect(installation.address).await;
         let _ = stream.write_all(request).await;
         let _ = stream.shutdown().await;
         let answer = tokio::time::timeout(Duration::from_secs(5), read_answer(&mut stream, false));
@@ -192,7 +195,7 @@ async fn what_is_no_request_is_answered_or_cut_off() {
         }
     }
     for method in ["BREW", "TRACE", "CONNECT", "DELETE"] {
-        let mut client = house.client();
+        let mut client = installation.client();
         let answer = client.send(method, PATH, &wren.token, &[], b"").await;
         assert!(
             (400..500).contains(&answer.status),
@@ -200,12 +203,12 @@ async fn what_is_no_request_is_answered_or_cut_off() {
             answer.status
         );
     }
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn lengths_that_lie_are_refused() {
-    let (house, wren) = hasty().await;
+    let (installation, wren) = hasty().await;
     let body = br#"{"content": "One."}"#;
     // (the length that is stated, the status; 0 where the connection is cut off)
     for (length, expected) in [
@@ -220,35 +223,35 @@ async fn lengths_that_lie_are_refused() {
         ("transfer-encoding: gzip", 400),
     ] {
         let request = [&head(&wren.token, length), body.as_slice()].concat();
-        let status = raw(house.address, &request)
+        let status = raw(installation.address, &request)
             .await
             .map(|answer| answer.status);
         assert_eq!(status, Some(expected), "{length}");
     }
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn half_a_request_comes_to_nothing() {
-    let (house, wren) = usual().await;
+    let (installation, wren) = usual().await;
     let whole = [
         head(&wren.token, "content-length: 19"),
         br#"{"content": "One."}"#.to_vec(),
     ]
     .concat();
     for length in [1, 20, 60, whole.len() - 19, whole.len() - 1] {
-        let mut stream = connect(house.address).await;
+        let mut stream = connect(installation.address).await;
         stream.write_all(&whole[..length]).await.unwrap();
         drop(stream);
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn a_head_that_comes_byte_by_byte_has_its_time() {
-    let (house, wren) = hasty().await;
-    let mut stream = connect(house.address).await;
+    let (installation, wren) = hasty().await;
+    let mut stream = connect(installation.address).await;
     let begun = Instant::now();
     for byte in head(&wren.token, "content-length: 19") {
         if stream.write_all(&[byte]).await.is_err() {
@@ -260,13 +263,13 @@ async fn a_head_that_comes_byte_by_byte_has_its_time() {
     let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert!(!rest.starts_with(b"HTTP/1.1 2"));
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn a_body_that_comes_byte_by_byte_has_its_time() {
-    let (house, wren) = hasty().await;
-    let stream = connect(house.address).await;
+    let (installation, wren) = hasty().await;
+    let stream = connect(installation.address).await;
     let (mut reading, mut writing) = stream.into_split();
     let start = head(&wren.token, "content-length: 10000");
     writing.write_all(&start).await.unwrap();
@@ -283,14 +286,14 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("application/problem+json"));
     assert!(answer.contains("\"body_too_slow\""), "{answer}");
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn a_connection_that_is_idle_is_closed_in_time() {
-    let (house, wren) = hasty().await;
-    let mut silent = connect(house.address).await;
-    let mut client = connect(house.address).await;
+    let (installation, wren) = hasty().await;
+    let mut silent = connect(installation.address).await;
+    let mut client = connect(installation.address).await;
     let get = format!(
         "GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
         wren.token
@@ -306,39 +309,39 @@ async fn a_connection_that_is_idle_is_closed_in_time() {
 
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_given_up() {
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         request_time: Duration::from_millis(600),
         connections: 1,
         ..options()
     })
     .await;
-    let wren = house.tenant("default", "wren").await;
+    let wren = installation.tenant("default", "wren").await;
     let input = memoir_app::MemoryInput {
         content: "word ".repeat(1_900).into(),
         ..memoir_app::MemoryInput::default()
     };
-    let own = crate::house::owner();
+    let own = crate::installation::owner();
     wren.agent.save(&vec![input; 200], &own).await.unwrap();
-    let mut stalled = connect(house.address).await;
+    let mut stalled = connect(installation.address).await;
     let get = format!(
         "GET {PATH}?limit=200 HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
         wren.token
     );
     // More answers than all buffers on the way hold.
     stalled.write_all(get.repeat(20).as_bytes()).await.unwrap();
-    let mut other = house.client();
+    let mut other = installation.client();
     let served = other.get("/v1/agents/wren", &wren.token);
     let served = tokio::time::timeout(Duration::from_secs(40), served).await;
     assert_eq!(served.expect("its turn comes").status, 200);
     drop(stalled);
     drop(other);
-    is_well(&house, &wren, 200).await;
+    is_well(&installation, &wren, 200).await;
 }
 
 #[tokio::test]
 async fn requests_that_come_together_are_answered_in_their_order() {
-    let (house, wren) = usual().await;
-    let mut stream = connect(house.address).await;
+    let (installation, wren) = usual().await;
+    let mut stream = connect(installation.address).await;
     let mut all = Vec::new();
     for at in 0..50 {
         let body = json!({"content": format!("Note {at}.")}).to_string();
@@ -356,12 +359,12 @@ async fn requests_that_come_together_are_answered_in_their_order() {
             (201, Some(at))
         );
     }
-    is_well(&house, &wren, 50).await;
+    is_well(&installation, &wren, 50).await;
 }
 
 #[tokio::test]
 async fn what_is_hidden_behind_a_body_is_no_request() {
-    let (house, wren) = usual().await;
+    let (installation, wren) = usual().await;
     let hidden = format!(
         "POST {PATH} HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\ncontent-length: 19\r\n\r\n{}",
         wren.token, r#"{"content": "One."}"#
@@ -371,19 +374,19 @@ async fn what_is_hidden_behind_a_body_is_no_request() {
         "POST {PATH} HTTP/1.1\r\nhost: m\r\ncontent-length: {}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{hidden}",
         hidden.len() + 5
     );
-    let mut stream = connect(house.address).await;
+    let mut stream = connect(installation.address).await;
     stream.write_all(both.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
     let _ = read.await.expect("the connection is closed");
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
-    is_well(&house, &wren, 0).await;
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn nobody_gets_in_by_another_form_of_the_token() {
-    let (house, wren) = usual().await;
+    let (installation, wren) = usual().await;
     let token = &wren.token;
     let long = "a".repeat(50_000);
     for value in [
@@ -400,7 +403,7 @@ async fn nobody_gets_in_by_another_form_of_the_token() {
     ] {
         let request =
             format!("GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: {value}\r\n\r\n");
-        let answer = raw(house.address, request.as_bytes()).await.unwrap();
+        let answer = raw(installation.address, request.as_bytes()).await.unwrap();
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (401, "unauthorized")
@@ -408,22 +411,22 @@ async fn nobody_gets_in_by_another_form_of_the_token() {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
     let path = format!("/v1/agents/wren?token={token}&access_token={token}");
-    assert_eq!(house.client().get(&path, "").await.status, 401);
-    is_well(&house, &wren, 0).await;
+    assert_eq!(installation.client().get(&path, "").await.status, 401);
+    is_well(&installation, &wren, 0).await;
 }
 
 #[tokio::test]
 async fn a_token_over_its_rate_is_told_when_to_come_back() {
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         requests_per_second: 20,
         ..options()
     })
     .await;
     let (wren, kite) = (
-        house.tenant("default", "wren").await,
-        house.tenant("default", "kite").await,
+        installation.tenant("default", "wren").await,
+        installation.tenant("default", "kite").await,
     );
-    let mut client = house.client();
+    let mut client = installation.client();
     let mut limited = 0;
     for _ in 0..100 {
         let answer = client.get("/v1/agents/wren", &wren.token).await;
@@ -440,18 +443,18 @@ async fn a_token_over_its_rate_is_told_when_to_come_back() {
 
 #[tokio::test]
 async fn connections_over_the_limit_wait_for_their_turn() {
-    let house = House::with(Options {
+    let installation = Installation::with(Options {
         connections: 3,
         ..options()
     })
     .await;
-    let wren = house.tenant("default", "wren").await;
+    let wren = installation.tenant("default", "wren").await;
     let mut held: Vec<TcpStream> = Vec::new();
     for _ in 0..3 {
-        held.push(connect(house.address).await);
+        held.push(connect(installation.address).await);
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let mut late = Client::new(house.address);
+    let mut late = Client::new(installation.address);
     let waiting = late.get("/v1/agents/wren", &wren.token);
     tokio::pin!(waiting);
     let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;

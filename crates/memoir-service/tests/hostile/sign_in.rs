@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    client::Answer,
-    house::{House, options},
+    client::HttpAnswer,
+    installation::{Installation, options},
 };
 
 const PASSWORD: &str = "correct horse battery";
 
-async fn with_ada(house: &House) {
-    let account = house.account("default").await;
+async fn with_ada(installation: &Installation) {
+    let account = installation.account("default").await;
     let password = Password::from_text(PASSWORD).unwrap();
     account
         .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
@@ -27,9 +27,13 @@ fn right() -> Value {
     json!({"name": "Ada", "password": PASSWORD})
 }
 
-async fn sign_in(house: &House, body: &Value, headers: &[(&str, &str)]) -> Answer {
+async fn sign_in(
+    installation: &Installation,
+    body: &Value,
+    headers: &[(&str, &str)],
+) -> HttpAnswer {
     let body = body.to_string();
-    let mut client = house.client();
+    let mut client = installation.client();
     client
         .send("POST", "/v1/sign-in", "", headers, body.as_bytes())
         .await
@@ -37,10 +41,10 @@ async fn sign_in(house: &House, body: &Value, headers: &[(&str, &str)]) -> Answe
 
 #[tokio::test]
 async fn a_name_and_a_password_are_worth_a_token_for_twelve_hours() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     let answer = sign_in(
-        &house,
+        &installation,
         &json!({"account": "Default", "name": " ada ", "password": PASSWORD}),
         &[],
     )
@@ -48,29 +52,40 @@ async fn a_name_and_a_password_are_worth_a_token_for_twelve_hours() {
     assert_eq!(answer.status, 201);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let token = answer.json()["token"].as_str().unwrap().to_owned();
-    assert_eq!(house.client().get("/v1/agents", &token).await.status, 200);
-    let tokens = house.account("default").await.tokens().await.unwrap();
+    assert_eq!(
+        installation.client().get("/v1/agents", &token).await.status,
+        200
+    );
+    let tokens = installation
+        .account("default")
+        .await
+        .tokens()
+        .await
+        .unwrap();
     let lasts = tokens[0]
         .expires_at
         .unwrap()
         .seconds_since(tokens[0].created_at);
     assert!((12 * 3_600 - 5..=12 * 3_600).contains(&lasts), "{lasts}");
     // It sees no words.
-    let wren = house.tenant("default", "wren").await;
+    let wren = installation.tenant("default", "wren").await;
     let saved = json!({"content": "Kanarienvogel"});
-    house
+    installation
         .client()
         .post("/v1/agents/wren/memories", &wren.token, &saved)
         .await;
-    let listed = house.client().get("/v1/agents/wren/memories", &token).await;
+    let listed = installation
+        .client()
+        .get("/v1/agents/wren/memories", &token)
+        .await;
     assert!(listed.status == 200 && listed.json()["items"][0]["content"].is_null());
 }
 
 #[tokio::test]
 async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
-    let house = House::open().await;
-    with_ada(&house).await;
-    house.account("lab").await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
+    installation.account("lab").await;
     let mut answers = Vec::new();
     for body in [
         json!({"name": "Ada", "password": "correct horse batterx"}),
@@ -81,7 +96,7 @@ async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
         let mut fastest = Duration::MAX;
         for _ in 0..3 {
             let begun = Instant::now();
-            let answer = sign_in(&house, &body, &[]).await;
+            let answer = sign_in(&installation, &body, &[]).await;
             fastest = fastest.min(begun.elapsed());
             assert_eq!(answer.status, 401);
             answers.push(answer.body);
@@ -89,40 +104,45 @@ async fn what_is_wrong_is_answered_alike_and_takes_as_long() {
         // Far longer than anything else that the request does.
         assert!(fastest > Duration::from_millis(10), "{fastest:?}");
     }
-    let short = sign_in(&house, &json!({"name": "Ada", "password": "short"}), &[]).await;
+    let short = sign_in(
+        &installation,
+        &json!({"name": "Ada", "password": "short"}),
+        &[],
+    )
+    .await;
     answers.push(short.body);
     assert!(answers.iter().all(|answer| *answer == answers[0]));
 }
 
 #[tokio::test]
 async fn attempts_are_limited_by_name() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     let wrong = json!({"name": "ADA", "password": "correct horse batterx"});
     for _ in 0..5 {
-        assert_eq!(sign_in(&house, &wrong, &[]).await.status, 401);
+        assert_eq!(sign_in(&installation, &wrong, &[]).await.status, 401);
     }
-    let limited = sign_in(&house, &right(), &[("x-forwarded-for", "10.1.2.3")]).await;
+    let limited = sign_in(&installation, &right(), &[("x-forwarded-for", "10.1.2.3")]).await;
     assert_eq!(
         (limited.status, limited.code().as_str()),
         (429, "rate_limited")
     );
     assert_eq!(limited.header("retry-after"), Some("60"));
     let other = json!({"name": "Grace", "password": PASSWORD});
-    assert_eq!(sign_in(&house, &other, &[]).await.status, 401);
+    assert_eq!(sign_in(&installation, &other, &[]).await.status, 401);
 }
 
 #[tokio::test]
 async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password_is_not_by_name() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     for _ in 0..7 {
-        assert_eq!(sign_in(&house, &right(), &[]).await.status, 201);
+        assert_eq!(sign_in(&installation, &right(), &[]).await.status, 201);
     }
     let mut limited = 0;
     for number in 0..30 {
         let other = json!({"name": format!("name {number}"), "password": PASSWORD});
-        let answer = sign_in(&house, &other, &[]).await;
+        let answer = sign_in(&installation, &other, &[]).await;
         limited += usize::from(answer.status == 429);
     }
     assert_eq!(limited, 7);
@@ -130,8 +150,8 @@ async fn an_address_is_limited_whatever_the_names_and_whoever_knows_the_password
 
 #[tokio::test]
 async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     let foreign: [&[(&str, &str)]; 5] = [
         &[("sec-fetch-site", "cross-site")],
@@ -142,7 +162,7 @@ async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
     ];
     for headers in foreign.into_iter().cycle().take(40) {
         for body in [&wrong, &right()] {
-            let answer = sign_in(&house, body, headers).await;
+            let answer = sign_in(&installation, body, headers).await;
             assert_eq!((answer.status, answer.code().as_str()), (403, "forbidden"));
         }
     }
@@ -152,7 +172,7 @@ async fn a_page_of_another_site_neither_signs_in_nor_keeps_anybody_out() {
         &[("origin", "http://localhost")],
     ];
     for headers in own {
-        assert_eq!(sign_in(&house, &right(), headers).await.status, 201);
+        assert_eq!(sign_in(&installation, &right(), headers).await.status, 201);
     }
 }
 
@@ -167,17 +187,20 @@ async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
         behind_proxy: true,
         ..options()
     };
-    let house = House::with(behind).await;
-    with_ada(&house).await;
+    let installation = Installation::with(behind).await;
+    with_ada(&installation).await;
     let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
     for number in 0..5 {
         // All but the last is what the client says itself.
         let told = format!("10.0.0.{number}, 192.0.2.7");
-        assert_eq!(sign_in(&house, &wrong, &from(&told)).await.status, 401);
+        assert_eq!(
+            sign_in(&installation, &wrong, &from(&told)).await.status,
+            401
+        );
     }
-    let limited = sign_in(&house, &right(), &from("10.0.0.9, 192.0.2.7")).await;
+    let limited = sign_in(&installation, &right(), &from("10.0.0.9, 192.0.2.7")).await;
     assert_eq!(limited.status, 429);
-    let elsewhere = sign_in(&house, &right(), &from("192.0.2.7, 192.0.2.8")).await;
+    let elsewhere = sign_in(&installation, &right(), &from("192.0.2.7, 192.0.2.8")).await;
     assert_eq!(elsewhere.status, 201);
 }
 
@@ -206,9 +229,9 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
         ("127.0.0.1:0", behind.clone(), &[], 403),
         ("127.0.0.1:0", behind, &https, 201),
     ] {
-        let house = House::at(TempDir::new().unwrap(), options, address).await;
-        with_ada(&house).await;
-        let answer = sign_in(&house, &right(), headers).await;
+        let installation = Installation::at(TempDir::new().unwrap(), options, address).await;
+        with_ada(&installation).await;
+        let answer = sign_in(&installation, &right(), headers).await;
         assert_eq!(answer.status, status, "{address} {headers:?}");
         if status == 403 {
             assert_eq!(answer.code(), "insecure_transport");
@@ -218,10 +241,10 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
 
 #[tokio::test]
 async fn a_name_that_another_site_lets_point_here_is_not_signed_in_under() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     for (name, status) in [("evil.example:8750", 403), ("localhost:8750", 201)] {
-        let answer = sign_in(&house, &right(), &[("host", name)]).await;
+        let answer = sign_in(&installation, &right(), &[("host", name)]).await;
         assert_eq!(answer.status, status, "{name}");
         if status == 403 {
             assert_eq!(answer.code(), "forbidden");
@@ -231,8 +254,8 @@ async fn a_name_that_another_site_lets_point_here_is_not_signed_in_under() {
 
 #[tokio::test]
 async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
-    let house = House::open().await;
-    with_ada(&house).await;
+    let installation = Installation::open().await;
+    with_ada(&installation).await;
     for body in [
         json!({"name": "Ada"}),
         json!({"password": PASSWORD}),
@@ -241,7 +264,7 @@ async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
         json!([PASSWORD]),
         json!(["default", "Ada", PASSWORD]),
     ] {
-        let answer = sign_in(&house, &body, &[]).await;
+        let answer = sign_in(&installation, &body, &[]).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (400, "invalid_argument")
@@ -249,9 +272,9 @@ async fn what_is_no_sign_in_is_refused_and_says_nothing_of_the_password() {
         assert!(!String::from_utf8_lossy(&answer.body).contains(PASSWORD));
     }
     let huge = json!({"name": "a".repeat(100_000), "password": PASSWORD});
-    assert_eq!(sign_in(&house, &huge, &[]).await.status, 413);
+    assert_eq!(sign_in(&installation, &huge, &[]).await.status, 413);
     let body = right().to_string();
-    let mut client = house.client();
+    let mut client = installation.client();
     let answer = client
         .send("POST", "/v1/sign-in?acount=lab", "", &[], body.as_bytes())
         .await;

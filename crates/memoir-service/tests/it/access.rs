@@ -8,7 +8,7 @@ use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
 
-use crate::house::{Answer, House, agent_of, owner};
+use crate::installation::{HttpAnswer, Installation, agent_of, owner};
 
 /// In everything that is an agent's words.
 const CANARY: &str = "canary-52aa";
@@ -21,7 +21,7 @@ fn minutes(count: u64) -> Duration {
 
 /// An agent whose words are everywhere, and two administrators of its account.
 struct Scene {
-    house: House,
+    installation: Installation,
     wren: String,
     ada: String,
     ben: String,
@@ -30,9 +30,12 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let house = House::open().await;
-        let (agent, wren) = agent_of(&house.account, "wren").await;
-        let (ada, ben) = (house.administrator().await, house.administrator().await);
+        let installation = Installation::open().await;
+        let (agent, wren) = agent_of(&installation.account, "wren").await;
+        let (ada, ben) = (
+            installation.administrator().await,
+            installation.administrator().await,
+        );
         let prompt = format!("I am Wren and my secret is {CANARY}.");
         let me = memoir_domain::audit::Actor::agent("wren");
         let prompts = [(Field::SystemPrompt, Some(prompt.as_str()))];
@@ -42,19 +45,21 @@ impl Scene {
                 "content": format!("The {CANARY} sings at {ending}"),
                 "kind": "core", "tags": [CANARY], "source": CANARY,
             });
-            let saved = house.post("/v1/agents/wren/memories", &wren, body).await;
+            let saved = installation
+                .post("/v1/agents/wren/memories", &wren, body)
+                .await;
             saved.expect(201);
         }
-        let session = house.open_session("wren", &wren).await;
-        house
+        let session = installation.open_session("wren", &wren).await;
+        installation
             .tool(&session, &wren, "delete_memory", json!({"id": 2}))
             .await;
         let summary = json!({"summary": format!("I let the {CANARY} rest.")});
-        house
+        installation
             .tool(&session, &wren, "complete_refinement", summary)
             .await;
         Self {
-            house,
+            installation,
             wren,
             ada,
             ben,
@@ -64,7 +69,11 @@ impl Scene {
 
     async fn ask(&self, who: &str, scope: &str, minutes: u64) -> String {
         let body = json!({"purpose": PURPOSE, "scope": scope, "minutes": minutes});
-        let request = self.house.post(REQUESTS, who, body).await.expect(201);
+        let request = self
+            .installation
+            .post(REQUESTS, who, body)
+            .await
+            .expect(201);
         assert_eq!(
             (&request["state"], &request["purpose"]),
             (&json!("asked"), &json!(PURPOSE))
@@ -75,7 +84,10 @@ impl Scene {
     async fn answer(&self, request: &str, granted: bool) -> Value {
         let path = format!("/v1/access-requests/{request}/answer");
         let body = json!({"granted": granted, "reason": "so I decide"});
-        self.house.post(&path, &self.wren, body).await.expect(200)
+        self.installation
+            .post(&path, &self.wren, body)
+            .await
+            .expect(200)
     }
 
     async fn granted(&self, who: &str, scope: &str, minutes: u64) -> String {
@@ -86,11 +98,11 @@ impl Scene {
 
     async fn show(&self, request: &str, who: &str) -> Value {
         let path = format!("/v1/access-requests/{request}");
-        self.house.get(&path, who).await.expect(200)
+        self.installation.get(&path, who).await.expect(200)
     }
 
     /// Everything that can be looked at, by its path.
-    async fn everything(&self, who: &str) -> Vec<(String, Answer)> {
+    async fn everything(&self, who: &str) -> Vec<(String, HttpAnswer)> {
         let session = &self.session;
         let mut answers = Vec::new();
         for path in [
@@ -110,7 +122,7 @@ impl Scene {
             "/v1/agents/wren/audit/verify".to_owned(),
             REQUESTS.to_owned(),
         ] {
-            let answer = self.house.get(&path, who).await;
+            let answer = self.installation.get(&path, who).await;
             answers.push((path, answer));
         }
         answers
@@ -127,14 +139,14 @@ impl Scene {
 
     async fn records(&self, action: &str) -> Vec<Value> {
         let path = format!("/v1/agents/wren/audit?action={action}&limit=200");
-        let page = self.house.get(&path, &self.wren).await.expect(200);
+        let page = self.installation.get(&path, &self.wren).await.expect(200);
         page["items"].as_array().unwrap().clone()
     }
 
     /// The journal entries that tell of an access.
     async fn told(&self) -> Vec<String> {
         let path = "/v1/agents/wren/memories?kind=journal&limit=200";
-        let page = self.house.get(path, &self.wren).await.expect(200);
+        let page = self.installation.get(path, &self.wren).await.expect(200);
         let entries = page["items"].as_array().unwrap().iter();
         let texts = entries.map(|entry| entry["content"].as_str().unwrap().to_owned());
         texts.filter(|text| text.contains(PURPOSE)).collect()
@@ -175,7 +187,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     assert_eq!(seen["reads"], shown.len());
     assert_eq!(scene.told().await.len(), 0);
 
-    scene.house.clock.advance(minutes(31));
+    scene.installation.clock.advance(minutes(31));
     // Nobody looks: it ends by itself.
     for _ in 0..1_000 {
         if !scene.records("access_expired").await.is_empty() {
@@ -188,10 +200,10 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
         assert_eq!(scene.words(who).await, none);
     }
     for back in [minutes(5), minutes(31), minutes(600)] {
-        scene.house.clock.set_back(back);
+        scene.installation.clock.set_back(back);
         assert_eq!(scene.words(&scene.ada).await, none, "{back:?}");
     }
-    scene.house.clock.set_back(Duration::ZERO);
+    scene.installation.clock.set_back(Duration::ZERO);
     let ended = scene.show(&request, &scene.wren).await;
     assert_eq!(
         (&ended["state"], &ended["reads"]),
@@ -209,7 +221,9 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     ] {
         assert!(entry.contains(&part), "{part}: {entry}");
     }
-    let verified = scene.house.get("/v1/agents/wren/audit/verify", &scene.ada);
+    let verified = scene
+        .installation
+        .get("/v1/agents/wren/audit/verify", &scene.ada);
     assert_eq!(verified.await.expect(200)["valid"], true);
 }
 
@@ -217,19 +231,19 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
 async fn spec_5_2_a_clock_that_is_set_back_extends_no_access() {
     let scene = Scene::new().await;
     let request = scene.granted(&scene.ada, "core", 10).await;
-    scene.house.clock.advance(minutes(9));
-    scene.house.clock.set_back(minutes(8));
+    scene.installation.clock.advance(minutes(9));
+    scene.installation.clock.set_back(minutes(8));
     assert!(!scene.words(&scene.ada).await.is_empty());
-    scene.house.clock.advance(minutes(2));
+    scene.installation.clock.advance(minutes(2));
     assert!(scene.words(&scene.ada).await.is_empty(), "eleven minutes");
     assert_eq!(scene.show(&request, &scene.ada).await["state"], "expired");
     assert_eq!(scene.told().await.len(), 1);
 
     // A time before what the log tells of ends it at once, and for good.
     let request = scene.granted(&scene.ada, "core", 10).await;
-    scene.house.clock.set_back(minutes(30));
+    scene.installation.clock.set_back(minutes(30));
     assert!(scene.words(&scene.ada).await.is_empty());
-    scene.house.clock.set_back(Duration::ZERO);
+    scene.installation.clock.set_back(Duration::ZERO);
     assert!(scene.words(&scene.ada).await.is_empty());
     assert_eq!(scene.show(&request, &scene.ada).await["state"], "expired");
 }
@@ -270,12 +284,16 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
         let request = scene.granted(&scene.ada, "all", 60).await;
         assert!(!scene.words(&scene.ada).await.is_empty());
         let path = format!("/v1/access-requests/{request}/revoke");
-        let revoked = scene.house.post(&path, who, Value::Null).await.expect(200);
+        let revoked = scene
+            .installation
+            .post(&path, who, Value::Null)
+            .await
+            .expect(200);
         assert_eq!(revoked["state"], "revoked");
         assert!(scene.words(&scene.ada).await.is_empty());
         let answer = format!("/v1/access-requests/{request}/answer");
         let no = json!({"granted": false});
-        let late = scene.house.post(&answer, &scene.wren, no).await;
+        let late = scene.installation.post(&answer, &scene.wren, no).await;
         late.refused(409, "access_over");
     }
     assert_eq!(scene.told().await.len(), 3);
@@ -293,7 +311,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
     let mut cursor = String::new();
     loop {
         let path = format!("{REQUESTS}?limit=1{cursor}");
-        let page = scene.house.get(&path, &scene.ben).await.expect(200);
+        let page = scene.installation.get(&path, &scene.ben).await.expect(200);
         seen.extend(page["items"].as_array().unwrap().clone());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -379,7 +397,10 @@ async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
             400,
         ),
     ] {
-        let answer = scene.house.post(REQUESTS, &scene.ada, body.clone()).await;
+        let answer = scene
+            .installation
+            .post(REQUESTS, &scene.ada, body.clone())
+            .await;
         assert_eq!(
             (answer.status.as_u16(), answer.code().as_str()),
             (status, code),
@@ -391,7 +412,7 @@ async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
         scene.ask(&scene.ada, "core", 5).await;
     }
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
-    let answer = scene.house.post(REQUESTS, &scene.ben, body).await;
+    let answer = scene.installation.post(REQUESTS, &scene.ben, body).await;
     answer.refused(409, "too_many_waiting");
 }
 
@@ -402,7 +423,7 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
     let body =
         json!({"kind": "token", "purpose": "a new machine", "expires_at": "2027-01-01T00:00:00Z"});
     let request = scene
-        .house
+        .installation
         .post(REQUESTS, &scene.ada, body)
         .await
         .expect(201);
@@ -419,8 +440,8 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
         )
     );
     let fetch = |who: String| {
-        let house = &scene.house;
-        async move { house.post(tokens, &who, Value::Null).await }
+        let installation = &scene.installation;
+        async move { installation.post(tokens, &who, Value::Null).await }
     };
     fetch(scene.ada.clone())
         .await
@@ -441,7 +462,7 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
         .refused(403, "consent_required");
     assert_eq!(scene.show(id, &scene.wren).await["state"], "done");
     let context = scene
-        .house
+        .installation
         .get("/v1/agents/wren/context", made["token"].as_str().unwrap());
     context.await.expect(200);
 }
@@ -449,27 +470,29 @@ async fn spec_5_5_a_token_that_the_agent_lets_an_administrator_have_is_made_once
 #[tokio::test]
 async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
     let scene = Scene::new().await;
-    let house = &scene.house;
+    let installation = &scene.installation;
     let path = "/v1/agents/wren/memories/1/shred";
     let reason = json!({"reason": PURPOSE});
     let content = || async {
-        let memory = house.get("/v1/agents/wren/memories/1", &scene.wren).await;
+        let memory = installation
+            .get("/v1/agents/wren/memories/1", &scene.wren)
+            .await;
         memory.expect(200)["content"]
             .as_str()
             .unwrap_or_default()
             .contains(CANARY)
     };
     let stale = [("if-match", "\"000000000000000000000000\"")];
-    let changed = house
+    let changed = installation
         .send_with("POST", path, &scene.ada, &reason, &stale)
         .await;
     changed.refused(412, "precondition_failed");
     let long = json!({"reason": "x".repeat(1_001)});
-    house
+    installation
         .post(path, &scene.ada, long)
         .await
         .refused(400, "too_long");
-    house
+    installation
         .post(
             "/v1/agents/wren/memories/99/shred",
             &scene.ada,
@@ -478,7 +501,7 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
         .await
         .refused(404, "not_found");
     for granted in [false, true] {
-        let asked = house
+        let asked = installation
             .post(path, &scene.ada, reason.clone())
             .await
             .expect(202);
@@ -493,7 +516,7 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
         );
         let id = asked["id"].as_str().unwrap();
         let answer = format!("/v1/access-requests/{id}/answer");
-        let by_herself = house
+        let by_herself = installation
             .post(&answer, &scene.ada, json!({"granted": true}))
             .await;
         by_herself.refused(403, "forbidden");
@@ -502,14 +525,17 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
         assert_eq!(answered["state"], if granted { "done" } else { "refused" });
         assert_eq!(content().await, !granted);
         // After a no it is not asked again for a day.
-        let again = house.post(path, &scene.ada, reason.clone()).await;
+        let again = installation.post(path, &scene.ada, reason.clone()).await;
         let code = if granted {
             "shredded"
         } else {
             "refused_before"
         };
         again.refused(409, code);
-        scene.house.clock.advance(Duration::from_secs(86_400));
+        scene
+            .installation
+            .clock
+            .advance(Duration::from_secs(86_400));
     }
 }
 
@@ -524,21 +550,21 @@ impl Models for One {
 #[tokio::test]
 async fn spec_5_2_the_service_asks_the_agents_model() {
     let script = Arc::new(ModelScript::always(Turn::text("YES. You may look.")));
-    let house = House::with(Arc::new(One(script.clone())), Settings::default()).await;
-    let (agent, wren) = house.agent_with("wren", &["Ada keeps bees."]).await;
+    let installation = Installation::with(Arc::new(One(script.clone())), Settings::default()).await;
+    let (agent, wren) = installation.agent_with("wren", &["Ada keeps bees."]).await;
     let model = [(Field::Model, Some("lab:wren"))];
     agent.configure(&model, &owner()).await.unwrap();
-    let ada = house.administrator().await;
+    let ada = installation.administrator().await;
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
-    let request = house.post(REQUESTS, &ada, body).await.expect(201);
+    let request = installation.post(REQUESTS, &ada, body).await.expect(201);
     let path = format!("/v1/access-requests/{}", request["id"].as_str().unwrap());
     for _ in 0..1_000 {
-        if house.get(&path, &wren).await.expect(200)["state"] != "asked" {
+        if installation.get(&path, &wren).await.expect(200)["state"] != "asked" {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let answered = house.get(&path, &ada).await.expect(200);
+    let answered = installation.get(&path, &ada).await.expect(200);
     assert_eq!(
         (&answered["state"], &answered["reason"]),
         (&json!("granted"), &json!("You may look."))
@@ -549,7 +575,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
         panic!("the model is asked");
     };
     assert!(question.expose().contains(PURPOSE));
-    let memory = house
+    let memory = installation
         .get("/v1/agents/wren/memories/1", &ada)
         .await
         .expect(200);
@@ -580,7 +606,7 @@ async fn the_protocol_over_http_tells_who_asks_and_has_the_person_asked() {
             ("mcp-name", tool),
         ];
         let answer = scene
-            .house
+            .installation
             .send_with("POST", "/mcp", &scene.wren, &body, &headers)
             .await;
         answer.expect(200)["result"].clone()

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::installation::Installation;
 
 #[tokio::test]
 async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_the_limit() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let made = house
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let made = installation
         .post(
             "/v1/agents",
             &token,
@@ -74,7 +74,9 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         ),
         (json!(["name"]), "the body: must be an object"),
     ] {
-        let problem = house.send("PATCH", "/v1/agents/wren", &token, &body).await;
+        let problem = installation
+            .send("PATCH", "/v1/agents/wren", &token, &body)
+            .await;
         let detail = problem.refused(400, "invalid_argument")["detail"].clone();
         assert!(
             detail.as_str().unwrap().starts_with(told),
@@ -82,7 +84,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         );
     }
     let long = json!({"refinement_prompt": "x".repeat(10_001)});
-    let detail = house
+    let detail = installation
         .send("PATCH", "/v1/agents/wren", &token, &long)
         .await
         .refused(400, "too_long");
@@ -93,13 +95,13 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
             .contains("10001 characters long, and the limit is 10000")
     );
     let set = json!({"immutable_tags": ["vow, made", "voice"], "paused": true, "refinement_threshold": 1});
-    let shown = house
+    let shown = installation
         .send("PATCH", "/v1/agents/wren", &token, &set)
         .await
         .expect(200);
     assert_eq!(shown["immutable_tags"], json!(["vow, made", "voice"]));
     let unset = json!({"immutable_tags": null, "paused": null, "refinement_threshold": null});
-    let shown = house
+    let shown = installation
         .send("PATCH", "/v1/agents/wren", &token, &unset)
         .await
         .expect(200);
@@ -111,30 +113,30 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
 
 #[tokio::test]
 async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifier_first() {
-    let house = House::open().await;
-    let token = house.administrator().await;
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
     for (name, path) in [
         ("a b/c", "A%20b%2Fc"),
         ("zaunkönig", "Zaunk%C3%B6nig"),
         ("100%", "100%25"),
     ] {
-        let made = house
+        let made = installation
             .post("/v1/agents", &token, json!({"name": name}))
             .await
             .expect(201);
-        let shown = house
+        let shown = installation
             .get(&format!("/v1/agents/{path}"), &token)
             .await
             .expect(200);
         assert_eq!(shown["id"], made["id"]);
     }
-    let victim = house
+    let victim = installation
         .post("/v1/agents", &token, json!({"name": "victim"}))
         .await
         .expect(201);
     let id = victim["id"].as_str().unwrap();
-    let (_, thief) = house.agent("thief").await;
-    let renamed = house
+    let (_, thief) = installation.agent("thief").await;
+    let renamed = installation
         .send(
             "PUT",
             "/v1/agents/thief/self/name",
@@ -143,7 +145,7 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
         )
         .await;
     renamed.refused(400, "invalid_argument");
-    let shown = house
+    let shown = installation
         .get(&format!("/v1/agents/{id}"), &token)
         .await
         .expect(200);
@@ -152,15 +154,17 @@ async fn an_agent_is_found_by_its_name_however_it_is_written_and_by_its_identifi
 
 #[tokio::test]
 async fn a_change_under_an_old_tag_is_refused() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let (_, own) = house.agent("wren").await;
-    let tag = house
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
+    let tag = installation
         .get("/v1/agents/wren", &token)
         .await
         .header("etag")
         .to_owned();
-    house.save("wren", &own, "A memory is no setting.").await;
+    installation
+        .save("wren", &own, "A memory is no setting.")
+        .await;
     let with = |tag: String| vec![("if-match", tag)];
     let patch = async |tag: &str, budget: u64| {
         let headers = with(tag.to_owned());
@@ -169,7 +173,7 @@ async fn a_change_under_an_old_tag_is_refused() {
             .map(|(name, tag)| (*name, tag.as_str()))
             .collect();
         let body = json!({"core_token_budget": budget});
-        house
+        installation
             .send_with("PATCH", "/v1/agents/wren", &token, &body, &headers)
             .await
     };
@@ -178,7 +182,7 @@ async fn a_change_under_an_old_tag_is_refused() {
     patch(&tag, 800).await.refused(412, "precondition_failed");
     patch(changed.header("etag"), 900).await.expect(200);
     patch("*", 1000).await.expect(200);
-    let erased = house
+    let erased = installation
         .send_with(
             "DELETE",
             "/v1/agents/wren",
@@ -192,10 +196,10 @@ async fn a_change_under_an_old_tag_is_refused() {
 
 #[tokio::test]
 async fn of_many_who_change_under_the_same_tag_one_does() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    house.agent("wren").await;
-    let tag = house
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    installation.agent("wren").await;
+    let tag = installation
         .get("/v1/agents/wren", &token)
         .await
         .header("etag")
@@ -206,7 +210,7 @@ async fn of_many_who_change_under_the_same_tag_one_does() {
     let headers = [("if-match", tag.as_str())];
     let patches = bodies
         .iter()
-        .map(|body| house.send_with("PATCH", "/v1/agents/wren", &token, body, &headers));
+        .map(|body| installation.send_with("PATCH", "/v1/agents/wren", &token, body, &headers));
     let mut statuses = Vec::new();
     let mut running = Vec::from_iter(patches.map(Box::pin));
     std::future::poll_fn(|context| {
@@ -230,15 +234,15 @@ async fn of_many_who_change_under_the_same_tag_one_does() {
 
 #[tokio::test]
 async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let (_, own) = house.agent_with("wren", &["Erased soon."]).await;
-    let session = house.open_session("wren", &own).await;
-    let refused = house
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let (_, own) = installation.agent_with("wren", &["Erased soon."]).await;
+    let session = installation.open_session("wren", &own).await;
+    let refused = installation
         .send("DELETE", "/v1/agents/wren", &token, &Value::Null)
         .await;
     assert_eq!(refused.refused(409, "session_open")["session_id"], session);
-    house
+    installation
         .post(
             &format!("/v1/sessions/{session}/cancel"),
             &token,
@@ -246,7 +250,7 @@ async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
         )
         .await
         .expect(200);
-    let erased = house
+    let erased = installation
         .send("DELETE", "/v1/agents/wren", &token, &Value::Null)
         .await
         .expect(200);
@@ -256,31 +260,37 @@ async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
     );
     let gone = |path: &str| format!("/v1/agents/{}{path}", erased["id"].as_str().unwrap());
     for path in ["", "/memories", "/memories/1", "/sessions"] {
-        house.get(&gone(path), &token).await.refused(410, "erased");
+        installation
+            .get(&gone(path), &token)
+            .await
+            .refused(410, "erased");
     }
-    house
+    installation
         .get(&format!("/v1/sessions/{session}"), &token)
         .await
         .refused(410, "erased");
-    house
+    installation
         .post(&gone("/tokens"), &token, Value::Null)
         .await
         .refused(410, "erased");
-    house
+    installation
         .post(&gone("/rewind"), &token, json!({"to": "2026-03-04"}))
         .await
         .refused(410, "erased");
     let body = json!({"content": "x", "kind": "core"});
-    house
+    installation
         .post(&gone("/memories"), &token, body)
         .await
         .refused(410, "erased");
     assert_eq!(
-        house.get(&gone("/audit/verify"), &token).await.expect(200)["valid"],
+        installation
+            .get(&gone("/audit/verify"), &token)
+            .await
+            .expect(200)["valid"],
         true
     );
-    house.get(&gone("/audit"), &token).await.expect(200);
-    house
+    installation.get(&gone("/audit"), &token).await.expect(200);
+    installation
         .get("/v1/agents/wren/context", &own)
         .await
         .refused(401, "unauthorized");
@@ -288,10 +298,10 @@ async fn spec_5_4_of_an_erased_agent_only_the_audit_is_left() {
 
 #[tokio::test]
 async fn spec_2_7_an_agent_sets_about_itself_what_is_its_own() {
-    let house = House::open().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
     let path = |field: &str| format!("/v1/agents/wren/self/{field}");
-    let shown = house
+    let shown = installation
         .get(&path("refinement_threshold"), &own)
         .await
         .expect(200);
@@ -300,7 +310,7 @@ async fn spec_2_7_an_agent_sets_about_itself_what_is_its_own() {
         json!({"type": "config", "field": "refinement_threshold", "value": 0.75, "is_default": true, "agent": "wren"})
     );
     let put = async |field: &str, value: Value| {
-        house
+        installation
             .send("PUT", &path(field), &own, &json!({"value": value}))
             .await
     };
@@ -329,7 +339,9 @@ async fn spec_2_7_an_agent_sets_about_itself_what_is_its_own() {
     put("core_token_budget", json!("1"))
         .await
         .refused(404, "not_found");
-    let empty = house.send("PUT", &path("name"), &own, &json!({})).await;
+    let empty = installation
+        .send("PUT", &path("name"), &own, &json!({}))
+        .await;
     assert_eq!(
         empty.refused(400, "invalid_argument")["detail"],
         "value: is missing"

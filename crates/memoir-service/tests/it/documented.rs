@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::house::House;
+use crate::installation::Installation;
 
 #[tokio::test]
 async fn the_description_is_served_to_everybody() {
-    let house = House::open().await;
-    let served = house.get("/openapi.json", "").await;
+    let installation = Installation::open().await;
+    let served = installation.get("/openapi.json", "").await;
     assert_eq!(served.header("content-type"), "application/json");
     let document = served.expect(200);
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
@@ -16,8 +16,8 @@ async fn the_description_is_served_to_everybody() {
 
 #[tokio::test]
 async fn the_pages_need_nothing_but_themselves() {
-    let house = House::open().await;
-    let page = house.get("/docs", "").await;
+    let installation = Installation::open().await;
+    let page = installation.get("/docs", "").await;
     assert_eq!(page.status, 200);
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     let policy = page.header("content-security-policy");
@@ -26,10 +26,10 @@ async fn the_pages_need_nothing_but_themselves() {
         "{policy}"
     );
     assert!(page.text.contains("/v1/agents/{agent}/memories"));
-    let error = house.get("/docs/errors/session_open", "").await;
+    let error = installation.get("/docs/errors/session_open", "").await;
     assert_eq!(error.status, 200);
     assert!(error.text.contains("<h1><code>session_open</code></h1>"));
-    house
+    installation
         .get("/docs/errors/no_such", "")
         .await
         .refused(404, "not_found");
@@ -37,15 +37,15 @@ async fn the_pages_need_nothing_but_themselves() {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_so() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    house.get("/v2", "").await.refused(404, "not_found");
-    let slash = house
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    installation.get("/v2", "").await.refused(404, "not_found");
+    let slash = installation
         .get("/v1/agents/", &administrator)
         .await
         .refused(404, "not_found");
     assert_eq!(slash["hint"], "paths here have no slash at the end");
-    let wrong = house
+    let wrong = installation
         .send("PATCH", "/v1/agents", &administrator, &Value::Null)
         .await;
     wrong.refused(405, "method_not_allowed");
@@ -54,12 +54,14 @@ async fn what_is_not_there_is_told_so() {
         allowed.contains("GET") && allowed.contains("POST"),
         "{allowed}"
     );
-    let options = house.send("OPTIONS", "/v1/agents", "", &Value::Null).await;
+    let options = installation
+        .send("OPTIONS", "/v1/agents", "", &Value::Null)
+        .await;
     assert_eq!(
         (options.status.as_u16(), options.header("allow")),
         (204, allowed.as_str())
     );
-    let head = house
+    let head = installation
         .send("HEAD", "/v1/agents", &administrator, &Value::Null)
         .await;
     assert_eq!((head.status.as_u16(), head.text.as_str()), (200, ""));
@@ -67,8 +69,8 @@ async fn what_is_not_there_is_told_so() {
 
 #[tokio::test]
 async fn what_is_private_is_kept_by_no_cache() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    let shown = house.get("/v1/agents", &administrator).await;
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let shown = installation.get("/v1/agents", &administrator).await;
     assert_eq!(shown.header("cache-control"), "no-store");
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::house::{administrator_of, agent_of};
+use crate::installation::{administrator_of, agent_of};
 
 /// Often enough for the service to be done in time, and seldom enough for anything else to come between.
 const LOOKS: usize = 3_000;

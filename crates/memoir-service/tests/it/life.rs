@@ -7,7 +7,7 @@ use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::installation::Installation;
 
 /// In everything that is said.
 const CANARY: &str = "canary-4d1c";
@@ -21,10 +21,13 @@ impl Models for One {
     }
 }
 
-async fn house(turns: impl IntoIterator<Item = Turn>) -> (House, Arc<ModelScript>) {
+async fn installation(turns: impl IntoIterator<Item = Turn>) -> (Installation, Arc<ModelScript>) {
     let script = Arc::new(ModelScript::new(turns));
     let models = Arc::new(One(script.clone()));
-    (House::with(models, Settings::default()).await, script)
+    (
+        Installation::with(models, Settings::default()).await,
+        script,
+    )
 }
 
 fn message(id: &str) -> Value {
@@ -41,9 +44,9 @@ fn notes(journal: &[&str]) -> Turn {
 const TRANSCRIPTS: &str = "/v1/agents/wren/transcripts";
 
 /// Until `pending` messages wait.
-async fn waiting(house: &House, token: &str, pending: u64) -> Value {
+async fn waiting(installation: &Installation, token: &str, pending: u64) -> Value {
     for _ in 0..500 {
-        let standing = house.get(TRANSCRIPTS, token).await.expect(200);
+        let standing = installation.get(TRANSCRIPTS, token).await.expect(200);
         if standing["pending"] == pending {
             return standing;
         }
@@ -54,16 +57,16 @@ async fn waiting(house: &House, token: &str, pending: u64) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() {
-    let (house, script) = house([]).await;
-    let (_, agent) = house.agent("wren").await;
-    let administrator = house.administrator().await;
+    let (installation, script) = installation([]).await;
+    let (_, agent) = installation.agent("wren").await;
+    let administrator = installation.administrator().await;
     for (token, id, received, known) in [
         (&agent, "a", 1, 0),
         (&administrator, "b", 1, 0),
         // The same message is the same, whoever hands it over.
         (&administrator, "a", 0, 1),
     ] {
-        let answer = house
+        let answer = installation
             .post(TRANSCRIPTS, token, json!({"messages": [message(id)]}))
             .await;
         assert!(!answer.text.contains(CANARY), "{}", answer.text);
@@ -73,7 +76,7 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
         );
     }
     for token in [&agent, &administrator] {
-        let standing = house.get(TRANSCRIPTS, token).await.expect(200);
+        let standing = installation.get(TRANSCRIPTS, token).await.expect(200);
         assert_eq!(standing["pending"], 2);
         assert!(standing["due_at"].as_str().unwrap() > "2026-03-04T18:00");
     }
@@ -83,21 +86,24 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
     let noted = format!("Ann heard the {CANARY}.");
-    let (house, script) = house([notes(&[&noted])]).await;
-    let (_, agent) = house.agent("wren").await;
+    let (installation, script) = installation([notes(&[&noted])]).await;
+    let (_, agent) = installation.agent("wren").await;
     let body = json!({"messages": [message("a"), message("b")], "now": true});
-    house
+    installation
         .post(TRANSCRIPTS, &agent, body.clone())
         .await
         .expect(202);
-    let standing = waiting(&house, &agent, 0).await;
+    let standing = waiting(&installation, &agent, 0).await;
     assert_eq!(
         standing,
         json!({"pending": 0, "absorbed": 2, "failed": 0, "due_at": null})
     );
-    let again = house.post(TRANSCRIPTS, &agent, body).await.expect(202);
+    let again = installation
+        .post(TRANSCRIPTS, &agent, body)
+        .await
+        .expect(202);
     assert_eq!(again, json!({"received": 0, "known": 2}));
-    let memories = house
+    let memories = installation
         .get("/v1/agents/wren/memories?kind=journal", &agent)
         .await
         .expect(200);
@@ -108,12 +114,12 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
     assert_eq!(items[0]["sources"], json!(["conversation"]));
     assert_eq!(script.requests().len(), 1);
     // What was said is nowhere in what an administrator sees.
-    let administrator = house.administrator().await;
+    let administrator = installation.administrator().await;
     for path in [
         "/v1/agents/wren/audit?limit=200",
         "/v1/agents/wren/memories",
     ] {
-        let seen = house.get(path, &administrator).await;
+        let seen = installation.get(path, &administrator).await;
         seen.expect(200);
         assert!(!seen.text.contains(CANARY), "{path}: {}", seen.text);
     }
@@ -121,28 +127,31 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_6_a_conversation_is_read_once_nobody_spoke_for_six_hours() {
-    let (house, script) = house([notes(&[])]).await;
-    let (_, agent) = house.agent("wren").await;
+    let (installation, script) = installation([notes(&[])]).await;
+    let (_, agent) = installation.agent("wren").await;
     let say = async |id| {
         let body = json!({"messages": [message(id)]});
-        house.post(TRANSCRIPTS, &agent, body).await.expect(202);
+        installation
+            .post(TRANSCRIPTS, &agent, body)
+            .await
+            .expect(202);
     };
     say("a").await;
-    house.clock.advance(Duration::from_secs(5 * 3_600));
+    installation.clock.advance(Duration::from_secs(5 * 3_600));
     say("b").await;
-    house.clock.advance(Duration::from_secs(5 * 3_600));
-    assert_eq!(waiting(&house, &agent, 2).await["absorbed"], 0);
+    installation.clock.advance(Duration::from_secs(5 * 3_600));
+    assert_eq!(waiting(&installation, &agent, 2).await["absorbed"], 0);
     assert!(script.requests().is_empty());
-    house.clock.advance(Duration::from_secs(3_700));
+    installation.clock.advance(Duration::from_secs(3_700));
     // Whoever hands something over that is known wakes the service, and changes nothing.
     say("b").await;
-    assert_eq!(waiting(&house, &agent, 0).await["absorbed"], 2);
+    assert_eq!(waiting(&installation, &agent, 0).await["absorbed"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
-    let (house, _) = house([]).await;
-    let (_, agent) = house.agent("wren").await;
+    let (installation, _) = installation([]).await;
+    let (_, agent) = installation.agent("wren").await;
     let with = |field: &str, value: Value| {
         let mut bad = message("bad");
         bad[field] = value;
@@ -166,7 +175,7 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
         (json!({"messages": "all"}), invalid, "messages"),
         (json!({}), invalid, "messages"),
     ] {
-        let answer = house.post(TRANSCRIPTS, &agent, body).await;
+        let answer = installation.post(TRANSCRIPTS, &agent, body).await;
         let problem = answer.refused(400, code);
         let detail = problem["detail"].as_str().unwrap();
         assert!(detail.contains(told), "{told}: {detail}");
@@ -174,7 +183,7 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
     }
     let small = |id: u32| json!({"id": id.to_string(), "at": null, "speaker": "A", "text": "x"});
     let many: Vec<Value> = (0..10_001).map(small).collect();
-    let answer = house
+    let answer = installation
         .post(TRANSCRIPTS, &agent, json!({"messages": many}))
         .await;
     let problem = answer.refused(400, "invalid_argument");
@@ -183,37 +192,43 @@ async fn spec_2_1_bad_messages_are_told_by_their_place_and_none_is_taken() {
         detail.contains("10001") && detail.contains("10000"),
         "{detail}"
     );
-    assert_eq!(waiting(&house, &agent, 0).await["absorbed"], 0);
+    assert_eq!(waiting(&installation, &agent, 0).await["absorbed"], 0);
     let most = json!({"messages": many[1..]});
-    let taken = house.post(TRANSCRIPTS, &agent, most).await.expect(202);
+    let taken = installation
+        .post(TRANSCRIPTS, &agent, most)
+        .await
+        .expect(202);
     assert_eq!(taken["received"], 10_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
-    let (house, script) = house([
+    let (installation, script) = installation([
         Turn::text(r#"{"promote": [2]}"#),
         Turn::text("None."),
         Turn::text("None, really."),
     ])
     .await;
-    let (_, agent) = house.agent_with("wren", &["I like rain."]).await;
+    let (_, agent) = installation.agent_with("wren", &["I like rain."]).await;
     for text in ["Mira's daughter is called Ada.", "It rained."] {
         let body = json!({"content": text, "kind": "journal"});
         let path = "/v1/agents/wren/memories";
-        house.post(path, &agent, body).await.expect(201);
+        installation.post(path, &agent, body).await.expect(201);
     }
     let path = "/v1/agents/wren/reflections";
-    let reflected = house.post(path, &agent, Value::Null).await.expect(200);
+    let reflected = installation
+        .post(path, &agent, Value::Null)
+        .await
+        .expect(200);
     assert_eq!(
         reflected,
         json!({"considered": 2, "promoted": [2], "failure": null})
     );
-    let memory = house.get("/v1/agents/wren/memories/2", &agent).await;
+    let memory = installation.get("/v1/agents/wren/memories/2", &agent).await;
     assert_eq!(memory.expect(200)["kind"], "core");
     // An administrator may ask for one; what comes back holds no words.
-    let administrator = house.administrator().await;
-    let answer = house.post(path, &administrator, Value::Null).await;
+    let administrator = installation.administrator().await;
+    let answer = installation.post(path, &administrator, Value::Null).await;
     let reflected = answer.expect(200);
     assert_eq!(reflected["promoted"], json!([]));
     assert!(reflected["failure"].as_str().unwrap().contains("JSON"));
@@ -223,12 +238,12 @@ async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
-    let (house, _) = house([]).await;
-    let (_, agent) = house.agent("wren").await;
+    let (installation, _) = installation([]).await;
+    let (_, agent) = installation.agent("wren").await;
     let path = "/v1/agents/wren/self/system_prompt";
     let long = format!("I am Wren, and I keep the {CANARY} and a garden by the sea.");
     let put = async |value: &str| {
-        house
+        installation
             .send("PUT", path, &agent, &json!({"value": value}))
             .await
     };
@@ -240,13 +255,22 @@ async fn spec_2_7_a_prompt_that_would_be_lost_is_asked_about_and_comes_back() {
         "{problem}"
     );
     assert!(!asked.text.contains(CANARY), "{}", asked.text);
-    assert_eq!(house.get(path, &agent).await.expect(200)["value"], long);
+    assert_eq!(
+        installation.get(path, &agent).await.expect(200)["value"],
+        long
+    );
     put("Hm.").await.expect(200);
-    let history = house.get(&format!("{path}/history"), &agent).await;
+    let history = installation.get(&format!("{path}/history"), &agent).await;
     let history = history.expect(200);
     assert_eq!(history["items"][0]["value"], "Hm.");
     assert_eq!(history["items"][1]["value"], long);
     let undo = format!("{path}/undo");
-    house.post(&undo, &agent, Value::Null).await.expect(200);
-    assert_eq!(house.get(path, &agent).await.expect(200)["value"], long);
+    installation
+        .post(&undo, &agent, Value::Null)
+        .await
+        .expect(200);
+    assert_eq!(
+        installation.get(path, &agent).await.expect(200)["value"],
+        long
+    );
 }

@@ -9,7 +9,7 @@ mod access;
 mod agents;
 mod documented;
 mod finishing;
-mod house;
+mod installation;
 mod life;
 mod matrix;
 mod memories;

@@ -7,7 +7,7 @@ use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_vault::password::Password;
 use serde_json::{Value, json};
 
-use crate::house::{Answer, House, administrator_of, agent_of, owner};
+use crate::installation::{HttpAnswer, Installation, administrator_of, agent_of, owner};
 
 /// In everything that is an agent's words.
 const CANARY: &str = "canary-7f3a";
@@ -349,7 +349,7 @@ const EVERYBODY: [&str; 11] = [
 const ACTING: [usize; 4] = [4, 6, 9, 10];
 
 struct World {
-    house: House,
+    installation: Installation,
     tokens: Vec<String>,
     session: String,
     /// That waits for an answer.
@@ -368,21 +368,21 @@ struct Named<'a> {
 
 /// An agent of each account with words everywhere that words can be, and a session that completed.
 async fn world(before: Before) -> World {
-    let house = House::open().await;
-    let (wren, agent) = agent_of(&house.account, "wren").await;
-    let (_, another) = agent_of(&house.account, "finch").await;
-    let (_, foreign) = agent_of(&house.other, "gull").await;
-    let soon: Timestamp = house.memoir.now().plus_seconds(60);
+    let installation = Installation::open().await;
+    let (wren, agent) = agent_of(&installation.account, "wren").await;
+    let (_, another) = agent_of(&installation.account, "finch").await;
+    let (_, foreign) = agent_of(&installation.other, "gull").await;
+    let soon: Timestamp = installation.memoir.now().plus_seconds(60);
     let expired = wren
         .create_token(Provision::Any, Some(soon), &owner())
         .await
         .unwrap();
-    house.clock.advance(Duration::from_secs(120));
+    installation.clock.advance(Duration::from_secs(120));
     let revoked = wren
         .create_token(Provision::Any, None, &owner())
         .await
         .unwrap();
-    house
+    installation
         .account
         .revoke_token(revoked.view.id, &owner())
         .await
@@ -392,15 +392,15 @@ async fn world(before: Before) -> World {
         "memoir_garbage".to_owned(),
         expired.secret.expose().to_owned(),
         revoked.secret.expose().to_owned(),
-        house.administrator().await,
-        administrator_of(&house.other).await,
+        installation.administrator().await,
+        administrator_of(&installation.other).await,
         agent.clone(),
         another,
         foreign.clone(),
-        house.administrator().await,
-        house.administrator().await,
+        installation.administrator().await,
+        installation.administrator().await,
     ];
-    let session = furnish(&house, "wren", &agent, &tokens[4]).await;
+    let session = furnish(&installation, "wren", &agent, &tokens[4]).await;
     let prompt = format!("I am Wren and my secret is {CANARY}.");
     let prompts = [
         (Field::SystemPrompt, Some(prompt.as_str())),
@@ -409,25 +409,25 @@ async fn world(before: Before) -> World {
     wren.configure(&prompts, &Actor::agent("wren"))
         .await
         .unwrap();
-    let foreign_session = furnish(&house, "gull", &foreign, &tokens[5]).await;
-    let foreign_request = ask(&house, "gull", &tokens[5], "all").await;
-    let granted = ask(&house, "wren", &tokens[9], "all").await;
+    let foreign_session = furnish(&installation, "gull", &foreign, &tokens[5]).await;
+    let foreign_request = ask(&installation, "gull", &tokens[5], "all").await;
+    let granted = ask(&installation, "wren", &tokens[9], "all").await;
     let answer = json!({"granted": true, "reason": format!("Look at the {CANARY}.")});
     let path = format!("/v1/access-requests/{granted}/answer");
-    house.post(&path, &agent, answer).await.expect(200);
-    let request = ask(&house, "wren", &tokens[9], "core").await;
+    installation.post(&path, &agent, answer).await.expect(200);
+    let request = ask(&installation, "wren", &tokens[9], "core").await;
     let session = match before {
         Before::Nothing => session,
         Before::User => {
             let password = Password::from_text(PASSWORD).unwrap();
-            house
+            installation
                 .account
                 .create_user("Ada", password, &memoir_domain::audit::Actor::owner())
                 .await
                 .unwrap();
             session
         }
-        Before::OpenSession => house.open_session("wren", &agent).await,
+        Before::OpenSession => installation.open_session("wren", &agent).await,
         Before::Rehearsal => {
             let options = RefineOptions {
                 rehearsal: true,
@@ -442,7 +442,7 @@ async fn world(before: Before) -> World {
         }
     };
     World {
-        house,
+        installation,
         tokens,
         session,
         request,
@@ -452,15 +452,23 @@ async fn world(before: Before) -> World {
 }
 
 /// Asks an agent to be let in.
-async fn ask(house: &House, agent: &str, administrator: &str, scope: &str) -> String {
+async fn ask(installation: &Installation, agent: &str, administrator: &str, scope: &str) -> String {
     let path = format!("/v1/agents/{agent}/access-requests");
     let body = json!({"purpose": "to look", "scope": scope, "minutes": 60});
-    let request = house.post(&path, administrator, body).await.expect(201);
+    let request = installation
+        .post(&path, administrator, body)
+        .await
+        .expect(201);
     request["id"].as_str().unwrap().to_owned()
 }
 
 /// Memories 1 and 2 kept and equal but for a mark, 3 constitutional, 4 discarded by a completed session.
-async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -> String {
+async fn furnish(
+    installation: &Installation,
+    agent: &str,
+    token: &str,
+    administrator: &str,
+) -> String {
     let long = " and again and again".repeat(12);
     for ending in ["dawn", "dawn!", &long, "dusk"] {
         let body = json!({
@@ -468,20 +476,20 @@ async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -
             "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
         });
         let path = format!("/v1/agents/{agent}/memories");
-        house.post(&path, token, body).await.expect(201);
+        installation.post(&path, token, body).await.expect(201);
     }
     let path = format!("/v1/agents/{agent}/memories/3/protection");
-    house
+    installation
         .send("PUT", &path, administrator, &Value::Null)
         .await
         .expect(200);
-    let session = house.open_session(agent, token).await;
-    let deleted = house
+    let session = installation.open_session(agent, token).await;
+    let deleted = installation
         .tool(&session, token, "delete_memory", json!({"id": 4}))
         .await;
     assert_eq!(deleted["type"], "deleted", "{deleted}");
     let summary = json!({"summary": format!("I let the {CANARY} rest.")});
-    let completed = house
+    let completed = installation
         .tool(&session, token, "complete_refinement", summary)
         .await;
     assert_eq!(completed["type"], "refinement_complete", "{completed}");
@@ -489,14 +497,14 @@ async fn furnish(house: &House, agent: &str, token: &str, administrator: &str) -
 }
 
 impl World {
-    async fn send(&self, operation: &Operation, who: usize, named: Named<'_>) -> Answer {
+    async fn send(&self, operation: &Operation, who: usize, named: Named<'_>) -> HttpAnswer {
         let path = operation
             .path
             .replace("{agent}", named.agent)
             .replace("{session}", named.session)
             .replace("{request}", named.request);
         let token = &self.tokens[who];
-        self.house
+        self.installation
             .send(operation.method, &path, token, &operation.body)
             .await
     }
@@ -510,7 +518,7 @@ const NOTHING: Named<'_> = Named {
 };
 
 /// The answer without what was named in the request.
-fn blank(answer: &Answer, named: Named<'_>) -> (u16, Vec<(String, String)>, String) {
+fn blank(answer: &HttpAnswer, named: Named<'_>) -> (u16, Vec<(String, String)>, String) {
     let mut text = answer.text.clone();
     for name in [named.agent, named.session, named.request] {
         text = text.replace(name, "NAME");
@@ -525,7 +533,7 @@ fn blank(answer: &Answer, named: Named<'_>) -> (u16, Vec<(String, String)>, Stri
     (answer.status.as_u16(), headers.collect(), text)
 }
 
-fn outcome(answer: &Answer) -> String {
+fn outcome(answer: &HttpAnswer) -> String {
     let words = if answer.text.contains(CANARY) {
         " WORDS"
     } else {
@@ -538,7 +546,7 @@ fn outcome(answer: &Answer) -> String {
 }
 
 /// Documented with its status and, for a problem, its code; and without words for an administrator.
-fn check(operation: &Operation, who: &str, answer: &Answer) {
+fn check(operation: &Operation, who: &str, answer: &HttpAnswer) {
     let is_blind = who.starts_with("administrator");
     assert!(
         !(is_blind && answer.text.contains(CANARY)),

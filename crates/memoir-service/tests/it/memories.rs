@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::installation::Installation;
 
 const PATH: &str = "/v1/agents/wren/memories";
 
 #[tokio::test]
 async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
     let body = json!({"content": " kept ", "kind": "journal", "tags": ["a"], "source": "chat", "created_at": "2026-03-04T10:00:00+01:00"});
-    let saved = house.post(PATH, &own, body).await.expect(201);
+    let saved = installation.post(PATH, &own, body).await.expect(201);
     assert_eq!(saved["content"], "kept");
     assert_eq!(saved["fades_at"], "2026-03-11T09:00:00Z");
     assert_eq!(
         (&saved["refinement_due"], &saved["discarded_at"]),
         (&Value::Null, &Value::Null)
     );
-    let shown = house
+    let shown = installation
         .get(&format!("{PATH}/1"), &administrator)
         .await
         .expect(200);
@@ -45,22 +45,25 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
     ];
     assert_eq!(names, BTreeSet::from(open));
     let flagged = json!({"content": "x", "kind": "core", "constitutional": true});
-    house
+    installation
         .post(PATH, &own, flagged.clone())
         .await
         .refused(403, "forbidden");
     assert_eq!(
-        house.post(PATH, &administrator, flagged).await.expect(201)["constitutional"],
+        installation
+            .post(PATH, &administrator, flagged)
+            .await
+            .expect(201)["constitutional"],
         true
     );
 }
 
 #[tokio::test]
 async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_named() {
-    let house = House::open().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
     let batch = |memories: Value| {
-        house.post(
+        installation.post(
             "/v1/agents/wren/memories/batch",
             &own,
             json!({"memories": memories}),
@@ -85,21 +88,24 @@ async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_n
         .map(|n| json!({"content": n.to_string(), "kind": "core"}))
         .collect();
     batch(json!(many)).await.refused(400, "invalid_argument");
-    assert_eq!(house.get(PATH, &own).await.expect(200)["items"], json!([]));
+    assert_eq!(
+        installation.get(PATH, &own).await.expect(200)["items"],
+        json!([])
+    );
     let saved = batch(json!(many[..1_000])).await.expect(201);
     assert_eq!(saved["memories"].as_array().unwrap().len(), 1_000);
 }
 
 #[tokio::test]
 async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
     let memories: Vec<Value> = (0..450)
         .map(|n| json!({"content": format!("kiln {n}"), "kind": "core"}))
         .collect();
     for part in memories.chunks(225) {
-        house
+        installation
             .post(
                 "/v1/agents/wren/memories/batch",
                 &own,
@@ -117,7 +123,7 @@ async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile()
         let mut seen = Vec::new();
         let mut path = format!("{PATH}?{query}limit=100");
         loop {
-            let page = house.get(&path, &own).await.expect(200);
+            let page = installation.get(&path, &own).await.expect(200);
             let items = page["items"].as_array().unwrap();
             seen.extend(
                 items
@@ -129,9 +135,9 @@ async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile()
             };
             path = format!("{PATH}?{query}limit=100&cursor={cursor}");
             // A better match, and the last one that was seen goes.
-            house.save("wren", &own, "kiln kiln").await;
+            installation.save("wren", &own, "kiln kiln").await;
             let last = seen.last().unwrap();
-            house
+            installation
                 .post(
                     &format!("{PATH}/{last}/discard"),
                     &administrator,
@@ -154,8 +160,8 @@ async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile()
 
 #[tokio::test]
 async fn what_stands_in_a_query_is_checked_by_name() {
-    let house = House::open().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
     for (query, told) in [
         ("limit=0", "limit: must be a number from 1 to 200"),
         ("limit=201", "limit: must be a number from 1 to 200"),
@@ -170,7 +176,7 @@ async fn what_stands_in_a_query_is_checked_by_name() {
             "knd: is no parameter of this request; there are limit, cursor, q, explain, kind",
         ),
     ] {
-        let problem = house
+        let problem = installation
             .get(&format!("{PATH}?{query}"), &own)
             .await
             .refused(400, "invalid_argument");
@@ -180,24 +186,24 @@ async fn what_stands_in_a_query_is_checked_by_name() {
         );
     }
     let body = json!({"content": "x", "kind": "core"});
-    let problem = house
+    let problem = installation
         .post(&format!("{PATH}?dry_run=true"), &own, body)
         .await;
     let told = "dry_run: is no parameter of this request; there are none";
     assert_eq!(problem.refused(400, "invalid_argument")["detail"], told);
-    house.save("wren", &own, "today").await;
+    installation.save("wren", &own, "today").await;
     for (query, count) in [
         ("until=2026-03-04", 1),
         ("until=2026-03-03", 0),
         ("since=2026-03-04", 1),
     ] {
-        let found = house
+        let found = installation
             .get(&format!("{PATH}?{query}"), &own)
             .await
             .expect(200);
         assert_eq!(found["items"].as_array().unwrap().len(), count, "{query}");
     }
-    house
+    installation
         .get(&format!("{PATH}/18446744073709551615"), &own)
         .await
         .refused(404, "not_found");
@@ -205,18 +211,21 @@ async fn what_stands_in_a_query_is_checked_by_name() {
 
 #[tokio::test]
 async fn a_memory_is_handled_under_the_tag_that_was_read() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let (_, own) = house.agent_with("wren", &["Handled."]).await;
-    let shown = house.get(&format!("{PATH}/1"), &own).await;
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let (_, own) = installation.agent_with("wren", &["Handled."]).await;
+    let shown = installation.get(&format!("{PATH}/1"), &own).await;
     let tag = shown.header("etag").to_owned();
     assert_eq!(
-        house.get(&format!("{PATH}/1"), &token).await.header("etag"),
+        installation
+            .get(&format!("{PATH}/1"), &token)
+            .await
+            .header("etag"),
         tag
     );
     let act = async |method: &str, what: &str, tag: &str| {
         let path = format!("{PATH}/1/{what}");
-        house
+        installation
             .send_with(method, &path, &token, &Value::Null, &[("if-match", tag)])
             .await
     };
@@ -243,13 +252,16 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
         .refused(409, "not_discarded");
     let shred = json!({"reason": "a slip"});
     let path = format!("{PATH}/1/shred");
-    let refused = house
+    let refused = installation
         .send_with("POST", &path, &own, &shred, &[("if-match", &tag)])
         .await;
     refused.refused(412, "precondition_failed");
-    let shredded = house.post(&path, &own, shred.clone()).await.expect(200);
+    let shredded = installation
+        .post(&path, &own, shred.clone())
+        .await
+        .expect(200);
     assert!(!shredded["shredded_at"].is_null());
-    house
+    installation
         .post(&path, &own, shred)
         .await
         .refused(409, "shredded");
@@ -257,8 +269,8 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
 
 #[tokio::test]
 async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too() {
-    let house = House::open().await;
-    let token = house.administrator().await;
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
     let memories = [
         "The key is Zwitscher. Mira bakes.",
         "Mira bakes. She sings.",
@@ -266,11 +278,11 @@ async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too()
         "The key is Zwitscher.",
         "Mira bakes. It rains.",
     ];
-    let (agent, own) = house.agent_with("wren", &memories).await;
+    let (agent, own) = installation.agent_with("wren", &memories).await;
     let shred = async |number: u64, derived: bool| {
         let body = json!({"reason": "a slip", "derived": derived});
         let path = format!("{PATH}/{number}/shred");
-        house.post(&path, &own, body).await
+        installation.post(&path, &own, body).await
     };
     let shredded = shred(4, false).await.expect(200);
     assert_eq!(
@@ -279,13 +291,19 @@ async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too()
     );
     // One of those that say it is constitutional: nothing goes before both wish it.
     let protect = format!("{PATH}/2/protection");
-    house
+    installation
         .send("PUT", &protect, &token, &json!({}))
         .await
         .expect(200);
     shred(1, true).await.refused(409, "constitutional");
-    assert!(house.get(&format!("{PATH}/5"), &own).await.expect(200)["content"].is_string());
-    house
+    assert!(
+        installation
+            .get(&format!("{PATH}/5"), &own)
+            .await
+            .expect(200)["content"]
+            .is_string()
+    );
+    installation
         .send("DELETE", &protect, &token, &Value::Null)
         .await
         .expect(200);
@@ -294,7 +312,7 @@ async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too()
         (&shredded["still_said_by"], &shredded["derived"]),
         (&json!([]), &json!([2, 5]))
     );
-    let left = house.get(PATH, &own).await.expect(200);
+    let left = installation.get(PATH, &own).await.expect(200);
     let left: Vec<&Value> = left["items"].as_array().unwrap().iter().collect();
     let left = left.iter().filter(|one| one["kind"] == "core");
     assert_eq!(
@@ -304,46 +322,51 @@ async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too()
     assert!(agent.verify().await.unwrap().valid);
 
     // An administrator asks, and is not told; the agent is, with its answer.
-    house.save("wren", &own, "The kiln is old. So am I.").await;
+    installation
+        .save("wren", &own, "The kiln is old. So am I.")
+        .await;
     let path = format!("{PATH}/3/shred");
     let wish = json!({"reason": "a slip", "derived": true});
-    house
+    installation
         .post(&path, &token, wish)
         .await
         .refused(403, "forbidden");
-    let asked = house
+    let asked = installation
         .post(&path, &token, json!({"reason": "a slip"}))
         .await
         .expect(202);
     let request = format!("/v1/access-requests/{}", asked["id"].as_str().unwrap());
     let answer = json!({"granted": true});
-    let answered = house
+    let answered = installation
         .post(&format!("{request}/answer"), &own, answer)
         .await
         .expect(200);
     assert_eq!(answered["still_said_by"].as_array().unwrap().len(), 1);
     for who in [&token, &own] {
-        let shown = house.get(&request, who).await.expect(200);
+        let shown = installation.get(&request, who).await.expect(200);
         assert!(shown["still_said_by"].is_null(), "told once, to the agent");
-        let records = house.get("/v1/agents/wren/audit", who).await.expect(200);
+        let records = installation
+            .get("/v1/agents/wren/audit", who)
+            .await
+            .expect(200);
         assert!(!records.to_string().contains("still_said_by"));
     }
 }
 
 #[tokio::test]
 async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes_back() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let ballast = "Of the hives behind the house seven have honey in them. ".repeat(20);
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let ballast = "Of the hives behind the installation seven have honey in them. ".repeat(20);
     let memories = [
         "Mira bakes on Fridays. She sings then.",
         "Mira bakes on Fridays.",
         ballast.as_str(),
     ];
-    let (_, own) = house.agent_with("wren", &memories).await;
-    let session = house.open_session("wren", &own).await;
+    let (_, own) = installation.agent_with("wren", &memories).await;
+    let session = installation.open_session("wren", &own).await;
     let update = json!({"id": 1, "content": "Mira bakes on Fridays."});
-    let use_tool = async |tool, arguments| house.tool(&session, &own, tool, arguments).await;
+    let use_tool = async |tool, arguments| installation.tool(&session, &own, tool, arguments).await;
     assert_eq!(
         use_tool("delete_memory", json!({"id": 2})).await["carried_by"],
         1
@@ -352,7 +375,7 @@ async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes
     use_tool("complete_refinement", json!({"summary": "Shorter."})).await;
 
     let path = format!("{PATH}/1/wordings");
-    let list = house.get(&path, &own).await.expect(200);
+    let list = installation.get(&path, &own).await.expect(200);
     let items = list["items"].as_array().unwrap();
     let at = &items[0]["let_go"][0]["at"];
     assert_eq!(
@@ -375,19 +398,19 @@ async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes
         (&items[1]["number"], &items[1]["let_go"]),
         (&json!(2), &json!([]))
     );
-    let first = house
+    let first = installation
         .get(&format!("{path}?limit=1"), &own)
         .await
         .expect(200);
     let cursor = first["next_cursor"].as_str().unwrap();
     let next = format!("{path}?limit=1&cursor={cursor}");
-    let second = house.get(&next, &own).await.expect(200);
+    let second = installation.get(&next, &own).await.expect(200);
     assert_eq!(
         (&second["items"][0], &second["next_cursor"]),
         (&items[1], &Value::Null)
     );
     // An administrator sees that, and not what (SPEC 5.1).
-    let blind = house.get(&path, &token).await.expect(200);
+    let blind = installation.get(&path, &token).await.expect(200);
     let mut bare = list.clone();
     for item in bare["items"].as_array_mut().unwrap() {
         let item = item.as_object_mut().unwrap();
@@ -397,26 +420,29 @@ async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes
         }
     }
     assert_eq!(blind, bare);
-    house
+    installation
         .get(&format!("{PATH}/99/wordings"), &own)
         .await
         .refused(404, "not_found");
     // #1 stands for #2 too: what it said comes back as a memory of its own (SPEC 4.3).
     let restore = format!("{PATH}/1/restore");
-    let back = house.post(&restore, &token, Value::Null).await.expect(200);
+    let back = installation
+        .post(&restore, &token, Value::Null)
+        .await
+        .expect(200);
     assert!(back["content"].is_null());
     let number = back["number"].as_u64().unwrap();
     assert!(number > 3, "{back}");
-    let back = house
+    let back = installation
         .get(&format!("{PATH}/{number}"), &own)
         .await
         .expect(200);
     assert_eq!(back["content"], memories[0]);
-    house
+    installation
         .post(&restore, &token, Value::Null)
         .await
         .refused(409, "not_discarded");
-    let verified = house
+    let verified = installation
         .get("/v1/agents/wren/audit/verify", &token)
         .await
         .expect(200);
@@ -426,21 +452,23 @@ async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes
 
 #[tokio::test]
 async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let (_, own) = house.agent_with("wren", &["The kiln is old."]).await;
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let (_, own) = installation.agent_with("wren", &["The kiln is old."]).await;
     for at in 0..5 {
         let quoted = json!({"content": format!("The kiln is hot at {at}."), "kind": "core", "origin": "external"});
-        house.post(PATH, &own, quoted).await.expect(201);
-        house.save("wren", &own, &format!("Tea at {at}.")).await;
+        installation.post(PATH, &own, quoted).await.expect(201);
+        installation
+            .save("wren", &own, &format!("Tea at {at}."))
+            .await;
     }
     let mut found = Vec::new();
     let mut cursor = String::new();
     loop {
         let path = format!("{PATH}?origin=external&limit=2{cursor}");
-        let page = house.get(&path, &own).await.expect(200);
+        let page = installation.get(&path, &own).await.expect(200);
         // An administrator is told as much, without words.
-        let blind = house.get(&path, &token).await.expect(200);
+        let blind = installation.get(&path, &token).await.expect(200);
         assert_eq!(blind["next_cursor"], page["next_cursor"]);
         assert_eq!(
             blind["items"].as_array().unwrap().len(),
@@ -459,12 +487,12 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
         cursor = format!("&cursor={next}");
     }
     assert_eq!(found, [2, 4, 6, 8, 10]);
-    let searched = house
+    let searched = installation
         .get(&format!("{PATH}?q=kiln&origin=agent"), &own)
         .await
         .expect(200);
     assert_eq!(searched["items"].as_array().unwrap().len(), 1);
-    house
+    installation
         .get(&format!("{PATH}?origin=heaven"), &own)
         .await
         .refused(400, "invalid_argument");
@@ -472,24 +500,24 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
 
 #[tokio::test]
 async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
-    let house = House::open().await;
-    let (_, own) = house
+    let installation = Installation::open().await;
+    let (_, own) = installation
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
     let path = "/v1/agents/wren/context";
-    let shown = house.get(path, &own).await.expect(200);
+    let shown = installation.get(path, &own).await.expect(200);
     assert_eq!(shown["core_tokens"], 8);
-    let plain = house
+    let plain = installation
         .send_with("GET", path, &own, &Value::Null, &[("accept", "text/plain")])
         .await;
     assert_eq!(plain.header("content-type"), "text/plain; charset=utf-8");
     assert_eq!(shown["text"], plain.text);
-    let left_out = house
+    let left_out = installation
         .get(&format!("{path}?max_tokens=0"), &own)
         .await
         .expect(200);
     assert!(!left_out["text"].as_str().unwrap().contains("kiln"));
-    house
+    installation
         .get(&format!("{path}?max_tokens=-1"), &own)
         .await
         .refused(400, "invalid_argument");
@@ -497,12 +525,12 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
 
 #[tokio::test]
 async fn spec_2_8_explain_tells_by_what_each_was_found_and_only_where_it_is_asked_for() {
-    let house = House::open().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
     for content in ["Linen thread", "A spool of linen"] {
-        house.save("wren", &own, content).await;
+        installation.save("wren", &own, content).await;
     }
-    let found = house
+    let found = installation
         .get(&format!("{PATH}?q=linen%20thread&explain=true"), &own)
         .await;
     let found = found.expect(200);
@@ -514,13 +542,13 @@ async fn spec_2_8_explain_tells_by_what_each_was_found_and_only_where_it_is_aske
     );
     assert_eq!(best["terms"][0]["found"], "word");
     assert!(best["score"].as_f64().unwrap() > 0.0);
-    let plain = house
+    let plain = installation
         .get(&format!("{PATH}?q=linen"), &own)
         .await
         .expect(200);
     assert!(plain["items"][0].get("match").is_none());
     for wrong in ["explain=true", "q=linen&explain=maybe"] {
-        let refused = house
+        let refused = installation
             .get(&format!("{PATH}?{wrong}"), &own)
             .await
             .expect(400);

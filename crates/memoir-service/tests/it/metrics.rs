@@ -15,7 +15,7 @@ use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
 
-use crate::house::{House, administrator_of, owner};
+use crate::installation::{Installation, administrator_of, owner};
 
 /// In everything that is an agent's words, and in its name.
 const CANARY: &str = "canary-7f3a";
@@ -32,7 +32,7 @@ impl Models for Both {
     }
 }
 
-async fn house(script: Vec<Turn>) -> House {
+async fn installation(script: Vec<Turn>) -> Installation {
     let providers = Providers::new(BTreeMap::new()).unwrap();
     let price = Price {
         input_per_million: 3.0,
@@ -46,16 +46,16 @@ async fn house(script: Vec<Turn>) -> House {
         },
         ..Settings::default()
     };
-    House::with(
+    Installation::with(
         Arc::new(Both(providers, Arc::new(ModelScript::new(script)))),
         settings,
     )
     .await
 }
 
-/// What was done in a house, for comparing.
+/// What was done in an installation, for comparing.
 struct Busy {
-    house: House,
+    installation: Installation,
     administrator: String,
     /// Of the sessions of `builtin:careful`, what they say that they used: calls, tokens in and out.
     careful: [u64; 3],
@@ -72,36 +72,39 @@ async fn busy() -> Busy {
         code: None,
         hint: None,
     };
-    let house = house(vec![
+    let installation = installation(vec![
         Turn::text(&format!("No. {CANARY} is dear to me.")).with_usage(200, 20),
         Turn::text("YES").with_usage(1_000, 100),
         Turn::Error(rate_limited),
         Turn::Error(rejected),
     ])
     .await;
-    let administrator = house.administrator().await;
-    let (careful, tidied_tokens) = careful_sessions(&house).await;
-    let deleted_tokens = tidied_tokens + own_session(&house).await;
+    let administrator = installation.administrator().await;
+    let (careful, tidied_tokens) = careful_sessions(&installation).await;
+    let deleted_tokens = tidied_tokens + own_session(&installation).await;
     for end in ["declined", "failed"] {
         let name = format!("{end}-{CANARY}");
-        let (agent, token) = house
+        let (agent, token) = installation
             .agent_with(&name, &[&format!("{CANARY} sings.")])
             .await;
         let scripted = [(Field::Model, Some("scripted:model"))];
         agent.configure(&scripted, &owner()).await.unwrap();
-        assert_eq!(driven(&house, &name, &token, false).await["state"], end);
+        assert_eq!(
+            driven(&installation, &name, &token, false).await["state"],
+            end
+        );
     }
     // What is refused at the door.
-    house
+    installation
         .get(&format!("/v1/agents/nobody-{CANARY}"), &administrator)
         .await
         .refused(404, "not_found");
-    house
+    installation
         .get(&format!("/{CANARY}"), "")
         .await
         .refused(404, "not_found");
     Busy {
-        house,
+        installation,
         administrator,
         careful,
         deleted_tokens,
@@ -109,15 +112,17 @@ async fn busy() -> Busy {
 }
 
 /// Runs a session with the agent's model to its end.
-async fn driven(house: &House, agent: &str, token: &str, rehearsal: bool) -> Value {
+async fn driven(installation: &Installation, agent: &str, token: &str, rehearsal: bool) -> Value {
     let begin = json!({"driver": "model", "rehearsal": rehearsal});
     let path = format!("/v1/agents/{agent}/sessions");
-    let begun = house.post(&path, token, begin).await.expect(202);
-    house.ended(begun["id"].as_str().unwrap(), token).await
+    let begun = installation.post(&path, token, begin).await.expect(202);
+    installation
+        .ended(begun["id"].as_str().unwrap(), token)
+        .await
 }
 
 /// What two sessions used, and the tokens that the one which was no rehearsal took away.
-async fn careful_sessions(house: &House) -> ([u64; 3], u64) {
+async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
     let words = format!("The {CANARY} sings at dawn, and the kiln is fired on Thursdays");
     let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
     let texts = [
@@ -128,10 +133,10 @@ async fn careful_sessions(house: &House) -> ([u64; 3], u64) {
         format!("So {others}"),
     ];
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (_, token) = house.agent_with(CANARY, &texts).await;
+    let (_, token) = installation.agent_with(CANARY, &texts).await;
     let (mut used, mut removed) = ([0; 3], 0);
     for rehearsal in [true, false] {
-        let ended = driven(house, CANARY, &token, rehearsal).await;
+        let ended = driven(installation, CANARY, &token, rehearsal).await;
         assert_eq!(ended["state"], "completed", "{ended}");
         assert_eq!(ended["edits"], 1, "{ended}");
         for (sum, field) in used
@@ -146,7 +151,7 @@ async fn careful_sessions(house: &House) -> ([u64; 3], u64) {
     (used, removed)
 }
 
-async fn own_session(house: &House) -> u64 {
+async fn own_session(installation: &Installation) -> u64 {
     let name = format!("own-{CANARY}");
     // Four of the same mass: without one, three quarters are left, which is no less than the threshold.
     let texts: Vec<String> = ["dawn", "noon", "dusk", "late"]
@@ -154,8 +159,8 @@ async fn own_session(house: &House) -> u64 {
         .into();
     let tokens = texts[0].chars().count().div_ceil(4) as u64;
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (_, token) = house.agent_with(&name, &texts).await;
-    let session = house.open_session(&name, &token).await;
+    let (_, token) = installation.agent_with(&name, &texts).await;
+    let session = installation.open_session(&name, &token).await;
     for (tool, arguments, expected) in [
         (
             "search_memories",
@@ -170,7 +175,7 @@ async fn own_session(house: &House) -> u64 {
         ("delete_memory", json!({"id": 2}), "refinement_rolled_back"),
         ("delete_memory", json!({"id": 2}), "error"),
     ] {
-        let answer = house.tool(&session, &token, tool, arguments).await;
+        let answer = installation.tool(&session, &token, tool, arguments).await;
         assert_eq!(answer["type"], expected, "{tool}: {answer}");
     }
     2 * tokens
@@ -187,8 +192,8 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-async fn scraped(house: &House) -> (String, BTreeMap<String, f64>) {
-    let answer = house.get("/metrics", "").await;
+async fn scraped(installation: &Installation) -> (String, BTreeMap<String, f64>) {
+    let answer = installation.get("/metrics", "").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4");
     let found = samples(&answer.text);
@@ -198,12 +203,12 @@ async fn scraped(house: &House) -> (String, BTreeMap<String, f64>) {
 #[tokio::test]
 async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
     let Busy {
-        house,
+        installation,
         careful: [calls, input, output],
         deleted_tokens,
         ..
     } = busy().await;
-    let (text, found) = scraped(&house).await;
+    let (text, found) = scraped(&installation).await;
     assert!(!text.contains("canary"), "{text}");
     let ended = |end, driver, rehearsal| {
         format!(
@@ -346,18 +351,18 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
 
 #[tokio::test]
 async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
-    let house = House::open().await;
-    let (_, token) = house
+    let installation = Installation::open().await;
+    let (_, token) = installation
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
-    house.open_session("wren", &token).await;
-    let (_, found) = scraped(&house).await;
+    installation.open_session("wren", &token).await;
+    let (_, found) = scraped(&installation).await;
     assert_eq!(found["memoir_agents"], 1.0);
-    house.agent("finch").await;
-    let (_, again) = scraped(&house).await;
+    installation.agent("finch").await;
+    let (_, again) = scraped(&installation).await;
     assert_eq!(again["memoir_agents"], 1.0, "asked again at once");
-    house.clock.advance(Duration::from_secs(60));
-    let (_, later) = scraped(&house).await;
+    installation.clock.advance(Duration::from_secs(60));
+    let (_, later) = scraped(&installation).await;
     assert_eq!(later["memoir_agents"], 2.0);
     assert_eq!(later[r#"memoir_sessions_running{driver="agent"}"#], 1.0);
     let age = later[r#"memoir_lease_age_seconds{driver="agent"}"#];
@@ -367,10 +372,10 @@ async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
 
 #[tokio::test]
 async fn from_elsewhere_only_an_administrator_of_the_installation_sees_them() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    let stranger = administrator_of(&house.other).await;
-    let (_, agent) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let stranger = administrator_of(&installation.other).await;
+    let (_, agent) = installation.agent("wren").await;
     for header in [
         "x-forwarded-for",
         "forwarded",
@@ -384,12 +389,12 @@ async fn from_elsewhere_only_an_administrator_of_the_installation_sees_them() {
             (agent.as_str(), (403, "forbidden")),
             (stranger.as_str(), (403, "forbidden")),
         ] {
-            let answer = house
+            let answer = installation
                 .send_with("GET", "/metrics", token, &Value::Null, &[(header, "https")])
                 .await;
             answer.refused(expected.0, expected.1);
         }
-        let answer = house
+        let answer = installation
             .send_with(
                 "GET",
                 "/metrics",
@@ -444,7 +449,7 @@ fn expressions(value: &Value, found: &mut Vec<String>) {
 #[tokio::test]
 async fn the_dashboard_and_the_page_name_what_is_served() {
     let busy = busy().await;
-    let (text, _) = scraped(&busy.house).await;
+    let (text, _) = scraped(&busy.installation).await;
     let served = served(&text);
     let histograms: BTreeSet<&str> = text
         .lines()
@@ -511,7 +516,7 @@ async fn prometheus_itself_finds_nothing_to_complain_of() {
         return;
     };
     let busy = busy().await;
-    let (text, _) = scraped(&busy.house).await;
+    let (text, _) = scraped(&busy.installation).await;
     let check = |text: &str, checker: &mut Command| {
         let mut child = checker
             .stdin(Stdio::piped())
@@ -536,6 +541,6 @@ async fn prometheus_itself_finds_nothing_to_complain_of() {
     let broken = format!("{text}memoir_agents{{ 1\n");
     assert!(!check(&broken, &mut checker).0);
     // Not asked for, but whoever runs the installation gets the same over its token.
-    let shown = busy.house.get("/metrics", &busy.administrator).await;
+    let shown = busy.installation.get("/metrics", &busy.administrator).await;
     assert_eq!(shown.status, 200);
 }

@@ -17,7 +17,7 @@ use memoir_testkit::{ModelScript, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::house::owner;
+use crate::installation::owner;
 
 /// Models named after their agents, which decline once the test lets them.
 #[derive(Clone)]

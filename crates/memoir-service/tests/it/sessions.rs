@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::installation::Installation;
 
 const PATH: &str = "/v1/agents/wren/sessions";
 
 #[tokio::test]
 async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() {
-    let house = House::open().await;
-    let (_, own) = house.agent("wren").await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
     let open = json!({"driver": "agent"});
-    house
+    installation
         .post(PATH, &own, open.clone())
         .await
         .refused(409, "nothing_to_refine");
@@ -20,9 +20,12 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
         "Ada keeps bees by the river.",
         "Bees.",
     ] {
-        house.save("wren", &own, text).await;
+        installation.save("wren", &own, text).await;
     }
-    let opened = house.post(PATH, &own, open.clone()).await.expect(201);
+    let opened = installation
+        .post(PATH, &own, open.clone())
+        .await
+        .expect(201);
     let id = opened["id"].as_str().unwrap();
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     assert_eq!(opened["tools"].as_array().unwrap().len(), 6);
@@ -30,12 +33,12 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
         (&opened["state"], &opened["driver"], &opened["edits"]),
         (&json!("open"), &json!("agent"), &json!(0))
     );
-    let second = house
+    let second = installation
         .post(PATH, &own, open)
         .await
         .refused(409, "session_open");
     assert_eq!(second["session_id"], id);
-    let resumed = house
+    let resumed = installation
         .post(PATH, &own, json!({"driver": "agent", "resume": true}))
         .await
         .expect(200);
@@ -43,32 +46,36 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
         (&resumed["id"], &resumed["prompt"]),
         (&opened["id"], &opened["prompt"])
     );
-    let refused = house.tool(id, &own, "sharpen", json!({})).await;
+    let refused = installation.tool(id, &own, "sharpen", json!({})).await;
     assert_eq!(
         (&refused["type"], &refused["code"]),
         (&json!("error"), &json!("unknown_tool"))
     );
-    let refused = house.tool(id, &own, "delete_memory", json!([3])).await;
+    let refused = installation
+        .tool(id, &own, "delete_memory", json!([3]))
+        .await;
     assert_eq!(refused["code"], "invalid_argument");
     assert_eq!(
-        house
+        installation
             .tool(id, &own, "delete_memory", json!({"id": "#3"}))
             .await["type"],
         "deleted"
     );
     let summary = json!({"summary": "One was superfluous."});
-    let done = house.tool(id, &own, "complete_refinement", summary).await;
+    let done = installation
+        .tool(id, &own, "complete_refinement", summary)
+        .await;
     assert_eq!(
         done["stats"],
         json!({"consolidated": 0, "updated": 0, "deleted": 1, "protected": 0})
     );
     assert_eq!(
-        house
+        installation
             .tool(id, &own, "delete_memory", json!({"id": 1}))
             .await["code"],
         "session_over"
     );
-    house
+    installation
         .post(&format!("/v1/sessions/{id}/cancel"), &own, Value::Null)
         .await
         .refused(409, "session_over");
@@ -76,21 +83,23 @@ async fn spec_3_18_an_agent_opens_uses_takes_up_and_completes_its_own_session() 
 
 #[tokio::test]
 async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    let (_, own) = house
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let (_, own) = installation
         .agent_with(
             "wren",
             &["The kiln is fired on Thursdays at the mill.", "Bees."],
         )
         .await;
-    let session = house.open_session("wren", &own).await;
+    let session = installation.open_session("wren", &own).await;
     let content = json!({"id": 1, "content": "The kiln is fired on Thursdays at the old mill."});
     assert_eq!(
-        house.tool(&session, &own, "update_memory", content).await["type"],
+        installation
+            .tool(&session, &own, "update_memory", content)
+            .await["type"],
         "updated"
     );
-    house
+    installation
         .tool(
             &session,
             &own,
@@ -99,12 +108,12 @@ async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
         )
         .await;
     let discard = "/v1/agents/wren/memories/1/discard";
-    house
+    installation
         .post(discard, &administrator, Value::Null)
         .await
         .expect(200);
     let path = format!("/v1/sessions/{session}/rollback");
-    let problem = house
+    let problem = installation
         .post(&path, &administrator, Value::Null)
         .await
         .refused(409, "in_the_way");
@@ -112,17 +121,17 @@ async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
     assert_eq!(problem["obstacles"][0]["action"], "memory_discarded");
     assert_eq!(problem["obstacles"][0]["memories"], json!([1]));
     // What an administrator did stays, whatever the agent asks for.
-    let problem = house
+    let problem = installation
         .post(&path, &own, json!({"cascade": true}))
         .await
         .refused(409, "in_the_way");
     assert_eq!(problem["hint"], "an administrator can undo it");
-    let undone = house
+    let undone = installation
         .post(&path, &administrator, json!({"cascade": true}))
         .await
         .expect(200);
     assert!(!undone["undone_at"].is_null());
-    house
+    installation
         .post(&path, &administrator, Value::Null)
         .await
         .refused(409, "not_undoable");
@@ -130,14 +139,14 @@ async fn spec_4_3_what_stands_in_the_way_of_an_undo_is_listed() {
 
 #[tokio::test]
 async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
-    let house = House::open().await;
-    let (_, own) = house
+    let installation = Installation::open().await;
+    let (_, own) = installation
         .agent_with("wren", &["The kiln is fired on Thursdays.", "Bees."])
         .await;
     let mut sessions = Vec::new();
     for _ in 0..2 {
-        let session = house.open_session("wren", &own).await;
-        house
+        let session = installation.open_session("wren", &own).await;
+        installation
             .tool(
                 &session,
                 &own,
@@ -149,18 +158,20 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     }
     // A rehearsal changes nothing and stands in no way.
     let rehearse = json!({"driver": "model", "rehearsal": true});
-    let rehearsal = house.post(PATH, &own, rehearse).await.expect(202);
-    house.ended(rehearsal["id"].as_str().unwrap(), &own).await;
+    let rehearsal = installation.post(PATH, &own, rehearse).await.expect(202);
+    installation
+        .ended(rehearsal["id"].as_str().unwrap(), &own)
+        .await;
     let path = |session: &str| format!("/v1/sessions/{session}/rollback");
-    house
+    installation
         .post(&path(&sessions[0]), &own, Value::Null)
         .await
         .refused(403, "forbidden");
-    house
+    installation
         .post(&path(&sessions[1]), &own, Value::Null)
         .await
         .expect(200);
-    house
+    installation
         .post(&path(&sessions[0]), &own, Value::Null)
         .await
         .refused(403, "forbidden");
@@ -168,12 +179,12 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
 
 #[tokio::test]
 async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_applied() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
     let words = "The kiln is fired on Thursdays, and Ada keeps her bees by the river";
     let others =
         "Nothing of this is said twice: the mill, the ferry, and the road to the coast in spring.";
-    let (_, own) = house
+    let (_, own) = installation
         .agent_with(
             "wren",
             &[
@@ -185,7 +196,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
             ],
         )
         .await;
-    let begun = house
+    let begun = installation
         .post(
             PATH,
             &administrator,
@@ -198,7 +209,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
         (&json!("queued"), &json!(true))
     );
     let id = begun["id"].as_str().unwrap();
-    let ended = house.ended(id, &own).await;
+    let ended = installation.ended(id, &own).await;
     assert_eq!(ended["state"], "completed", "{ended}");
     assert!(
         ended["changes"]
@@ -206,11 +217,11 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
             .is_some_and(|changes| !changes.is_empty()),
         "{ended}"
     );
-    let blind = house
+    let blind = installation
         .get(&format!("/v1/sessions/{id}"), &administrator)
         .await;
     assert!(blind.expect(200).get("changes").is_none() && !blind.text.contains("kiln"));
-    let applied = house
+    let applied = installation
         .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
         .await
         .expect(200);
@@ -218,7 +229,7 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
         (&applied["state"], &applied["rehearsal"]),
         (&json!("completed"), &json!(false))
     );
-    let again = house
+    let again = installation
         .post(&format!("/v1/sessions/{id}/apply"), &own, Value::Null)
         .await;
     again.refused(409, "not_applicable");
@@ -226,50 +237,55 @@ async fn spec_3_17_a_rehearsal_shows_its_difference_to_the_agent_alone_and_is_ap
 
 #[tokio::test]
 async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
-    let house = House::open().await;
+    let installation = Installation::open().await;
     let others = "Nothing of this is said twice: the mill, the ferry, and the road to the coast.";
     let texts = ["The kiln is fired.", "The kiln is fired!", others];
-    let (_, own) = house.agent_with("wren", &texts).await;
-    let administrator = house.administrator().await;
+    let (_, own) = installation.agent_with("wren", &texts).await;
+    let administrator = installation.administrator().await;
     let rehearse = json!({"driver": "agent", "rehearsal": true});
-    let opened = house.post(PATH, &own, rehearse).await.expect(201);
+    let opened = installation.post(PATH, &own, rehearse).await.expect(201);
     assert_eq!(
         (&opened["state"], &opened["rehearsal"]),
         (&json!("open"), &json!(true))
     );
     assert!(opened["prompt"].as_str().unwrap().contains("kiln"));
     let id = opened["id"].as_str().unwrap();
-    let deleted = house
+    let deleted = installation
         .tool(id, &own, "delete_memory", json!({"id": 2}))
         .await;
     assert_eq!(deleted["type"], "deleted");
     for (rehearsal, status) in [(json!(true), 200), (Value::Null, 200), (json!(false), 409)] {
         let resume = json!({"driver": "agent", "resume": true, "rehearsal": rehearsal});
-        let resumed = house.post(PATH, &own, resume).await;
+        let resumed = installation.post(PATH, &own, resume).await;
         assert_eq!(resumed.status, status, "{}", resumed.text);
     }
     let path = format!("/v1/sessions/{id}");
-    let shown = house.get(&path, &own).await.expect(200);
+    let shown = installation.get(&path, &own).await.expect(200);
     // The one that says the same stands for it.
     let numbers = ["/changes/0/number", "/changes/1/number"].map(|place| shown.pointer(place));
     assert_eq!(numbers, [Some(&json!(1)), Some(&json!(2))]);
     assert_eq!(shown["changes"][1]["before"]["content"], texts[1]);
-    let blind = house.get(&path, &administrator).await;
+    let blind = installation.get(&path, &administrator).await;
     assert!(blind.expect(200)["changes"].is_null() && !blind.text.contains("kiln"));
     let summary = json!({"summary": "The kiln is said once."});
-    let done = house.tool(id, &own, "complete_refinement", summary).await;
+    let done = installation
+        .tool(id, &own, "complete_refinement", summary)
+        .await;
     assert_eq!(done["type"], "refinement_complete");
     let kept = |list: &Value| list["items"].as_array().unwrap().len();
     let memories = "/v1/agents/wren/memories?kind=core";
-    assert_eq!(kept(&house.get(memories, &own).await.expect(200)), 3);
+    assert_eq!(kept(&installation.get(memories, &own).await.expect(200)), 3);
     let apply = format!("{path}/apply");
-    let applied = house.post(&apply, &own, Value::Null).await.expect(200);
+    let applied = installation
+        .post(&apply, &own, Value::Null)
+        .await
+        .expect(200);
     assert_eq!(
         (&applied["state"], &applied["driver"], &applied["rehearsal"]),
         (&json!("completed"), &json!("agent"), &json!(false))
     );
-    assert_eq!(kept(&house.get(memories, &own).await.expect(200)), 2);
-    house
+    assert_eq!(kept(&installation.get(memories, &own).await.expect(200)), 2);
+    installation
         .post(&apply, &own, Value::Null)
         .await
         .refused(409, "not_applicable");
@@ -277,8 +293,8 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_applies_what_came_of_it() {
 
 #[tokio::test]
 async fn what_a_session_is_begun_with_is_checked() {
-    let house = House::open().await;
-    let (_, own) = house.agent_with("wren", &["The kiln."]).await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent_with("wren", &["The kiln."]).await;
     for (body, told) in [
         (json!({}), "driver: is missing"),
         (
@@ -299,7 +315,7 @@ async fn what_a_session_is_begun_with_is_checked() {
         ),
         (json!({"driver": "model", "model": "nameless"}), "model: "),
     ] {
-        let problem = house
+        let problem = installation
             .post(PATH, &own, body.clone())
             .await
             .refused(400, "invalid_argument");

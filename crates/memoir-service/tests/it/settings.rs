@@ -5,13 +5,13 @@ use memoir_app::{Handling, MemoryInput};
 use memoir_domain::memory::{Kind, Number};
 use serde_json::{Value, json};
 
-use crate::house::{House, owner};
+use crate::installation::{Installation, owner};
 
 #[tokio::test]
 async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
-    let house = House::open().await;
-    let token = house.administrator().await;
-    let made = house
+    let installation = Installation::open().await;
+    let token = installation.administrator().await;
+    let made = installation
         .post("/v1/agents", &token, json!({"name": "wren"}))
         .await
         .expect(201);
@@ -35,7 +35,10 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         "answer_tokens": 900, "system_prompt": "You are %{name}.",
     });
     let path = "/v1/agents/wren";
-    let set = house.send("PATCH", path, &token, &body).await.expect(200);
+    let set = installation
+        .send("PATCH", path, &token, &body)
+        .await
+        .expect(200);
     assert_eq!(set["refinement_schedule"], "Thu 03:30");
     assert_eq!(set["effective_refinement_mode"], "dedup_only");
     assert_eq!(
@@ -48,7 +51,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         warning.starts_with("system_prompt: `%{name}` is a placeholder"),
         "{warning}"
     );
-    let shown = house.get(path, &token).await.expect(200);
+    let shown = installation.get(path, &token).await.expect(200);
     assert_eq!(shown["effective_context_journal_tokens"], 100);
     assert!(shown.get("warnings").is_none());
     for (body, told) in [
@@ -62,7 +65,7 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
         ),
         (json!({"reasoning_effort": "hard"}), "`minimal`"),
     ] {
-        let refused = house.send("PATCH", path, &token, &body).await;
+        let refused = installation.send("PATCH", path, &token, &body).await;
         let told_so = refused.refused(400, "invalid_argument");
         assert!(
             told_so["detail"].as_str().unwrap().contains(told),
@@ -73,10 +76,10 @@ async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
 
 #[tokio::test]
 async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
-    let house = House::open().await;
-    let (_, own) = house.agent_with("wren", &[]).await;
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent_with("wren", &[]).await;
     let path = "/v1/agents/wren/self/memory_reflection_prompt";
-    let shown = house.get(path, &own).await.expect(200);
+    let shown = installation.get(path, &own).await.expect(200);
     assert_eq!(shown["is_default"], true);
     assert!(
         shown["value"]
@@ -85,18 +88,21 @@ async fn spec_2_7_a_view_gives_the_whole_text_of_a_default_prompt() {
             .contains("matter in a year")
     );
     let body = json!({"value": "Keep what %{owner} says."});
-    let set = house.send("PUT", path, &own, &body).await.expect(200);
+    let set = installation
+        .send("PUT", path, &own, &body)
+        .await
+        .expect(200);
     assert_eq!(set["is_default"], false);
     assert!(set["warnings"][0].as_str().unwrap().contains("`%{owner}`"));
 }
 
 #[tokio::test]
 async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
-    let house = House::open().await;
-    let (agent, own) = house
+    let installation = Installation::open().await;
+    let (agent, own) = installation
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
-    let token = house.administrator().await;
+    let token = installation.administrator().await;
     let entry = |text: &str| MemoryInput {
         content: text.into(),
         kind: Some(Kind::Journal),
@@ -106,22 +112,22 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
     agent.save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
     assert_eq!(
-        house.get(path, &own).await.expect(200)["left_out"],
+        installation.get(path, &own).await.expect(200)["left_out"],
         json!([])
     );
     let body = json!({"context_journal_tokens": 10});
-    house
+    installation
         .send("PATCH", "/v1/agents/wren", &token, &body)
         .await
         .expect(200);
-    let shown = house.get(path, &own).await.expect(200);
+    let shown = installation.get(path, &own).await.expect(200);
     assert_eq!(shown["left_out"], json!([2]));
     let text = shown["text"].as_str().unwrap();
     assert!(
         text.contains("Glazed") && text.contains("1 older journal entry"),
         "{text}"
     );
-    let none = house
+    let none = installation
         .get(&format!("{path}?max_tokens=1"), &own)
         .await
         .expect(200);
@@ -130,11 +136,11 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
 
 #[tokio::test]
 async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
-    let house = House::open().await;
-    let (agent, own) = house
+    let installation = Installation::open().await;
+    let (agent, own) = installation
         .agent_with("wren", &["The kiln is hot.", "The wheel turns."])
         .await;
-    let token = house.administrator().await;
+    let token = installation.administrator().await;
     let old = MemoryInput {
         content: "Long ago.".into(),
         kind: Some(Kind::Journal),
@@ -157,7 +163,7 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             ("faded=true&kind=core", vec![]),
             ("protected=false&faded=false", vec![1]),
         ] {
-            let page = house
+            let page = installation
                 .get(&format!("{path}?{query}"), token)
                 .await
                 .expect(200);
@@ -169,15 +175,21 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             assert_eq!(numbers, expected, "{query}");
         }
     }
-    let faded = house.get(&format!("{path}/3"), &own).await.expect(200);
+    let faded = installation
+        .get(&format!("{path}/3"), &own)
+        .await
+        .expect(200);
     assert_eq!(faded["fades_at"], "2020-01-08T00:00:00Z");
-    let shown = house.get("/v1/agents/wren", &token).await.expect(200);
+    let shown = installation
+        .get("/v1/agents/wren", &token)
+        .await
+        .expect(200);
     assert_eq!(
         (&shown["journal_count"], &shown["journal_tokens"]),
         (&json!(1), &json!(3))
     );
     for wrong in ["protected=maybe", "faded=true&q=kiln"] {
-        house
+        installation
             .get(&format!("{path}?{wrong}"), &own)
             .await
             .refused(400, "invalid_argument");
@@ -186,8 +198,8 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
 
 #[tokio::test]
 async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
-    let house = House::open().await;
-    let (agent, own) = house.agent_with("wren", &["The kiln is hot."]).await;
+    let installation = Installation::open().await;
+    let (agent, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
     agent
         .handle(Number(1), Handling::Protect, |_| true, &owner())
         .await
@@ -197,7 +209,7 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
         .await
         .unwrap();
     let count = async |query: &str| {
-        let page = house
+        let page = installation
             .get(&format!("/v1/agents/wren/audit?{query}"), &own)
             .await
             .expect(200);
@@ -221,7 +233,7 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
         "until=soon",
     ] {
         let path = format!("/v1/agents/wren/audit?{wrong}");
-        house
+        installation
             .get(&path, &own)
             .await
             .refused(400, "invalid_argument");
@@ -230,12 +242,18 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
 
 #[tokio::test]
 async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
-    let house = House::open().await;
-    let (_, own) = house.agent_with("wren", &["The kiln is hot."]).await;
-    house.agent_with("ada", &["The wheel turns."]).await;
-    let token = house.administrator().await;
-    house.get("/v1/audit", &own).await.refused(403, "forbidden");
-    let all = house.get("/v1/audit?limit=200", &token).await.expect(200);
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
+    installation.agent_with("ada", &["The wheel turns."]).await;
+    let token = installation.administrator().await;
+    installation
+        .get("/v1/audit", &own)
+        .await
+        .refused(403, "forbidden");
+    let all = installation
+        .get("/v1/audit?limit=200", &token)
+        .await
+        .expect(200);
     let all = all["items"].as_array().unwrap().clone();
     let of = |name: &str| all.iter().filter(|record| record["agent"] == name).count();
     assert!(of("wren") >= 2 && of("ada") >= 2);
@@ -244,7 +262,7 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
     let (mut paged, mut cursor) = (Vec::new(), String::new());
     loop {
         let path = format!("/v1/audit?limit=1{cursor}");
-        let page = house.get(&path, &token).await.expect(200);
+        let page = installation.get(&path, &token).await.expect(200);
         paged.extend(page["items"].as_array().unwrap().clone());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -252,7 +270,7 @@ async fn spec_5_1_an_accounts_audit_spans_its_agents_without_words() {
         }
     }
     assert_eq!(paged, all);
-    let saved = house
+    let saved = installation
         .get("/v1/audit?action=memory_saved&memory=1", &token)
         .await
         .expect(200);

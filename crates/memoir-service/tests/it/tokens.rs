@@ -2,51 +2,51 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::installation::Installation;
 
 #[tokio::test]
 async fn spec_5_5_an_administrator_makes_tokens_until_the_agent_has_memories() {
-    let house = House::open().await;
-    let administrator = house.administrator().await;
-    house
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    installation
         .post("/v1/agents", &administrator, json!({"name": "wren"}))
         .await
         .expect(201);
     // That it is told what an administrator has set gives it no memories of its own.
     let model = json!({"model": "builtin:careful"});
-    house
+    installation
         .send("PATCH", "/v1/agents/wren", &administrator, &model)
         .await
         .expect(200);
     let path = "/v1/agents/wren/tokens";
-    let made = house
+    let made = installation
         .post(path, &administrator, Value::Null)
         .await
         .expect(201);
     let own = made["token"].as_str().unwrap();
-    let number = house.save("wren", own, "Mine.").await;
-    house
+    let number = installation.save("wren", own, "Mine.").await;
+    installation
         .post(path, &administrator, Value::Null)
         .await
         .refused(403, "consent_required");
     let discard = format!("/v1/agents/wren/memories/{number}/discard");
-    house
+    installation
         .post(&discard, &administrator, Value::Null)
         .await
         .expect(200);
-    house
+    installation
         .post(path, &administrator, Value::Null)
         .await
         .refused(403, "consent_required");
-    let further = house
+    let further = installation
         .post(path, own, json!({"expires_at": "2027-01-01T00:00:00Z"}))
         .await
         .expect(201);
-    house
+    installation
         .get("/v1/agents/wren", further["token"].as_str().unwrap())
         .await
         .expect(200);
-    house
+    installation
         .post(path, own, json!({"expires_at": "2020-01-01"}))
         .await
         .refused(400, "invalid_argument");

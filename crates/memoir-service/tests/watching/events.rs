@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Response;
 use serde_json::Value;
 
-use crate::house::{House, Running};
+use crate::installation::{Installation, Running};
 
 /// An event as it came.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,18 +25,28 @@ pub struct Events {
 
 impl Running {
     /// The answer to somebody who saw everything up to `last`.
-    pub async fn watch(&self, house: &House, at: (&str, &str), last: Option<&str>) -> Response {
+    pub async fn watch(
+        &self,
+        installation: &Installation,
+        at: (&str, &str),
+        last: Option<&str>,
+    ) -> Response {
         let (session, token) = at;
         let url = format!("{}/v1/sessions/{session}/events", self.address);
-        let mut request = house.client.get(url).bearer_auth(token);
+        let mut request = installation.client.get(url).bearer_auth(token);
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
         request.send().await.unwrap()
     }
 
-    pub async fn events(&self, house: &House, at: (&str, &str), last: Option<&str>) -> Events {
-        let response = self.watch(house, at, last).await;
+    pub async fn events(
+        &self,
+        installation: &Installation,
+        at: (&str, &str),
+        last: Option<&str>,
+    ) -> Events {
+        let response = self.watch(installation, at, last).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-store");

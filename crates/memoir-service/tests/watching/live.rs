@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     events::{as_rest, records},
-    house::{CANARY, House, owner},
+    installation::{CANARY, Installation, owner},
 };
 
 /// A stop waits longer than any test may take, so that whatever holds it up shows.
@@ -27,11 +27,11 @@ fn without_usage(mut session: Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_is_watched_while_its_model_edits() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
     let wait = Duration::from_millis(150);
-    house.script([
+    installation.script([
         Turn::text("YES").after(wait),
         Turn::call("delete_memory", json!({"id": 6})).after(wait),
         Turn::call("protect_memory", json!({"id": 1})).after(wait),
@@ -42,9 +42,11 @@ async fn a_session_is_watched_while_its_model_edits() {
         .after(wait),
     ]);
     let path = "/v1/agents/wren/sessions";
-    let queued = service.post(&house, path, &wren.token, json!({"driver": "model"}));
+    let queued = service.post(&installation, path, &wren.token, json!({"driver": "model"}));
     let id = queued.await["id"].as_str().unwrap().to_owned();
-    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let mut stream = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
     let events = stream.rest().await;
     let (last, before) = events.split_last().unwrap();
     assert_eq!(
@@ -55,11 +57,11 @@ async fn a_session_is_watched_while_its_model_edits() {
     assert!(before.iter().any(|event| event.kind == "session"));
     // Word for word what REST shows, to the agent.
     let shown = service
-        .json(&house, &format!("/v1/sessions/{id}"), &wren.token)
+        .json(&installation, &format!("/v1/sessions/{id}"), &wren.token)
         .await;
     assert_eq!(without_usage(as_rest(last)), without_usage(shown));
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.json(&house, &path, &wren.token).await;
+    let kept = service.json(&installation, &path, &wren.token).await;
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     assert!(last.text.contains(CANARY));
@@ -82,12 +84,12 @@ async fn a_session_is_watched_while_its_model_edits() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service.events(&house, at, None).await;
+    let mut stream = service.events(&installation, at, None).await;
     let opened = stream.next().await.unwrap();
     assert_eq!(
         (opened.kind.as_str(), &opened.data["state"]),
@@ -96,10 +98,10 @@ async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
     let pre = opened.data["pre_session_tokens"].clone();
     assert_eq!(opened.data["core_tokens"], pre);
     service
-        .tool(&house, at, "delete_memory", json!({"id": 6}))
+        .tool(&installation, at, "delete_memory", json!({"id": 6}))
         .await;
     let tripped = service
-        .tool(&house, at, "delete_memory", json!({"id": 5}))
+        .tool(&installation, at, "delete_memory", json!({"id": 5}))
         .await;
     assert_eq!(tripped["type"], "refinement_rolled_back");
     let events = stream.rest().await;
@@ -133,70 +135,76 @@ async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_comes_back_goes_on_without_gaps_and_repeats() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service.events(&house, at, None).await;
+    let mut stream = service.events(&installation, at, None).await;
     service
-        .tool(&house, at, "delete_memory", json!({"id": 6}))
+        .tool(&installation, at, "delete_memory", json!({"id": 6}))
         .await;
     let before = stream.until(|event| event.data["edits"] == 1).await;
     drop(stream);
     let last = before.last().unwrap().id.clone();
     // Nothing that was seen comes again while nothing happens; what happens then comes.
-    let mut stream = service.events(&house, at, Some(&last)).await;
+    let mut stream = service.events(&installation, at, Some(&last)).await;
     service
-        .tool(&house, at, "protect_memory", json!({"id": 1}))
+        .tool(&installation, at, "protect_memory", json!({"id": 1}))
         .await;
     let next = stream.next().await.unwrap();
     assert_eq!(next.data["action"], "memory_refinement_protect");
     drop(stream);
     // Across a restart of the service, too.
     service.stop().await;
-    let service = house.serve(options()).await;
-    let mut stream = service.events(&house, at, Some(&next.id)).await;
+    let service = installation.serve(options()).await;
+    let mut stream = service.events(&installation, at, Some(&next.id)).await;
     let summary = json!({"summary": "Done."});
     service
-        .tool(&house, at, "complete_refinement", summary)
+        .tool(&installation, at, "complete_refinement", summary)
         .await;
     stream.until(|event| event.kind == "ended").await;
     assert_eq!(stream.next().await, None);
-    let all = service.events(&house, at, None).await.rest().await;
+    let all = service.events(&installation, at, None).await.rest().await;
     for (number, seen) in all.iter().enumerate() {
-        let response = service.watch(&house, at, Some(&seen.id)).await;
+        let response = service.watch(&installation, at, Some(&seen.id)).await;
         if number + 1 == all.len() {
             assert_eq!(response.status(), 204);
             continue;
         }
         let rest = service
-            .events(&house, at, Some(&seen.id))
+            .events(&installation, at, Some(&seen.id))
             .await
             .rest()
             .await;
         assert_eq!(rest, all[number + 1..], "after {}", seen.id);
     }
-    let foreign = service.watch(&house, at, Some("of-another-stream")).await;
+    let foreign = service
+        .watch(&installation, at, Some("of-another-stream"))
+        .await;
     assert_eq!(foreign.status(), 400);
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_1_an_administrator_watches_without_words() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let gull = house.refiner("other", "gull").await;
-    let service = house.serve(options()).await;
-    let administrator = house.administrator().await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let gull = installation.refiner("other", "gull").await;
+    let service = installation.serve(options()).await;
+    let administrator = installation.administrator().await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service.events(&house, (&id, &administrator), None).await;
+    let mut stream = service
+        .events(&installation, (&id, &administrator), None)
+        .await;
     let tightened = json!({"id": 6, "content": format!("{CANARY} 6 {}", "sings ".repeat(64))});
-    service.tool(&house, at, "update_memory", tightened).await;
+    service
+        .tool(&installation, at, "update_memory", tightened)
+        .await;
     let summary = json!({"summary": format!("{CANARY} rests.")});
     service
-        .tool(&house, at, "complete_refinement", summary)
+        .tool(&installation, at, "complete_refinement", summary)
         .await;
     let events = stream.rest().await;
     assert!(events.len() > 3, "{events:?}");
@@ -204,17 +212,17 @@ async fn spec_5_1_an_administrator_watches_without_words() {
         assert!(!event.text.contains(CANARY), "{}", event.text);
     }
     let shown = service
-        .json(&house, &format!("/v1/sessions/{id}"), &administrator)
+        .json(&installation, &format!("/v1/sessions/{id}"), &administrator)
         .await;
     assert_eq!(as_rest(events.last().unwrap()), shown);
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.json(&house, &path, &administrator).await;
+    let kept = service.json(&installation, &path, &administrator).await;
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     // Another's is not there.
-    let foreign = service.open(&house, "gull", &gull.token).await;
+    let foreign = service.open(&installation, "gull", &gull.token).await;
     for token in [&administrator, &wren.token] {
-        let response = service.watch(&house, (&foreign, token), None).await;
+        let response = service.watch(&installation, (&foreign, token), None).await;
         assert_eq!(response.status(), 404);
     }
     service.stop().await;
@@ -222,11 +230,13 @@ async fn spec_5_1_an_administrator_watches_without_words() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_does_is_seen_too() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
-    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
+    let mut stream = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
     stream.until(|event| event.kind == "session").await;
     // Not through the service.
     wren.agent
@@ -242,22 +252,31 @@ async fn what_another_process_does_is_seen_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
-    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
+    let mut stream = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
     let first = stream.next().await.unwrap();
     let memory = json!({"content": "One more of twenty characters", "kind": "core"});
     service
-        .post(&house, "/v1/agents/wren/memories", &wren.token, memory)
+        .post(
+            &installation,
+            "/v1/agents/wren/memories",
+            &wren.token,
+            memory,
+        )
         .await;
     let second = stream.next().await.unwrap();
     let mass = |event: &crate::events::Event| event.data["core_tokens"].as_u64().unwrap();
     assert_eq!(mass(&second), mass(&first) + 8);
     let stricter = json!({"value": "1"});
     let path = "/v1/agents/wren/self/refinement_threshold";
-    let request = house.client.put(format!("{}{path}", service.address));
+    let request = installation
+        .client
+        .put(format!("{}{path}", service.address));
     request
         .bearer_auth(&wren.token)
         .json(&stricter)
@@ -272,11 +291,16 @@ async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
     // A journal entry changes nothing that is shown.
     let entry = json!({"content": "Today.", "kind": "journal"});
     service
-        .post(&house, "/v1/agents/wren/memories", &wren.token, entry)
+        .post(
+            &installation,
+            "/v1/agents/wren/memories",
+            &wren.token,
+            entry,
+        )
         .await;
     service
         .post(
-            &house,
+            &installation,
             &format!("/v1/sessions/{id}/cancel"),
             &wren.token,
             json!({}),
@@ -294,29 +318,31 @@ async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_counts_no_longer_ends_its_streams() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let revoked = wren
         .agent
         .create_token(Provision::Any, None, &owner())
         .await
         .unwrap();
-    let soon = house.memoir.now().plus_seconds(3_600);
+    let soon = installation.memoir.now().plus_seconds(3_600);
     let expiring = wren
         .agent
         .create_token(Provision::Any, Some(soon), &owner())
         .await
         .unwrap();
     let mut first = service
-        .events(&house, (&id, revoked.secret.expose()), None)
+        .events(&installation, (&id, revoked.secret.expose()), None)
         .await;
     let mut second = service
-        .events(&house, (&id, expiring.secret.expose()), None)
+        .events(&installation, (&id, expiring.secret.expose()), None)
         .await;
-    let mut third = service.events(&house, (&id, &wren.token), None).await;
-    let account = house.account("default").await;
+    let mut third = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
+    let account = installation.account("default").await;
     account
         .revoke_token(revoked.view.id, &owner())
         .await
@@ -328,7 +354,7 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
             .iter()
             .all(|event| event.kind == "session")
     );
-    house.advance(Duration::from_secs(3_600));
+    installation.advance(Duration::from_secs(3_600));
     assert!(
         second
             .rest()
@@ -347,21 +373,21 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let person = owner();
     let made = wren.agent.create_token(Provision::Any, None, &person);
     let revoked = made.await.unwrap();
     let at = (id.as_str(), revoked.secret.expose());
-    let mut stream = service.events(&house, at, None).await;
+    let mut stream = service.events(&installation, at, None).await;
     stream.until(|event| event.kind == "session").await;
-    let account = house.account("default").await;
+    let account = installation.account("default").await;
     let revoking = account.revoke_token(revoked.view.id, &person);
     revoking.await.unwrap();
     let at = (id.as_str(), wren.token.as_str());
-    let done = service.tool(&house, at, "protect_memory", json!({"id": 1}));
+    let done = service.tool(&installation, at, "protect_memory", json!({"id": 1}));
     done.await;
     assert_eq!(records(&stream.rest().await), []);
     service.stop().await;
@@ -370,26 +396,28 @@ async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
 /// Here the clock goes on between any two looks, as clocks do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
     let path = "/v1/agents/wren/sessions";
     let complete = json!({"summary": format!("{CANARY} rests.")});
     let own = json!({"driver": "agent", "rehearsal": true});
-    let own = service.post(&house, path, &wren.token, own).await;
+    let own = service.post(&installation, path, &wren.token, own).await;
     let id = own["id"].as_str().unwrap().to_owned();
     let at = (id.as_str(), wren.token.as_str());
     service
-        .tool(&house, at, "complete_refinement", complete.clone())
+        .tool(&installation, at, "complete_refinement", complete.clone())
         .await;
-    house.script([
+    installation.script([
         Turn::text("YES"),
         Turn::call("complete_refinement", complete),
     ]);
     let driven = json!({"driver": "model", "rehearsal": true});
-    let driven = service.post(&house, path, &wren.token, driven).await;
+    let driven = service.post(&installation, path, &wren.token, driven).await;
     let id = driven["id"].as_str().unwrap().to_owned();
-    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let mut stream = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
     stream.until(|event| event.kind == "ended").await;
     let verified = wren.agent.verify().await.unwrap();
     assert_eq!(verified.first_bad, None);
@@ -398,26 +426,28 @@ async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_has_so_many_streams_and_no_more() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let two = Options {
         streams_per_token: 2,
         ..options()
     };
-    let service = house.serve(two).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let service = installation.serve(two).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut one = service.events(&house, at, None).await;
-    let two = service.events(&house, at, None).await;
-    let refused = service.watch(&house, at, None).await;
+    let mut one = service.events(&installation, at, None).await;
+    let two = service.events(&installation, at, None).await;
+    let refused = service.watch(&installation, at, None).await;
     assert_eq!(refused.status(), 429);
     assert!(refused.headers().contains_key("retry-after"));
     let problem: Value = refused.json().await.unwrap();
     assert_eq!(problem["code"], "rate_limited");
-    let administrator = house.administrator().await;
-    service.events(&house, (&id, &administrator), None).await;
+    let administrator = installation.administrator().await;
+    service
+        .events(&installation, (&id, &administrator), None)
+        .await;
     drop(two);
-    while service.watch(&house, at, None).await.status() == 429 {
+    while service.watch(&installation, at, None).await.status() == 429 {
         tokio::task::yield_now().await;
     }
     assert_eq!(one.next().await.unwrap().kind, "session");
@@ -426,32 +456,34 @@ async fn a_token_has_so_many_streams_and_no_more() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_ends_streams_at_once_and_a_silent_one_beats() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let beating = Options {
         stream_beat: Duration::from_millis(1),
         ..options()
     };
-    let service = house.serve(beating).await;
-    let id = service.open(&house, "wren", &wren.token).await;
-    let mut stream = service.events(&house, (&id, &wren.token), None).await;
+    let service = installation.serve(beating).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
+    let mut stream = service
+        .events(&installation, (&id, &wren.token), None)
+        .await;
     assert_eq!(stream.next().await.unwrap().kind, "session");
     // Something comes although nothing happens.
     let wait = tokio::time::timeout(Duration::from_secs(3), stream.next()).await;
     assert!(wait.is_err(), "{wait:?}");
     assert!(stream.beats > 0);
     // Somebody who reads nothing holds nothing up either.
-    let _unread = service.watch(&house, (&id, &wren.token), None).await;
+    let _unread = service.watch(&installation, (&id, &wren.token), None).await;
     service.stop().await;
     assert_eq!(stream.next().await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let service = house.serve(options()).await;
-    house.script([Turn::text(&format!("No, {CANARY}."))]);
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let service = installation.serve(options()).await;
+    installation.script([Turn::text(&format!("No, {CANARY}."))]);
     let driven = wren
         .agent
         .seen_by(memoir_app::Viewer::Agent)
@@ -460,7 +492,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .unwrap();
     let id = driven.id.to_string();
     let events = service
-        .events(&house, (&id, &wren.token), None)
+        .events(&installation, (&id, &wren.token), None)
         .await
         .rest()
         .await;
@@ -476,7 +508,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         ),
         (&json!("declined"), &Value::Null, &Value::Null)
     );
-    house.script([
+    installation.script([
         Turn::text("YES"),
         Turn::call("delete_memory", json!({"id": 6})),
         Turn::call("complete_refinement", json!({"summary": "Done."})),
@@ -493,7 +525,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .unwrap();
     let id = driven.id.to_string();
     let events = service
-        .events(&house, (&id, &wren.token), None)
+        .events(&installation, (&id, &wren.token), None)
         .await
         .rest()
         .await;

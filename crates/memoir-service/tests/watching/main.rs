@@ -6,7 +6,7 @@
 )]
 
 mod events;
-mod house;
+mod installation;
 mod live;
 mod receiver;
 mod webhooks;

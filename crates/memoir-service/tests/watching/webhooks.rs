@@ -6,7 +6,7 @@ use memoir_service::{Options, Webhook};
 use serde_json::json;
 
 use crate::{
-    house::{CANARY, House},
+    installation::{CANARY, Installation},
     receiver::{Receiver, SECRET},
 };
 
@@ -23,32 +23,32 @@ fn telling(webhooks: Vec<Webhook>) -> Options {
 }
 
 /// Puts the clock forward until so many requests came.
-async fn in_time(house: &House, receiver: &Receiver, count: usize) {
+async fn in_time(installation: &Installation, receiver: &Receiver, count: usize) {
     for _ in 0..3_000 {
         if receiver.received().len() >= count {
             return;
         }
-        house.advance(Duration::from_secs(3_600));
+        installation.advance(Duration::from_secs(3_600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("{} came instead of {count}", receiver.received().len());
 }
 
 /// Until nothing is to be told any more.
-async fn settled(house: &House) {
+async fn settled(installation: &Installation) {
     for _ in 0..3_000 {
-        if house.attempts().is_empty() {
+        if installation.attempts().is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{:?} are still to be told", house.attempts());
+    panic!("{:?} are still to be told", installation.attempts());
 }
 
 /// Until the service has said that it wants to tell somebody.
-async fn registered(house: &House, receivers: usize) {
+async fn registered(installation: &Installation, receivers: usize) {
     for _ in 0..3_000 {
-        if house.receivers() == receivers {
+        if installation.receivers() == receivers {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -58,24 +58,26 @@ async fn registered(house: &House, receivers: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_is_told_signed_and_without_words() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    house.run_session(&wren).await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    installation.run_session(&wren).await;
     let receiver = Receiver::start(&[]).await;
-    let service = house.serve(telling(vec![to(&receiver.url(), true)])).await;
-    registered(&house, 1).await;
-    let id = service.open(&house, "wren", &wren.token).await;
+    let service = installation
+        .serve(telling(vec![to(&receiver.url(), true)]))
+        .await;
+    registered(&installation, 1).await;
+    let id = service.open(&installation, "wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
     service
-        .tool(&house, at, "delete_memory", json!({"id": 6}))
+        .tool(&installation, at, "delete_memory", json!({"id": 6}))
         .await;
     let summary = json!({"summary": format!("{CANARY} rests.")});
     service
-        .tool(&house, at, "complete_refinement", summary)
+        .tool(&installation, at, "complete_refinement", summary)
         .await;
-    house.advance(Duration::from_secs(2));
+    installation.advance(Duration::from_secs(2));
     let received = receiver.wait_for(1).await;
-    settled(&house).await;
+    settled(&installation).await;
     // Of what ended before there was a webhook, nothing is told.
     assert_eq!(receiver.received().len(), 1);
     let told = &received[0];
@@ -85,9 +87,9 @@ async fn an_end_is_told_signed_and_without_words() {
     assert_eq!(told.header("webhook-id"), format!("session-ended-{id}"));
     let whole = format!("{}{}", told.head, String::from_utf8_lossy(&told.body));
     assert!(!whole.contains(CANARY), "{whole}");
-    let administrator = house.administrator().await;
+    let administrator = installation.administrator().await;
     let shown = service
-        .json(&house, &format!("/v1/sessions/{id}"), &administrator)
+        .json(&installation, &format!("/v1/sessions/{id}"), &administrator)
         .await;
     let account = wren.agent.scope().account.to_string();
     let expected = json!({
@@ -109,23 +111,23 @@ async fn an_end_is_told_signed_and_without_words() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_arrive_is_sent_again_across_restarts_and_redirects_lead_nowhere() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let elsewhere = Receiver::start(&[]).await;
     let redirect = format!("307 Elsewhere\r\nlocation: {}", elsewhere.url());
     let receiver =
         Receiver::start(&["500 Broken", &redirect, "503 Later\r\nretry-after: 60"]).await;
     let options = || telling(vec![to(&receiver.url(), true)]);
-    let service = house.serve(options()).await;
-    registered(&house, 1).await;
-    let first = house.run_session(&wren).await;
-    in_time(&house, &receiver, 2).await;
+    let service = installation.serve(options()).await;
+    registered(&installation, 1).await;
+    let first = installation.run_session(&wren).await;
+    in_time(&installation, &receiver, 2).await;
     service.stop().await;
     // One ends while nobody is there to tell it.
-    let second = house.run_session(&wren).await;
-    let service = house.serve(options()).await;
-    in_time(&house, &receiver, 5).await;
-    settled(&house).await;
+    let second = installation.run_session(&wren).await;
+    let service = installation.serve(options()).await;
+    in_time(&installation, &receiver, 5).await;
+    settled(&installation).await;
     let received = receiver.received();
     let ids: Vec<&str> = received
         .iter()
@@ -142,46 +144,48 @@ async fn what_does_not_arrive_is_sent_again_across_restarts_and_redirects_lead_n
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_never_answers_well_is_given_up_after_a_day() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&["500 Broken"; 40]).await;
-    let service = house.serve(telling(vec![to(&receiver.url(), true)])).await;
-    registered(&house, 1).await;
-    house.run_session(&wren).await;
-    let began = house.memoir.now();
+    let service = installation
+        .serve(telling(vec![to(&receiver.url(), true)]))
+        .await;
+    registered(&installation, 1).await;
+    installation.run_session(&wren).await;
+    let began = installation.memoir.now();
     for _ in 0..3_000 {
-        if house.attempts().is_empty() {
+        if installation.attempts().is_empty() {
             break;
         }
-        house.advance(Duration::from_secs(600));
+        installation.advance(Duration::from_secs(600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(house.attempts(), [0; 0]);
+    assert_eq!(installation.attempts(), [0; 0]);
     assert_eq!(receiver.received().len(), 14);
-    assert!(house.memoir.now().seconds_since(began) > 20 * 3_600);
+    assert!(installation.memoir.now().seconds_since(began) > 20 * 3_600);
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_is_gone_is_told_nothing_until_a_restart() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&["410 Gone"]).await;
     let options = || telling(vec![to(&receiver.url(), true)]);
-    let service = house.serve(options()).await;
-    registered(&house, 1).await;
-    house.run_session(&wren).await;
-    in_time(&house, &receiver, 1).await;
-    settled(&house).await;
-    house.run_session(&wren).await;
-    assert_eq!(house.attempts(), [0; 0]);
+    let service = installation.serve(options()).await;
+    registered(&installation, 1).await;
+    installation.run_session(&wren).await;
+    in_time(&installation, &receiver, 1).await;
+    settled(&installation).await;
+    installation.run_session(&wren).await;
+    assert_eq!(installation.attempts(), [0; 0]);
     service.stop().await;
-    let service = house.serve(options()).await;
-    while house.closed_receivers() > 0 {
+    let service = installation.serve(options()).await;
+    while installation.closed_receivers() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let third = house.run_session(&wren).await;
-    in_time(&house, &receiver, 2).await;
+    let third = installation.run_session(&wren).await;
+    in_time(&installation, &receiver, 2).await;
     let received = receiver.received();
     assert_eq!((received.len(), received[1].session()), (2, third));
     service.stop().await;
@@ -189,21 +193,21 @@ async fn a_receiver_that_is_gone_is_told_nothing_until_a_restart() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_for_an_account_is_told_of_that_account_only() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
-    let gull = house.refiner("Other", "gull").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
+    let gull = installation.refiner("Other", "gull").await;
     let [all, others] = [Receiver::start(&[]).await, Receiver::start(&[]).await];
     let of_other = Some(vec![" other".to_owned()]);
     let other = Webhook::new(&others.url(), SECRET, of_other, true).unwrap();
-    let service = house
+    let service = installation
         .serve(telling(vec![to(&all.url(), true), other]))
         .await;
-    registered(&house, 2).await;
-    house.run_session(&wren).await;
-    let id = house.run_session(&gull).await;
-    in_time(&house, &all, 2).await;
-    in_time(&house, &others, 1).await;
-    settled(&house).await;
+    registered(&installation, 2).await;
+    installation.run_session(&wren).await;
+    let id = installation.run_session(&gull).await;
+    in_time(&installation, &all, 2).await;
+    in_time(&installation, &others, 1).await;
+    settled(&installation).await;
     let received = others.received();
     assert_eq!((received.len(), received[0].session()), (1, id));
     assert_eq!(received[0].json()["data"]["account"], "Other");
@@ -212,19 +216,22 @@ async fn a_webhook_for_an_account_is_told_of_that_account_only() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_services_on_one_database_tell_each_end_once() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
     let options = || telling(vec![to(&receiver.url(), true)]);
-    let services = [house.serve(options()).await, house.serve(options()).await];
-    registered(&house, 1).await;
+    let services = [
+        installation.serve(options()).await,
+        installation.serve(options()).await,
+    ];
+    registered(&installation, 1).await;
     let mut ended = BTreeSet::new();
     for _ in 0..20 {
-        ended.insert(house.run_session(&wren).await);
+        ended.insert(installation.run_session(&wren).await);
     }
-    house.advance(Duration::from_secs(2));
+    installation.advance(Duration::from_secs(2));
     receiver.wait_for(20).await;
-    settled(&house).await;
+    settled(&installation).await;
     let received = receiver.received();
     let told: BTreeSet<String> = received
         .iter()
@@ -238,44 +245,46 @@ async fn two_services_on_one_database_tell_each_end_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_leads_inside_is_not_even_connected_to() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
-    let service = house
+    let service = installation
         .serve(telling(vec![to(&receiver.named_url(), false)]))
         .await;
-    registered(&house, 1).await;
-    house.run_session(&wren).await;
+    registered(&installation, 1).await;
+    installation.run_session(&wren).await;
     // Attempts are made, and put off.
     for _ in 0..3_000 {
-        if house.attempts().iter().any(|&attempt| attempt >= 3) {
+        if installation.attempts().iter().any(|&attempt| attempt >= 3) {
             break;
         }
-        house.advance(Duration::from_secs(600));
+        installation.advance(Duration::from_secs(600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(house.attempts()[0] >= 3);
+    assert!(installation.attempts()[0] >= 3);
     assert!(receiver.received().is_empty());
     service.stop().await;
     // Where it is allowed, it is connected to.
-    let service = house
+    let service = installation
         .serve(telling(vec![to(&receiver.named_url(), true)]))
         .await;
-    in_time(&house, &receiver, 1).await;
+    in_time(&installation, &receiver, 1).await;
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_that_cannot_be_read_keeps_no_other_waiting() {
-    let house = House::new();
-    let wren = house.refiner("default", "wren").await;
+    let installation = Installation::new();
+    let wren = installation.refiner("default", "wren").await;
     let receiver = Receiver::start(&[]).await;
-    let service = house.serve(telling(vec![to(&receiver.url(), true)])).await;
-    registered(&house, 1).await;
-    house.run_session(&wren).await;
-    house.execute("UPDATE sessions SET state = 'damaged'");
-    let second = house.run_session(&wren).await;
-    in_time(&house, &receiver, 1).await;
+    let service = installation
+        .serve(telling(vec![to(&receiver.url(), true)]))
+        .await;
+    registered(&installation, 1).await;
+    installation.run_session(&wren).await;
+    installation.execute("UPDATE sessions SET state = 'damaged'");
+    let second = installation.run_session(&wren).await;
+    in_time(&installation, &receiver, 1).await;
     assert_eq!(receiver.received()[0].session(), second);
     service.stop().await;
 }

@@ -2,24 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 const WORD: &str = "Zwitscher";
 const PURPOSE: &str = "to see why sessions end early";
 
 /// A closed installation with an agent that has a memory: its token, and two administrators'.
-fn closed() -> (Bench, [String; 3]) {
-    let bench = Bench::with_agent();
-    bench.remember(&[&format!("{WORD} was heard at dawn.")]);
+fn closed() -> (Installation, [String; 3]) {
+    let installation = Installation::with_agent();
+    installation.remember(&[&format!("{WORD} was heard at dawn.")]);
     let agent = ["token", "create", "--role", "agent", "--agent", "wren"];
     let admin = ["token", "create", "--role", "admin"];
-    let tokens = [&agent[..], &admin, &admin].map(|made| bench.ok(made).trim_end().to_owned());
-    bench.write(".config/memoir/config.toml", "closed = true\n");
-    (bench, tokens)
+    let tokens =
+        [&agent[..], &admin, &admin].map(|made| installation.ok(made).trim_end().to_owned());
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    (installation, tokens)
 }
 
-fn with_token(bench: &Bench, token: &str, arguments: &[&str]) -> Ran {
-    Ran::of(bench.command(arguments).env("MEMOIR_TOKEN", token))
+fn with_token(installation: &Installation, token: &str, arguments: &[&str]) -> Ran {
+    Ran::of(installation.command(arguments).env("MEMOIR_TOKEN", token))
 }
 
 fn json_of(ran: &Ran) -> Value {
@@ -27,24 +28,24 @@ fn json_of(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-fn ask(bench: &Bench, token: &str, more: &[&str]) -> Value {
+fn ask(installation: &Installation, token: &str, more: &[&str]) -> Value {
     let start = ["access", "ask", "wren", "--purpose", PURPOSE, "--json"];
-    json_of(&with_token(bench, token, &[&start, more].concat()))
+    json_of(&with_token(installation, token, &[&start, more].concat()))
 }
 
 /// The commands that show words under a grant, and whether each did.
-fn shows(bench: &Bench, token: &str) -> [bool; 2] {
+fn shows(installation: &Installation, token: &str) -> [bool; 2] {
     [&["ledger", "wren"][..], &["recall", "wren", "heard"]].map(|arguments| {
-        let ran = with_token(bench, token, arguments);
+        let ran = with_token(installation, token, arguments);
         format!("{ran:?}").contains(WORD)
     })
 }
 
 #[test]
 fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ada keeps bees."]);
-    let asked = bench.run(&[
+    let installation = Installation::with_agent();
+    installation.remember(&["Ada keeps bees."]);
+    let asked = installation.run(&[
         "access",
         "ask",
         "wren",
@@ -60,31 +61,35 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
             .stderr
             .starts_with("it waits for the agent's answer until ")
     );
-    let list = bench.ok(&["access", "list", "wren"]);
+    let list = installation.ok(&["access", "list", "wren"]);
     for part in [id, "asked", "command line", "core memories, 5 min", PURPOSE] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    let answered = bench.run(&["access", "answer", id, "yes", "--reason", "Look."]);
+    let answered = installation.run(&["access", "answer", id, "yes", "--reason", "Look."]);
     assert_eq!(answered.stdout, format!("granted {id}\n"));
     assert!(
         answered.stderr.ends_with("the agent says: Look.\n"),
         "{answered:?}"
     );
-    let revoked = bench.ok(&["access", "revoke", id]);
+    let revoked = installation.ok(&["access", "revoke", id]);
     assert_eq!(revoked, format!("taken back {id}\n"));
-    let error = bench.refused(&["access", "answer", id, "no"]);
+    let error = installation.refused(&["access", "answer", id, "no"]);
     assert!(error.contains("the request is revoked"), "{error}");
-    let requests = bench.json(&["access", "list", "wren"]);
+    let requests = installation.json(&["access", "list", "wren"]);
     assert_eq!(
         (&requests["items"][0]["id"], &requests["items"][0]["state"]),
         (&json!(id), &json!("revoked"))
     );
-    assert!(bench.ok(&["audit", "verify", "wren"]).contains("wren"));
+    assert!(
+        installation
+            .ok(&["audit", "verify", "wren"])
+            .contains("wren")
+    );
 }
 
 #[test]
 fn what_is_asked_for_is_read_before_anything_is_done() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let purpose = ["access", "ask", "wren", "--purpose", PURPOSE];
     for wrong in [
         &["--scope", "journal"][..],
@@ -95,37 +100,40 @@ fn what_is_asked_for_is_read_before_anything_is_done() {
         &["--expires-at", "2030-01-01"],
         &["--shred", "0"],
     ] {
-        let ran = bench.run(&[&purpose, wrong].concat());
+        let ran = installation.run(&[&purpose, wrong].concat());
         assert_eq!(ran.code, Some(2), "{wrong:?}: {ran:?}");
     }
-    assert_eq!(bench.run(&["access", "ask", "wren"]).code, Some(2));
+    assert_eq!(installation.run(&["access", "ask", "wren"]).code, Some(2));
     let nobody = "019a0000-0000-7000-8000-000000000000";
-    let error = bench.refused(&["access", "answer", nobody, "yes"]);
+    let error = installation.refused(&["access", "answer", nobody, "yes"]);
     assert!(error.contains("memoir access list AGENT"), "{error}");
-    assert_eq!(bench.json(&["access", "list", "wren"])["items"], json!([]));
+    assert_eq!(
+        installation.json(&["access", "list", "wren"])["items"],
+        json!([])
+    );
 }
 
 #[test]
 fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_in() {
-    let (bench, [agent, ada, ben]) = closed();
-    assert_eq!(shows(&bench, &ada), [false; 2]);
-    let request = ask(&bench, &ada, &["--minutes", "5"]);
+    let (installation, [agent, ada, ben]) = closed();
+    assert_eq!(shows(&installation, &ada), [false; 2]);
+    let request = ask(&installation, &ada, &["--minutes", "5"]);
     assert_eq!(request["state"], "asked");
     let id = request["id"].as_str().unwrap();
     let yes = ["access", "answer", id, "yes"];
     for other in ["", &ada, &ben] {
-        let error = with_token(&bench, other, &yes).error();
+        let error = with_token(&installation, other, &yes).error();
         assert!(error.contains("only `wren` itself answers"), "{error}");
     }
-    assert_eq!(shows(&bench, &ada), [false; 2]);
-    let answered = with_token(&bench, &agent, &yes);
+    assert_eq!(shows(&installation, &ada), [false; 2]);
+    let answered = with_token(&installation, &agent, &yes);
     assert_eq!(answered.stdout, format!("granted {id}\n"));
-    assert_eq!(shows(&bench, &ada), [true; 2]);
+    assert_eq!(shows(&installation, &ada), [true; 2]);
     for other in ["", &ben] {
-        assert_eq!(shows(&bench, other), [false; 2]);
+        assert_eq!(shows(&installation, other), [false; 2]);
     }
     let listed = json_of(&with_token(
-        &bench,
+        &installation,
         &ben,
         &["access", "list", "wren", "--json"],
     ));
@@ -136,12 +144,12 @@ fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_i
         ),
         (&json!(2), &json!(2))
     );
-    let revoked = with_token(&bench, &agent, &["access", "revoke", id]);
+    let revoked = with_token(&installation, &agent, &["access", "revoke", id]);
     assert_eq!(revoked.stdout, format!("taken back {id}\n"));
-    assert_eq!(shows(&bench, &ada), [false; 2]);
+    assert_eq!(shows(&installation, &ada), [false; 2]);
     // An agent asks nobody.
     let own = ["access", "ask", "wren", "--purpose", PURPOSE];
-    let refused = with_token(&bench, &agent, &own);
+    let refused = with_token(&installation, &agent, &own);
     assert_eq!(
         (refused.code, refused.stderr.as_str()),
         (
@@ -153,29 +161,29 @@ fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_i
 
 #[test]
 fn spec_5_5_a_token_that_was_asked_for_is_made_once() {
-    let (bench, [agent, ada, ben]) = closed();
+    let (installation, [agent, ada, ben]) = closed();
     let make = ["token", "create", "--role", "agent", "--agent", "wren"];
-    let error = with_token(&bench, &ada, &make).error();
+    let error = with_token(&installation, &ada, &make).error();
     assert!(error.contains("memoir access ask AGENT"), "{error}");
-    let request = ask(&bench, &ada, &["--token"]);
+    let request = ask(&installation, &ada, &["--token"]);
     let id = request["id"].as_str().unwrap();
     assert_eq!(request["kind"], "token");
-    with_token(&bench, &agent, &["access", "answer", id, "yes"]);
-    assert_eq!(with_token(&bench, &ben, &make).code, Some(1));
-    let made = with_token(&bench, &ada, &make);
+    with_token(&installation, &agent, &["access", "answer", id, "yes"]);
+    assert_eq!(with_token(&installation, &ben, &make).code, Some(1));
+    let made = with_token(&installation, &ada, &make);
     assert_eq!(made.code, Some(0), "{made:?}");
-    let context = with_token(&bench, made.stdout.trim_end(), &["context", "wren"]);
+    let context = with_token(&installation, made.stdout.trim_end(), &["context", "wren"]);
     assert!(context.stdout.contains(WORD));
-    assert_eq!(with_token(&bench, &ada, &make).code, Some(1));
+    assert_eq!(with_token(&installation, &ada, &make).code, Some(1));
 }
 
 #[test]
 fn spec_4_4_a_shredding_that_was_asked_for_is_done_with_the_answer() {
-    let (bench, [agent, ada, _]) = closed();
-    let request = ask(&bench, &ada, &["--shred", "1"]);
+    let (installation, [agent, ada, _]) = closed();
+    let request = ask(&installation, &ada, &["--shred", "1"]);
     let id = request["id"].as_str().unwrap();
-    let answered = with_token(&bench, &agent, &["access", "answer", id, "yes"]);
+    let answered = with_token(&installation, &agent, &["access", "answer", id, "yes"]);
     assert_eq!(answered.stdout, format!("done {id}\n"));
-    let ledger = with_token(&bench, &agent, &["ledger", "wren", "--all"]);
+    let ledger = with_token(&installation, &agent, &["ledger", "wren", "--all"]);
     assert!(!ledger.stdout.contains(WORD), "{ledger:?}");
 }

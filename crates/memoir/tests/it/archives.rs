@@ -4,28 +4,28 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::bench::{Bench, Ran, files_in};
+use crate::installation::{Installation, Ran, files_in};
 
 const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
 const PASSPHRASE: &str = "correct horse battery";
 
-fn with_a_past() -> Bench {
-    let bench = Bench::with_agent();
-    bench.remember(&["Kanarienvogel", "Kanarienvogel", "kanarienvogel!", "once"]);
-    bench.ok(&["refine", "wren"]);
-    bench.ok(&[
+fn with_a_past() -> Installation {
+    let installation = Installation::with_agent();
+    installation.remember(&["Kanarienvogel", "Kanarienvogel", "kanarienvogel!", "once"]);
+    installation.ok(&["refine", "wren"]);
+    installation.ok(&[
         "remember", "wren", "A day.", "--kind", "journal", "--tag", "a",
     ]);
-    bench
+    installation
 }
 
-fn with_passphrase(bench: &Bench, passphrase: &str, arguments: &[&str]) -> Ran {
-    Ran::of(bench.command(arguments).env(VARIABLE, passphrase))
+fn with_passphrase(installation: &Installation, passphrase: &str, arguments: &[&str]) -> Ran {
+    Ran::of(installation.command(arguments).env(VARIABLE, passphrase))
 }
 
 /// The agent's log without what belongs to an installation.
-fn actions(bench: &Bench) -> Vec<String> {
-    let list = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"]));
+fn actions(installation: &Installation) -> Vec<String> {
+    let list = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"]));
     let records = list.lines().into_iter();
     records
         .map(|record| format!("{} {}", record["action"], record["recorded_at"]))
@@ -34,7 +34,7 @@ fn actions(bench: &Bench) -> Vec<String> {
 
 #[test]
 fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation() {
-    let (from, to) = (with_a_past(), Bench::new());
+    let (from, to) = (with_a_past(), Installation::new());
     let sealed = to.path("wren.memoir");
     let file = sealed.to_str().unwrap();
     let export = ["export", "wren", "--format", "archive", "--output", file];
@@ -78,23 +78,23 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
 
 #[test]
 fn a_passphrase_comes_from_a_file_or_stdin() {
-    let bench = with_a_past();
-    let passphrase = bench.write("passphrase", format!("{PASSPHRASE}\r\n"));
+    let installation = with_a_past();
+    let passphrase = installation.write("passphrase", format!("{PASSPHRASE}\r\n"));
     let export = ["export", "wren", "--format", "archive", "--output", "x"];
-    bench.ok(&[&export[..], &["--passphrase-file", &passphrase]].concat());
+    installation.ok(&[&export[..], &["--passphrase-file", &passphrase]].concat());
     let import = ["import", "robin", "x", "--passphrase-file", "-"];
-    let ran = bench.run_with_input(&import, PASSPHRASE);
+    let ran = installation.run_with_input(&import, PASSPHRASE);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     // The file goes before the variable.
     let import = ["import", "linnet", "x", "--passphrase-file", &passphrase];
-    let ran = with_passphrase(&bench, "another passphrase", &import);
+    let ran = with_passphrase(&installation, "another passphrase", &import);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
 #[test]
 fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
-    let bench = with_a_past();
-    let ran = bench.run(&["export", "wren", "--format", "archive", "--output", "x"]);
+    let installation = with_a_past();
+    let ran = installation.run(&["export", "wren", "--format", "archive", "--output", "x"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
     // Before the file is in its place.
     let told: Vec<&str> = ran.stderr.lines().collect();
@@ -107,27 +107,27 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
         "{ran:?}"
     );
     assert_eq!((made.len(), made.split('-').count()), (39, 8), "{made}");
-    let imported = with_passphrase(&bench, made, &["import", "robin", "x"]);
+    let imported = with_passphrase(&installation, made, &["import", "robin", "x"]);
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    let kept = files_in(&bench.path(""));
+    let kept = files_in(&installation.path(""));
     assert!(kept.values().all(|bytes| {
         !bytes
             .windows(made.len())
             .any(|part| part == made.as_bytes())
     }));
 
-    let json = bench.json(&["export", "wren", "--format", "archive", "--output", "y"]);
+    let json = installation.json(&["export", "wren", "--format", "archive", "--output", "y"]);
     assert_eq!(json["file"], "y");
     let made = json["passphrase"].as_str().unwrap();
-    let imported = with_passphrase(&bench, made, &["import", "linnet", "y"]);
+    let imported = with_passphrase(&installation, made, &["import", "linnet", "y"]);
     assert_eq!(imported.code, Some(0), "{imported:?}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn no_archive_is_left_whose_passphrase_was_not_shown() {
-    let bench = with_a_past();
-    let before = files_in(&bench.path(""));
+    let installation = with_a_past();
+    let before = files_in(&installation.path(""));
     for redirection in [
         "2>&-",
         "2>/dev/null",
@@ -137,12 +137,12 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
         "--json >/dev/full",
     ] {
         let line = format!("\"$0\" export wren --format archive --output x {redirection}");
-        let ran = in_shell(&bench, &line);
+        let ran = in_shell(&installation, &line);
         assert_eq!(ran.code, Some(1), "{redirection}: {ran:?}");
-        assert!(!bench.path("x").exists(), "{redirection}");
+        assert!(!installation.path("x").exists(), "{redirection}");
     }
     // Somebody who has gone before there is anything to read.
-    let mut child = bench
+    let mut child = installation
         .command(&[
             "export", "wren", "--format", "archive", "--output", "x", "--json",
         ])
@@ -153,27 +153,27 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let error = in_shell(
-        &bench,
+        &installation,
         "\"$0\" export wren --format archive --output x --json >/dev/null",
     );
     assert!(
         error.stderr.contains("so nothing was written") && error.stderr.contains("hint: give"),
         "{error:?}"
     );
-    let after = files_in(&bench.path(""));
+    let after = files_in(&installation.path(""));
     assert!(after.keys().eq(before.keys()), "{:?}", after.keys());
     // One that is given need not be shown.
     let line = format!(
         "{VARIABLE}='{PASSPHRASE}' \"$0\" export wren --format archive --output x 2>/dev/null"
     );
-    assert_eq!(in_shell(&bench, &line).code, Some(0));
-    assert!(bench.path("x").is_file());
+    assert_eq!(in_shell(&installation, &line).code, Some(0));
+    assert!(installation.path("x").is_file());
 }
 
 /// Runs a line of the shell, in which `$0` is the program.
 #[cfg(target_os = "linux")]
-fn in_shell(bench: &Bench, line: &str) -> Ran {
-    let program = bench.command(&[]);
+fn in_shell(installation: &Installation, line: &str) -> Ran {
+    let program = installation.command(&[]);
     let mut shell = std::process::Command::new("sh");
     shell
         .args(["-c", line])
@@ -185,23 +185,23 @@ fn in_shell(bench: &Bench, line: &str) -> Ran {
                 .filter_map(|(name, value)| Some((name, value?))),
         )
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .current_dir(bench.path(""));
+        .current_dir(installation.path(""));
     Ran::of(&mut shell)
 }
 
 #[test]
 fn an_archive_goes_to_a_pipe_whole_and_not_among_json() {
-    let bench = with_a_past();
-    let output = bench
+    let installation = with_a_past();
+    let output = installation
         .command(&["export", "wren", "--format", "archive"])
         .env(VARIABLE, PASSPHRASE)
         .output()
         .unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
-    bench.write("x", &output.stdout);
-    let ran = with_passphrase(&bench, PASSPHRASE, &["import", "robin", "x"]);
+    installation.write("x", &output.stdout);
+    let ran = with_passphrase(&installation, PASSPHRASE, &["import", "robin", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let error = bench
+    let error = installation
         .run(&["export", "wren", "--format", "archive", "--json"])
         .error();
     assert!(
@@ -212,17 +212,17 @@ fn an_archive_goes_to_a_pipe_whole_and_not_among_json() {
 
 #[test]
 fn an_archive_that_cannot_be_opened_makes_no_agent() {
-    let bench = with_a_past();
+    let installation = with_a_past();
     let export = ["export", "wren", "--format", "archive", "--output", "good"];
-    let ran = with_passphrase(&bench, PASSPHRASE, &export);
+    let ran = with_passphrase(&installation, PASSPHRASE, &export);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let good = fs::read(bench.path("good")).unwrap();
+    let good = fs::read(installation.path("good")).unwrap();
     let mut changed = good.clone();
     changed[good.len() - 100] ^= 1;
-    bench.write("changed", changed);
-    bench.write("cut", &good[..good.len() - 100]);
-    bench.write("more", [&good[..], b"x"].concat());
-    bench.write("other", "{\"content\": \"x\"}");
+    installation.write("changed", changed);
+    installation.write("cut", &good[..good.len() - 100]);
+    installation.write("more", [&good[..], b"x"].concat());
+    installation.write("other", "{\"content\": \"x\"}");
     for (file, passphrase, told) in [
         ("good", "another passphrase", "the passphrase does not open"),
         (
@@ -236,7 +236,7 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
         ("other", PASSPHRASE, "not an archive of Memoir"),
     ] {
         let import = ["import", "robin", file, "--format", "archive"];
-        let error = with_passphrase(&bench, passphrase, &import).error();
+        let error = with_passphrase(&installation, passphrase, &import).error();
         assert!(
             error.contains(told) && !error.contains(passphrase),
             "{file}: {told}: {error}"
@@ -246,7 +246,7 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
         (Some("short"), "must have at least 8 characters"),
         (None, "the archive's passphrase is not given"),
     ] {
-        let mut command = bench.command(&["import", "robin", "good"]);
+        let mut command = installation.command(&["import", "robin", "good"]);
         command.envs(passphrase.map(|passphrase| (VARIABLE, passphrase)));
         let ran = Ran::of(&mut command);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
@@ -255,15 +255,15 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
             "{ran:?}"
         );
     }
-    let agents = bench.json(&["agent", "list"]);
+    let agents = installation.json(&["agent", "list"]);
     assert_eq!(agents["items"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn lines_written_to_a_file_are_told_in_json() {
-    let bench = with_a_past();
-    let json = bench.json(&["export", "wren", "--output", "lines.jsonl"]);
-    let lines = fs::read_to_string(bench.path("lines.jsonl")).unwrap();
+    let installation = with_a_past();
+    let json = installation.json(&["export", "wren", "--output", "lines.jsonl"]);
+    let lines = fs::read_to_string(installation.path("lines.jsonl")).unwrap();
     assert_eq!(
         json,
         json!({"file": "lines.jsonl", "memories": lines.lines().count()})

@@ -4,30 +4,30 @@ use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 const DATABASE: &str = ".local/share/memoir/memoir.db";
 
 /// A session of `wren`, and a second agent.
-fn with_a_log() -> Bench {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "twice", "Twice!", "once"]);
-    bench.ok(&["refine", "wren"]);
-    bench.ok(&["agent", "create", "robin"]);
-    bench
+fn with_a_log() -> Installation {
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "twice", "Twice!", "once"]);
+    installation.ok(&["refine", "wren"]);
+    installation.ok(&["agent", "create", "robin"]);
+    installation
 }
 
 /// Writes a checkpoint to a file, and gives the file and the public key.
-fn checkpoint(bench: &Bench, name: &str) -> (String, String) {
-    let ran = bench.run(&["audit", "checkpoint"]);
+fn checkpoint(installation: &Installation, name: &str) -> (String, String) {
+    let ran = installation.run(&["audit", "checkpoint"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let key = ran.stderr.lines().last().unwrap().to_owned();
-    (bench.write(name, ran.stdout), key)
+    (installation.write(name, ran.stdout), key)
 }
 
 /// Turns one bit of the words of a row, in the file itself.
-pub(crate) fn flip(bench: &Bench, query: &str) {
-    let path: PathBuf = bench.path(DATABASE);
+pub(crate) fn flip(installation: &Installation, query: &str) {
+    let path: PathBuf = installation.path(DATABASE);
     let connection = rusqlite::Connection::open(&path).unwrap();
     let body: Vec<u8> = connection.query_row(query, [], |row| row.get(0)).unwrap();
     connection.close().unwrap();
@@ -44,32 +44,32 @@ pub(crate) fn flip(bench: &Bench, query: &str) {
 
 #[test]
 fn spec_4_2_one_agent_or_all_are_verified() {
-    let bench = with_a_log();
-    let records = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"])).lines();
+    let installation = with_a_log();
+    let records = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"])).lines();
     let last = records.last().unwrap();
     assert_eq!(
-        bench.ok(&["audit", "verify", "wren"]),
+        installation.ok(&["audit", "verify", "wren"]),
         format!(
             "valid   wren: {} records, head {}\n        carries 4 of 4 wordings; 0 let go\n",
             last["seq"],
             last["hash"].as_str().unwrap()
         )
     );
-    let one = bench.json(&["audit", "verify", "WREN"]);
+    let one = installation.json(&["audit", "verify", "WREN"]);
     assert_eq!(
         (&one["valid"], &one["records"], &one["head"]),
         (&json!(true), &last["seq"], &last["hash"])
     );
     assert_eq!(one.get("first_bad"), None);
 
-    bench.ok(&["account", "create", "lab"]);
-    bench.ok(&["agent", "create", "wren", "--account", "lab"]);
-    let all = bench.ok(&["audit", "verify", "--all"]);
+    installation.ok(&["account", "create", "lab"]);
+    installation.ok(&["agent", "create", "wren", "--account", "lab"]);
+    let all = installation.ok(&["audit", "verify", "--all"]);
     assert_eq!(all.matches("valid   ").count(), 4, "{all}");
     assert!(all.contains("valid   account lab: 1 record, "), "{all}");
     // Of two with the same name each says which one it is.
     assert_eq!(all.matches("valid   wren (").count(), 2, "{all}");
-    let all = bench.json(&["audit", "verify", "--all"]);
+    let all = installation.json(&["audit", "verify", "--all"]);
     assert_eq!(all["valid"], true);
     assert_eq!(all["agents"].as_array().unwrap().len(), 4);
     assert_eq!(all.get("checkpoint"), None);
@@ -77,8 +77,8 @@ fn spec_4_2_one_agent_or_all_are_verified() {
 
 #[test]
 fn records_hold_the_hash_of_the_one_before() {
-    let bench = with_a_log();
-    let records = Ran::of(&mut bench.command(&["audit", "list", "wren", "--json"])).lines();
+    let installation = with_a_log();
+    let records = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"])).lines();
     assert!(records.len() > 5);
     for pair in records.windows(2) {
         assert_eq!(pair[0]["hash"], pair[1]["previous_hash"]);
@@ -88,8 +88,8 @@ fn records_hold_the_hash_of_the_one_before() {
 
 #[test]
 fn nothing_or_both_to_verify_is_wrong_usage() {
-    let bench = Bench::with_agent();
-    let note = bench.write("note", "");
+    let installation = Installation::with_agent();
+    let note = installation.write("note", "");
     for arguments in [
         &["audit", "verify"][..],
         &["audit", "verify", "wren", "--all"],
@@ -104,20 +104,23 @@ fn nothing_or_both_to_verify_is_wrong_usage() {
         ],
         &["audit", "checkpoint", "wren"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     }
 }
 
 #[test]
 fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
-    let bench = with_a_log();
-    flip(&bench, "SELECT body FROM audit_records WHERE seq = 3");
+    let installation = with_a_log();
+    flip(
+        &installation,
+        "SELECT body FROM audit_records WHERE seq = 3",
+    );
     for arguments in [
         &["audit", "verify", "wren"][..],
         &["audit", "verify", "--all"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(
             ran.stdout.contains("invalid wren: the chain holds for ")
@@ -129,7 +132,7 @@ fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
             "{ran:?}"
         );
     }
-    let ran = bench.run(&["audit", "verify", "wren", "--json"]);
+    let ran = installation.run(&["audit", "verify", "wren", "--json"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let verified: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
@@ -137,27 +140,27 @@ fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
         (&json!(false), &json!(3))
     );
     // The other agent is not touched by it.
-    bench.ok(&["audit", "verify", "robin"]);
+    installation.ok(&["audit", "verify", "robin"]);
 }
 
 #[test]
 fn spec_4_2_a_flipped_bit_of_a_memory_is_found_and_named() {
-    let bench = with_a_log();
-    flip(&bench, "SELECT body FROM memories WHERE number = 4");
-    let ran = bench.run(&["audit", "verify", "wren"]);
+    let installation = with_a_log();
+    flip(&installation, "SELECT body FROM memories WHERE number = 4");
+    let ran = installation.run(&["audit", "verify", "wren"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.stdout.starts_with("invalid wren: ") && ran.stdout.contains("`memories`"),
         "{ran:?}"
     );
-    let error = bench.run(&["ledger", "wren"]).error();
+    let error = installation.run(&["ledger", "wren"]).error();
     assert!(error.contains("`memoir audit verify --all`"), "{error}");
 }
 
 #[test]
 fn a_checkpoint_is_a_signed_note_and_nothing_else_on_stdout() {
-    let bench = with_a_log();
-    let ran = bench.run(&["audit", "checkpoint"]);
+    let installation = with_a_log();
+    let ran = installation.run(&["audit", "checkpoint"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.split('\n').collect();
     let [origin, size, root, "", signature, ""] = lines[..] else {
@@ -170,7 +173,7 @@ fn a_checkpoint_is_a_signed_note_and_nothing_else_on_stdout() {
         "{signature}"
     );
 
-    let signed = bench.json(&["audit", "checkpoint"]);
+    let signed = installation.json(&["audit", "checkpoint"]);
     assert_eq!(signed["checkpoint"], ran.stdout, "nothing grew meanwhile");
     assert_eq!(signed["origin"], origin);
     assert_eq!(signed["size"], 2);
@@ -180,12 +183,12 @@ fn a_checkpoint_is_a_signed_note_and_nothing_else_on_stdout() {
 
 #[test]
 fn spec_4_2_a_kept_checkpoint_shows_that_logs_only_grew() {
-    let bench = with_a_log();
-    let (note, key) = checkpoint(&bench, "kept/checkpoint.txt");
-    bench.remember(&["more"]);
-    bench.ok(&["audit", "checkpoint"]);
+    let installation = with_a_log();
+    let (note, key) = checkpoint(&installation, "kept/checkpoint.txt");
+    installation.remember(&["more"]);
+    installation.ok(&["audit", "checkpoint"]);
 
-    let text = bench.ok(&["audit", "verify", "--checkpoint", &note]);
+    let text = installation.ok(&["audit", "verify", "--checkpoint", &note]);
     assert_eq!(text.matches("valid   ").count(), 3, "{text}");
     assert!(
         text.ends_with(
@@ -205,14 +208,14 @@ fn spec_4_2_a_kept_checkpoint_shows_that_logs_only_grew() {
             &key,
         ],
     ] {
-        let verified = bench.json(arguments);
+        let verified = installation.json(arguments);
         assert_eq!(
             (&verified["valid"], &verified["checkpoint"]["grew"]),
             (&json!(true), &json!(true)),
             "{arguments:?}"
         );
     }
-    let piped = bench.run_with_input(
+    let piped = installation.run_with_input(
         &["audit", "verify", "--checkpoint", "-"],
         &fs::read_to_string(&note).unwrap(),
     );
@@ -221,14 +224,14 @@ fn spec_4_2_a_kept_checkpoint_shows_that_logs_only_grew() {
 
 #[test]
 fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
-    let bench = with_a_log();
-    let before = fs::read(bench.path(DATABASE)).unwrap();
-    bench.remember(&["more"]);
-    let (note, _) = checkpoint(&bench, "note");
-    fs::write(bench.path(DATABASE), before).unwrap();
+    let installation = with_a_log();
+    let before = fs::read(installation.path(DATABASE)).unwrap();
+    installation.remember(&["more"]);
+    let (note, _) = checkpoint(&installation, "note");
+    fs::write(installation.path(DATABASE), before).unwrap();
     // By itself the old state is one that once was.
-    bench.ok(&["audit", "verify", "--all"]);
-    let ran = bench.run(&["audit", "verify", "--checkpoint", &note]);
+    installation.ok(&["audit", "verify", "--all"]);
+    let ran = installation.run(&["audit", "verify", "--checkpoint", &note]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.stdout.contains("invalid the log was cut off: "),
@@ -239,7 +242,7 @@ fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
             .starts_with("error: the log is not the one of the checkpoint\n"),
         "{ran:?}"
     );
-    let ran = bench.run(&["audit", "verify", "--checkpoint", &note, "--json"]);
+    let ran = installation.run(&["audit", "verify", "--checkpoint", &note, "--json"]);
     let verified: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         (
@@ -253,13 +256,13 @@ fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
 
 #[test]
 fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
-    let (bench, other) = (with_a_log(), with_a_log());
+    let (installation, other) = (with_a_log(), with_a_log());
     let (foreign, foreign_key) = checkpoint(&other, "note");
-    let (own, _) = checkpoint(&bench, "note");
+    let (own, _) = checkpoint(&installation, "note");
     let signed = fs::read_to_string(&own).unwrap();
-    let changed = bench.write("changed", signed.replacen("\n2\n", "\n1\n", 1));
-    let empty = bench.write("empty", "");
-    let rubbish = bench.write("rubbish", [0xff; 2_000]);
+    let changed = installation.write("changed", signed.replacen("\n2\n", "\n1\n", 1));
+    let empty = installation.write("empty", "");
+    let rubbish = installation.write("rubbish", [0xff; 2_000]);
     for (arguments, told) in [
         (&["--checkpoint", &foreign][..], "not signed by `memoir/"),
         (&["--checkpoint", &changed], "the note was changed"),
@@ -270,7 +273,7 @@ fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
             "not signed by `memoir/",
         ),
     ] {
-        let error = bench
+        let error = installation
             .run(&[&["audit", "verify"], arguments].concat())
             .error();
         assert!(
@@ -279,7 +282,7 @@ fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
         );
     }
     // By the other one's key the note is good, and tells of another log.
-    let ran = bench.run(&[
+    let ran = installation.run(&[
         "audit",
         "verify",
         "--checkpoint",
@@ -289,6 +292,6 @@ fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
     ]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("invalid "), "{ran:?}");
-    let missing = bench.refused(&["audit", "verify", "--checkpoint", "nowhere"]);
+    let missing = installation.refused(&["audit", "verify", "--checkpoint", "nowhere"]);
     assert!(missing.contains("cannot read `nowhere`"), "{missing}");
 }

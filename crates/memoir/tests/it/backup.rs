@@ -5,42 +5,45 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use rusqlite::Connection;
 
-use crate::{bench::Bench, serving::Running};
+use crate::{installation::Installation, serving::Running};
 
 const SECRET: &str = "the pasted key is Kanarienvogel";
 
 /// An installation whose files are the two copies and the first one's master key.
-fn restored(from: &Bench, database: &str, keys: &str) -> Bench {
-    let bench = Bench::new();
+fn restored(from: &Installation, database: &str, keys: &str) -> Installation {
+    let installation = Installation::new();
     for folder in [".local/share/memoir", ".config/memoir"] {
-        fs::create_dir_all(bench.path(folder)).unwrap();
+        fs::create_dir_all(installation.path(folder)).unwrap();
     }
     for (copy, place) in [
         (database, ".local/share/memoir/memoir.db"),
         (keys, ".local/share/memoir/memoir.db.keys"),
         (".config/memoir/master.key", ".config/memoir/master.key"),
     ] {
-        fs::copy(from.path(copy), bench.path(place)).unwrap();
+        fs::copy(from.path(copy), installation.path(place)).unwrap();
     }
-    bench
+    installation
 }
 
 #[test]
 fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_instant() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    bench.ok(&["agent", "create", "robin"]);
-    let serving = Running::start(&bench, &[]);
-    let (copy, keys) = (bench.path("copy.db"), bench.path("elsewhere.keys"));
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    installation.ok(&["agent", "create", "robin"]);
+    let serving = Running::start(&installation, &[]);
+    let (copy, keys) = (
+        installation.path("copy.db"),
+        installation.path("elsewhere.keys"),
+    );
     let (copy_path, keys_path) = (copy.to_str().unwrap(), keys.to_str().unwrap());
     std::thread::scope(|scope| {
         let saving = scope.spawn(|| {
             for number in 0..12 {
-                bench.ok(&["remember", "wren", &format!("Something of day {number}.")]);
+                installation.ok(&["remember", "wren", &format!("Something of day {number}.")]);
             }
         });
-        bench.ok(&["backup", copy_path, "--keys", keys_path]);
-        let told = bench.ok(&["backup", "verify", copy_path, "--keys", keys_path]);
+        installation.ok(&["backup", copy_path, "--keys", keys_path]);
+        let told = installation.ok(&["backup", "verify", copy_path, "--keys", keys_path]);
         assert!(
             told.contains("valid   wren: ") && told.contains("opened a memory of 1 agent\n"),
             "{told}"
@@ -55,7 +58,7 @@ fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_
     let bytes = [fs::read(&copy).unwrap(), fs::read(&keys).unwrap()].concat();
     assert!(!bytes.windows(13).any(|part| part == b"Kanarienvogel"));
 
-    let again = restored(&bench, "copy.db", "elsewhere.keys");
+    let again = restored(&installation, "copy.db", "elsewhere.keys");
     assert_eq!(again.texts()[..2], ["one", SECRET]);
     assert!(again.ok(&["audit", "verify", "--all"]).starts_with("valid"));
     // It is another installation's from here on.
@@ -65,25 +68,25 @@ fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_
 
 #[test]
 fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    let copy = bench.path("copy.db");
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    let copy = installation.path("copy.db");
     let copy_path = copy.to_str().unwrap();
-    let written = bench.json(&["backup", copy_path]);
+    let written = installation.json(&["backup", copy_path]);
     assert_eq!(written["keys"], format!("{copy_path}.keys"));
     let before = fs::read(&copy).unwrap();
     assert!(
-        bench.json(&["backup", "verify", copy_path])["valid"]
+        installation.json(&["backup", "verify", copy_path])["valid"]
             .as_bool()
             .unwrap()
     );
     assert_eq!(fs::read(&copy).unwrap(), before, "it stays as it is");
 
     // Nothing is overwritten.
-    let refused = bench.refused(&["backup", copy_path]);
+    let refused = installation.refused(&["backup", copy_path]);
     assert!(refused.contains("is there already"), "{refused}");
     fs::remove_file(&copy).unwrap();
-    let refused = bench.refused(&["backup", copy_path]);
+    let refused = installation.refused(&["backup", copy_path]);
     assert!(
         refused.contains("copy.db.keys` is there already"),
         "{refused}"
@@ -91,33 +94,37 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
     assert!(!copy.exists(), "and no half of one is made");
     fs::write(&copy, &before).unwrap();
 
-    let mut other = bench.command(&["backup", "verify", copy_path]);
+    let mut other = installation.command(&["backup", "verify", copy_path]);
     other.env("MEMOIR_MASTER_KEY", "5".repeat(64));
-    let refused = crate::bench::Ran::of(&mut other).error();
+    let refused = crate::installation::Ran::of(&mut other).error();
     assert!(refused.contains("wrong master key"), "{refused}");
-    let keys = bench.path("copy.db.keys");
-    let away = bench.path("away");
+    let keys = installation.path("copy.db.keys");
+    let away = installation.path("away");
     fs::rename(&keys, &away).unwrap();
-    let refused = bench.refused(&["backup", "verify", copy_path]);
+    let refused = installation.refused(&["backup", "verify", copy_path]);
     assert!(refused.contains("copy.db.keys"), "{refused}");
 
     // An agent that was erased since can be read in an old pair, and not with the key store of today.
-    bench.ok(&["agent", "erase", "wren", "--yes"]);
+    installation.ok(&["agent", "erase", "wren", "--yes"]);
     fs::rename(&away, &keys).unwrap();
-    let old = restored(&bench, "copy.db", "copy.db.keys");
+    let old = restored(&installation, "copy.db", "copy.db.keys");
     assert_eq!(old.texts(), ["one", SECRET]);
-    let today = restored(&bench, "copy.db", ".local/share/memoir/memoir.db.keys");
+    let today = restored(
+        &installation,
+        "copy.db",
+        ".local/share/memoir/memoir.db.keys",
+    );
     let refused = today.refused(&["ledger", "wren"]);
     assert!(refused.contains("was erased on"), "{refused}");
 }
 
 #[test]
 fn spec_4_2_a_backup_that_was_changed_is_named() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    let copy = bench.path("copy.db");
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    let copy = installation.path("copy.db");
     let copy_path = copy.to_str().unwrap();
-    bench.ok(&["backup", copy_path]);
+    installation.ok(&["backup", copy_path]);
     let whole = fs::read(&copy).unwrap();
     for (sql, told) in [
         ("UPDATE memories SET tokens = 3 WHERE number = 1", "wren"),
@@ -132,7 +139,7 @@ fn spec_4_2_a_backup_that_was_changed_is_named() {
         let raw = Connection::open(&copy).unwrap();
         raw.execute_batch(sql).unwrap();
         drop(raw);
-        let ran = bench.run(&["backup", "verify", copy_path]);
+        let ran = installation.run(&["backup", "verify", copy_path]);
         assert_eq!(ran.code, Some(1), "{sql}: {ran:?}");
         let all = format!("{}{}", ran.stdout, ran.stderr);
         assert!(
@@ -141,6 +148,6 @@ fn spec_4_2_a_backup_that_was_changed_is_named() {
         );
     }
     fs::write(&copy, b"").unwrap();
-    let refused = bench.refused(&["backup", "verify", copy_path]);
+    let refused = installation.refused(&["backup", "verify", copy_path]);
     assert!(refused.contains("is not a database of Memoir"), "{refused}");
 }

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran, script};
+use crate::installation::{Installation, Ran, script};
 
 const WORD: &str = "Zwitscher";
 
 /// With an agent that has memories, two sessions and prompts of its own, and its token. Open as yet.
-fn house() -> (Bench, String) {
-    let bench = Bench::with_agent();
-    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+fn installation() -> (Installation, String) {
+    let installation = Installation::with_agent();
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
     for at in 0..6 {
         let text = format!("Note {at} says {WORD} and some more words, so that it is long enough.");
-        bench.ok(&["remember", "wren", &text, "--tag", WORD, "--source", WORD]);
+        installation.ok(&["remember", "wren", &text, "--tag", WORD, "--source", WORD]);
     }
     let mut steps = script(&[
         (
@@ -25,33 +25,33 @@ fn house() -> (Bench, String) {
     let summary = json!({"summary": format!("{WORD} was put in order.")});
     steps.push(memoir_testkit::Step::call("complete_refinement", summary));
     steps.push(memoir_testkit::Step::text(&format!("No. {WORD}!")));
-    let server = bench.scripted(steps);
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
-    bench.ok(&["refine", "wren"]);
-    bench.ok(&["refine", "wren"]);
+    let server = installation.scripted(steps);
+    installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    installation.ok(&["refine", "wren"]);
+    installation.ok(&["refine", "wren"]);
     drop(server);
-    (bench, token.trim_end().to_owned())
+    (installation, token.trim_end().to_owned())
 }
 
-fn close(bench: &Bench) {
-    let password = bench.write("password", "correct horse battery\n");
-    bench.ok(&["user", "add", "Ada", "--password-file", &password]);
+fn close(installation: &Installation) {
+    let password = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &password]);
 }
 
-fn with_token(bench: &Bench, token: &str, arguments: &[&str]) -> Ran {
-    Ran::of(bench.command(arguments).env("MEMOIR_TOKEN", token))
+fn with_token(installation: &Installation, token: &str, arguments: &[&str]) -> Ran {
+    Ran::of(installation.command(arguments).env("MEMOIR_TOKEN", token))
 }
 
-fn first_session(bench: &Bench) -> String {
-    let sessions = bench.json(&["sessions", "wren"]);
+fn first_session(installation: &Installation) -> String {
+    let sessions = installation.json(&["sessions", "wren"]);
     sessions["items"][1]["id"].as_str().unwrap().to_owned()
 }
 
 /// That a command shows the agent's words with its token, and none to anybody else: it is refused, or it
 /// says what it can without words.
 fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
-    let (bench, token) = house();
-    let session = first_session(&bench);
+    let (installation, token) = installation();
+    let session = first_session(&installation);
     let arguments: Vec<&str> = arguments
         .iter()
         .map(|argument| {
@@ -62,15 +62,15 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
             }
         })
         .collect();
-    let open = bench.ok(&arguments);
+    let open = installation.ok(&arguments);
     assert!(open.contains(WORD), "on a machine of one's own: {open}");
-    close(&bench);
-    let admin = bench.ok(&["token", "create", "--role", "admin"]);
-    bench.ok(&["agent", "create", "kite"]);
-    let kite = bench.ok(&["token", "create", "--role", "agent", "--agent", "kite"]);
+    close(&installation);
+    let admin = installation.ok(&["token", "create", "--role", "admin"]);
+    installation.ok(&["agent", "create", "kite"]);
+    let kite = installation.ok(&["token", "create", "--role", "agent", "--agent", "kite"]);
     let others = [String::new(), admin, kite];
     for other in &others {
-        let ran = with_token(&bench, other.trim_end(), &arguments);
+        let ran = with_token(&installation, other.trim_end(), &arguments);
         assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
         if is_refused {
             assert!(ran.error().contains("MEMOIR_TOKEN"));
@@ -79,23 +79,23 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
             assert!(!ran.stdout.is_empty());
         }
     }
-    let wrong = with_token(&bench, "memoir_wrong", &arguments).error();
+    let wrong = with_token(&installation, "memoir_wrong", &arguments).error();
     assert!(wrong.contains("opens nothing"), "{wrong}");
-    let own = with_token(&bench, &token, &arguments);
+    let own = with_token(&installation, &token, &arguments);
     assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
 }
 
 /// SPEC 5.5: a configuration closes an installation, and opens none.
 #[test]
 fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
-    let (bench, _) = house();
-    close(&bench);
-    let other = bench.write("open.toml", "closed = false\n");
+    let (installation, _) = installation();
+    close(&installation);
+    let other = installation.write("open.toml", "closed = false\n");
     for arguments in [
         &["--config", &other, "ledger", "wren"][..],
         &["--config", &other, "context", "wren"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stderr.contains("`closed` can only be true"), "{ran:?}");
@@ -105,13 +105,13 @@ fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
 /// SPEC 5.5: whoever can write to the database does not open what is closed; nor does an older key store.
 #[test]
 fn spec_5_5_emptying_the_users_opens_nothing() {
-    let (bench, token) = house();
-    let file = bench.path(".local/share/memoir/memoir.db");
-    let keys = bench.path(".local/share/memoir/memoir.db.keys");
+    let (installation, token) = installation();
+    let file = installation.path(".local/share/memoir/memoir.db");
+    let keys = installation.path(".local/share/memoir/memoir.db.keys");
     let before = std::fs::read(&keys).unwrap();
-    close(&bench);
-    let refused = |bench: &Bench| {
-        let ran = bench.run(&["context", "wren"]);
+    close(&installation);
+    let refused = |installation: &Installation| {
+        let ran = installation.run(&["context", "wren"]);
         assert!(!format!("{ran:?}").contains(WORD), "{ran:?}");
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let told = "this installation is closed";
@@ -120,7 +120,7 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
     // The key store of before the first administrator says nothing; the administrator does.
     let after = std::fs::read(&keys).unwrap();
     std::fs::write(&keys, before).unwrap();
-    refused(&bench);
+    refused(&installation);
     std::fs::write(&keys, after).unwrap();
     let database = rusqlite::Connection::open(&file).unwrap();
     database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
@@ -143,9 +143,9 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
         database.execute_batch(sql).unwrap();
     }
     drop(database);
-    refused(&bench);
+    refused(&installation);
     assert_eq!(
-        with_token(&bench, &token, &["context", "wren"]).code,
+        with_token(&installation, &token, &["context", "wren"]).code,
         Some(0)
     );
 }
@@ -198,10 +198,10 @@ fn spec_5_5_an_audit_without_words_is_actions_and_counts() {
 
 #[test]
 fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
-    let (bench, _) = house();
-    close(&bench);
-    let session = first_session(&bench);
-    let server = bench.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
+    let (installation, _) = installation();
+    close(&installation);
+    let session = first_session(&installation);
+    let server = installation.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
     for arguments in [
         &["refine", "wren"][..],
         &["agent", "show", "wren", "--json"],
@@ -212,12 +212,12 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
         &["audit", "verify", "wren", "--json"],
         &["doctor"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
     }
     drop(server);
-    let server = bench.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
-    let ran = bench.run(&["refine", "wren", "--json"]);
+    let server = installation.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
+    let ran = installation.run(&["refine", "wren", "--json"]);
     assert!(
         !ran.stdout.contains(WORD) && ran.stdout.contains("declined"),
         "{ran:?}"
@@ -227,8 +227,8 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
 
 #[test]
 fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
-    let (bench, token) = house();
-    close(&bench);
+    let (installation, token) = installation();
+    close(&installation);
     let archive = [
         "export",
         "wren",
@@ -243,16 +243,16 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
         &archive,
         &["token", "create", "--role", "agent", "--agent", "wren"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (Some(1), ""),
             "{arguments:?}: {ran:?}"
         );
     }
-    assert!(!bench.path("a.archive").exists());
+    assert!(!installation.path("a.archive").exists());
     let made = with_token(
-        &bench,
+        &installation,
         &token,
         &["token", "create", "--role", "agent", "--agent", "wren"],
     );
@@ -261,66 +261,77 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
         (Some(0), 1),
         "{made:?}"
     );
-    let shredded = with_token(&bench, &token, &["shred", "wren", "2", "--yes"]);
+    let shredded = with_token(&installation, &token, &["shred", "wren", "2", "--yes"]);
     assert_eq!(shredded.code, Some(0), "{shredded:?}");
 }
 
 #[test]
 fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
-    let (bench, token) = house();
-    let access = |bench: &Bench| -> String {
+    let (installation, token) = installation();
+    let access = |installation: &Installation| -> String {
         // The agent's model is not set up here, which it finds too.
-        let ran = bench.run(&["doctor", "--json"]);
+        let ran = installation.run(&["doctor", "--json"]);
         let found: Value = serde_json::from_str(&ran.stdout).unwrap();
         let findings = found["items"].as_array().unwrap();
         let access = findings.iter().find(|finding| finding["area"] == "access");
         access.unwrap()["finding"].as_str().unwrap().to_owned()
     };
-    assert!(access(&bench).starts_with("open"));
-    bench.write(".config/memoir/config.toml", "closed = true\n");
-    assert!(access(&bench).starts_with("closed"));
-    bench.refused(&["context", "wren"]);
+    assert!(access(&installation).starts_with("open"));
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    assert!(access(&installation).starts_with("closed"));
+    installation.refused(&["context", "wren"]);
     assert_eq!(
-        with_token(&bench, &token, &["context", "wren"]).code,
+        with_token(&installation, &token, &["context", "wren"]).code,
         Some(0)
     );
     assert!(
-        bench.ok(&["demo"]).contains("completed"),
+        installation.ok(&["demo"]).contains("completed"),
         "it shows nobody's words"
     );
 }
 
 #[test]
 fn spec_5_5_a_use_of_the_token_on_the_host_is_noted() {
-    let (bench, token) = house();
-    close(&bench);
-    with_token(&bench, &token, &["context", "wren"]);
-    let tokens = bench.json(&["token", "list"]);
+    let (installation, token) = installation();
+    close(&installation);
+    with_token(&installation, &token, &["context", "wren"]);
+    let tokens = installation.json(&["token", "list"]);
     assert_ne!(tokens["items"][0]["last_used_at"], Value::Null);
 }
 
 /// SPEC 5.5: opened with an administrator's password, or by whoever has the master key; either is on the record.
 #[test]
 fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
-    let (bench, _) = house();
-    close(&bench);
-    bench.refused(&["context", "wren"]);
-    let wrong = bench.write("wrong", "another horse battery\n");
-    let right = bench.path("password").display().to_string();
+    let (installation, _) = installation();
+    close(&installation);
+    installation.refused(&["context", "wren"]);
+    let wrong = installation.write("wrong", "another horse battery\n");
+    let right = installation.path("password").display().to_string();
     let open = |password: &str| -> Ran {
         let file = ["--password-file", password];
         let command = ["installation", "open", "--user", "Ada"];
-        bench.run(&[&command[..], &file].concat())
+        installation.run(&[&command[..], &file].concat())
     };
     assert!(open(&wrong).error().contains("no administrator"));
-    bench.refused(&["context", "wren"]);
+    installation.refused(&["context", "wren"]);
     assert!(open(&right).stdout.starts_with("open"));
-    assert!(bench.ok(&["context", "wren"]).contains(WORD));
-    assert!(bench.ok(&["installation", "close"]).starts_with("closed"));
-    bench.refused(&["context", "wren"]);
-    assert!(bench.ok(&["installation", "open"]).starts_with("open"));
-    assert_eq!(bench.json(&["installation", "show"])["closed"], false);
-    let log = Ran::of(&mut bench.command(&["audit", "list", "--own", "--json"])).lines();
+    assert!(installation.ok(&["context", "wren"]).contains(WORD));
+    assert!(
+        installation
+            .ok(&["installation", "close"])
+            .starts_with("closed")
+    );
+    installation.refused(&["context", "wren"]);
+    assert!(
+        installation
+            .ok(&["installation", "open"])
+            .starts_with("open")
+    );
+    assert_eq!(
+        installation.json(&["installation", "show"])["closed"],
+        false
+    );
+    let log = Ran::of(&mut installation.command(&["audit", "list", "--own", "--json"])).lines();
     let told: Vec<(&str, &str)> = log
         .iter()
         .map(|record| {
@@ -339,10 +350,10 @@ fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
         ]
     );
     assert!(
-        bench
+        installation
             .ok(&["audit", "list", "--own"])
             .contains("administrator added")
     );
-    let verified = bench.ok(&["audit", "verify", "--all"]);
+    let verified = installation.ok(&["audit", "verify", "--all"]);
     assert!(verified.contains("valid   account default: "), "{verified}");
 }

@@ -3,16 +3,16 @@
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, names_in};
+use crate::installation::{Installation, names_in};
 
 #[test]
 fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     assert_eq!(
-        bench.json(&["agent", "list"]),
+        installation.json(&["agent", "list"]),
         json!({"items": [], "next_cursor": null})
     );
-    let folder = bench.path(".local/share/memoir");
+    let folder = installation.path(".local/share/memoir");
     assert!(names_in(&folder).contains(&"memoir.db".to_owned()));
     #[cfg(unix)]
     for (path, mode) in [(folder.clone(), 0o700), (folder.join("memoir.db"), 0o600)] {
@@ -24,26 +24,26 @@ fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
 
 #[test]
 fn a_database_is_named_by_option_before_or_after_the_command_or_by_environment() {
-    let bench = Bench::new();
-    bench.ok(&["--database", "one.db", "agent", "create", "wren"]);
-    bench.ok(&["agent", "show", "wren", "--database", "sqlite:one.db"]);
-    let mut command = bench.command(&["agent", "show", "wren", "--json"]);
+    let installation = Installation::new();
+    installation.ok(&["--database", "one.db", "agent", "create", "wren"]);
+    installation.ok(&["agent", "show", "wren", "--database", "sqlite:one.db"]);
+    let mut command = installation.command(&["agent", "show", "wren", "--json"]);
     let output = command.env("MEMOIR_DATABASE", "one.db").output().unwrap();
     assert!(output.status.success());
-    assert!(!bench.path(".local").exists());
+    assert!(!installation.path(".local").exists());
 }
 
 #[test]
 fn accounts_share_nothing() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     assert_eq!(
-        bench.ok(&["account", "create", "lab"]),
+        installation.ok(&["account", "create", "lab"]),
         "made the account `lab`\n"
     );
-    bench.ok(&["--account", "lab", "agent", "create", "wren"]);
-    bench.ok(&["remember", "wren", "mine", "--account", "LAB"]);
-    assert_eq!(bench.texts(), Vec::<String>::new());
-    let names: Vec<_> = bench.json(&["account", "list"])["items"]
+    installation.ok(&["--account", "lab", "agent", "create", "wren"]);
+    installation.ok(&["remember", "wren", "mine", "--account", "LAB"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
+    let names: Vec<_> = installation.json(&["account", "list"])["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -54,9 +54,9 @@ fn accounts_share_nothing() {
 
 #[test]
 fn an_agent_is_made_shown_set_paused_and_resumed() {
-    let bench = Bench::new();
-    let prompt = bench.write("prompt.md", "You are Wren.\n");
-    let made = bench.run(&[
+    let installation = Installation::new();
+    let prompt = installation.write("prompt.md", "You are Wren.\n");
+    let made = installation.run(&[
         "agent",
         "create",
         "wren",
@@ -73,14 +73,15 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
     assert!(made.stdout.starts_with("made the agent `wren` ("));
     assert!(made.stderr.contains("no model yet"), "{}", made.stderr);
 
-    let agent = bench.json(&["agent", "show", "WREN"]);
+    let agent = installation.json(&["agent", "show", "WREN"]);
     assert_eq!(agent["system_prompt"], "You are Wren.");
     assert_eq!(agent["effective_refinement_threshold"], 0.9);
     assert_eq!(agent["immutable_tags"], json!(["vow", "voice"]));
     assert_eq!(agent["refinement_trigger_tokens"], json!(null));
     assert_eq!(agent["effective_refinement_trigger_tokens"], 2000);
 
-    let set = |arguments: &[&str]| bench.ok(&[&["agent", "set", "wren"], arguments].concat());
+    let set =
+        |arguments: &[&str]| installation.ok(&[&["agent", "set", "wren"], arguments].concat());
     assert_eq!(
         set(&["refinement_threshold", "0.8"]),
         "refinement_threshold is 0.8\n"
@@ -99,19 +100,19 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
     );
     assert_eq!(set(&["name", "Wrenna"]), "name is Wrenna\n");
     assert_eq!(
-        bench.ok(&["agent", "pause", "wrenna"]),
+        installation.ok(&["agent", "pause", "wrenna"]),
         "`Wrenna` is paused\n"
     );
     assert_eq!(
-        bench.json(&["agent", "show", "wrenna"])["next_refinement_at"],
+        installation.json(&["agent", "show", "wrenna"])["next_refinement_at"],
         json!(null)
     );
-    assert!(bench.ok(&["agent", "list"]).contains("paused"));
+    assert!(installation.ok(&["agent", "list"]).contains("paused"));
     assert_eq!(
-        bench.ok(&["agent", "resume", "wrenna"]),
+        installation.ok(&["agent", "resume", "wrenna"]),
         "`Wrenna` is on the schedule\n"
     );
-    let shown = bench.ok(&["agent", "show", "wrenna"]);
+    let shown = installation.ok(&["agent", "show", "wrenna"]);
     assert!(
         shown.contains("13 characters") && !shown.contains("You are"),
         "{shown}"
@@ -120,15 +121,15 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
 
 #[test]
 fn remembering_prints_the_number_and_json_the_memory() {
-    let bench = Bench::with_agent();
-    assert_eq!(bench.ok(&["remember", "wren", "first"]), "1\n");
+    let installation = Installation::with_agent();
+    assert_eq!(installation.ok(&["remember", "wren", "first"]), "1\n");
     assert_eq!(
-        bench
+        installation
             .run_with_input(&["remember", "wren", "-"], " from stdin \n")
             .stdout,
         "2\n"
     );
-    let saved = bench.json(&[
+    let saved = installation.json(&[
         "remember",
         "wren",
         "-5 degrees",
@@ -148,14 +149,14 @@ fn remembering_prints_the_number_and_json_the_memory() {
     assert_eq!(saved["created_at"], "2026-03-01T00:00:00Z");
     assert_eq!(saved["fades_at"], "2026-03-08T00:00:00Z");
     assert_eq!(saved["constitutional"], true);
-    assert_eq!(bench.texts(), ["-5 degrees", "first", "from stdin"]);
+    assert_eq!(installation.texts(), ["-5 degrees", "first", "from stdin"]);
 }
 
 #[test]
 fn saving_over_the_budget_tells_that_a_session_is_due() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren", "--core-token-budget", "1"]);
-    let ran = bench.run(&["remember", "wren", "more than one token"]);
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren", "--core-token-budget", "1"]);
+    let ran = installation.run(&["remember", "wren", "more than one token"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
     assert!(
         ran.stderr.contains("`memoir refine wren`"),
@@ -166,32 +167,32 @@ fn saving_over_the_budget_tells_that_a_session_is_due() {
 
 #[test]
 fn spec_2_8_recall_tells_why_and_is_measured_on_questions_of_a_file() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for text in ["Mia broke her wrist", "Rosa keeps bees", "The kiln is hot"] {
-        bench.ok(&["remember", "wren", text]);
+        installation.ok(&["remember", "wren", text]);
     }
-    let told = bench.ok(&["recall", "wren", "Who broke a wrist?", "--explain"]);
+    let told = installation.ok(&["recall", "wren", "Who broke a wrist?", "--explain"]);
     assert!(told.contains("1. #1") && told.contains("wrist"), "{told}");
-    let found = bench.json(&["recall", "wren", "Who broke a wrist?", "--explain"]);
+    let found = installation.json(&["recall", "wren", "Who broke a wrist?", "--explain"]);
     assert_eq!(found["items"][0]["match"]["rank"], 1);
-    let file = bench.path("questions.jsonl");
+    let file = installation.path("questions.jsonl");
     let questions = "{\"query\": \"Who broke a wrist?\", \"numbers\": [1]}\n\n\
         {\"query\": \"kiln\", \"numbers\": [3, 2]}\n{\"query\": \"silk\", \"numbers\": [2]}\n";
     std::fs::write(&file, questions).unwrap();
     let path = file.to_str().unwrap();
-    let told = bench.ok(&["recall", "wren", "--eval", path]);
+    let told = installation.ok(&["recall", "wren", "--eval", path]);
     assert!(told.starts_with("3 questions: any@1 66.7%"), "{told}");
-    let measured = bench.json(&["recall", "wren", "--eval", path]);
+    let measured = installation.json(&["recall", "wren", "--eval", path]);
     assert_eq!(
         (&measured["questions"], &measured["found"]),
         (&3.into(), &2.into())
     );
     assert_eq!(measured["mean_rank"], 1.0);
     std::fs::write(&file, "{\"query\": \"a secret\"}\n").unwrap();
-    let ran = bench.run(&["recall", "wren", "--eval", path]);
+    let ran = installation.run(&["recall", "wren", "--eval", path]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("line 1") && !ran.stderr.contains("secret"));
-    let both = bench.run(&["recall", "wren", "kiln", "--eval", path]);
+    let both = installation.run(&["recall", "wren", "kiln", "--eval", path]);
     assert_eq!(both.code, Some(2));
 }
 
@@ -203,17 +204,18 @@ fn about(text: &str) -> Vec<f32> {
 
 #[test]
 fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Rosa keeps bees", "The kiln is hot"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Rosa keeps bees", "The kiln is hot"]);
     let server = ScriptedServer::always(Step::embeddings(about));
-    let configuration = bench.write(
+    let configuration = installation.write(
         "meaning.toml",
         format!(
             "[recall]\nembeddings = \"lab:small\"\n[providers.lab]\nbase_url = \"{}\"\n",
             server.base_url()
         ),
     );
-    let run = |arguments: &[&str]| bench.run(&[&["--config", &configuration], arguments].concat());
+    let run =
+        |arguments: &[&str]| installation.run(&[&["--config", &configuration], arguments].concat());
     let recall = |more: &[&str]| run(&[&["recall", "wren", "honey"], more].concat());
     let told = recall(&[]);
     assert!(told.stderr.contains("nothing found"), "{told:?}");
@@ -253,13 +255,13 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
         "{doctor}"
     );
     // Off, nothing is said of it.
-    assert!(bench.json(&["recall", "wren", "kiln"])["meaning"].is_null());
+    assert!(installation.json(&["recall", "wren", "kiln"])["meaning"].is_null());
 }
 
 #[test]
 fn recall_finds_by_words_time_kind_and_tag() {
-    let bench = Bench::with_agent();
-    bench.ok(&[
+    let installation = Installation::with_agent();
+    installation.ok(&[
         "remember",
         "wren",
         "linen thread",
@@ -268,7 +270,7 @@ fn recall_finds_by_words_time_kind_and_tag() {
         "--tag",
         "bench",
     ]);
-    bench.ok(&[
+    installation.ok(&[
         "remember",
         "wren",
         "thread of linen",
@@ -278,7 +280,7 @@ fn recall_finds_by_words_time_kind_and_tag() {
         "journal",
     ]);
     let found = |arguments: &[&str]| -> Vec<String> {
-        let found = bench.json(&[&["recall", "wren"], arguments].concat());
+        let found = installation.json(&[&["recall", "wren"], arguments].concat());
         let items = found["items"].as_array().unwrap().clone();
         items
             .iter()
@@ -293,35 +295,35 @@ fn recall_finds_by_words_time_kind_and_tag() {
     assert_eq!(found(&["--tag", "BENCH"]), ["1"]);
     assert_eq!(found(&["linen", "--limit", "1"]).len(), 1);
     assert_eq!(found(&["%"]), Vec::<String>::new());
-    let table = bench.ok(&["recall", "wren", "linen"]);
+    let table = installation.ok(&["recall", "wren", "linen"]);
     assert!(table.starts_with("number"), "{table}");
 }
 
 #[test]
 fn context_is_the_prompts_text_and_nothing_else() {
-    let bench = Bench::with_agent();
-    assert_eq!(bench.ok(&["context", "wren"]), "");
-    bench.remember(&["I am Wren."]);
-    bench.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
-    let text = bench.ok(&["context", "wren"]);
+    let installation = Installation::with_agent();
+    assert_eq!(installation.ok(&["context", "wren"]), "");
+    installation.remember(&["I am Wren."]);
+    installation.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
+    let text = installation.ok(&["context", "wren"]);
     assert!(text.starts_with("# Your memory\n"), "{text}");
     assert!(text.contains("- I am Wren.\n"), "{text}");
-    let context = bench.json(&["context", "wren"]);
+    let context = installation.json(&["context", "wren"]);
     assert_eq!(context["text"], text);
     assert_eq!(context["refinement_due"], json!(null));
-    let short = bench.ok(&["context", "wren", "--max-tokens", "1"]);
+    let short = installation.ok(&["context", "wren", "--max-tokens", "1"]);
     assert!(!short.contains("I am Wren."), "{short}");
 }
 
 #[test]
 fn the_ledger_lists_what_is_kept_or_all() {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "twice", "once"]);
-    bench.ok(&["refine", "wren"]);
-    assert_eq!(bench.core(), ["twice", "once"]);
-    let all = bench.ok(&["ledger", "wren", "--all"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "twice", "once"]);
+    installation.ok(&["refine", "wren"]);
+    assert_eq!(installation.core(), ["twice", "once"]);
+    let all = installation.ok(&["ledger", "wren", "--all"]);
     assert!(all.contains("discarded"), "{all}");
-    let ran = bench.run(&["ledger", "wren"]);
+    let ran = installation.run(&["ledger", "wren"]);
     assert!(
         ran.stderr.contains("2 core memories, 3 of 5,000 tokens"),
         "{}",
@@ -331,23 +333,23 @@ fn the_ledger_lists_what_is_kept_or_all() {
 
 #[test]
 fn a_cleaned_double_is_restored_once() {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "twice"]);
-    bench.ok(&["refine", "wren"]);
-    assert_eq!(bench.ok(&["restore", "wren", "#2"]), "restored #2\n");
-    assert_eq!(bench.core(), ["twice", "twice"]);
-    let refused = bench.refused(&["restore", "wren", "2"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "twice"]);
+    installation.ok(&["refine", "wren"]);
+    assert_eq!(installation.ok(&["restore", "wren", "#2"]), "restored #2\n");
+    assert_eq!(installation.core(), ["twice", "twice"]);
+    let refused = installation.refused(&["restore", "wren", "2"]);
     assert!(refused.contains("memory #2 is not discarded"), "{refused}");
 }
 
 #[test]
 fn the_audit_is_listed_by_session_action_time_and_count() {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "twice"]);
-    bench.ok(&["refine", "wren"]);
-    let session = bench.last_session();
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "twice"]);
+    installation.ok(&["refine", "wren"]);
+    let session = installation.last_session();
     let list = |arguments: &[&str]| -> Vec<String> {
-        let ran = bench.run(&[&["audit", "list", "wren", "--json"], arguments].concat());
+        let ran = installation.run(&[&["audit", "list", "wren", "--json"], arguments].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let lines = ran.lines();
         lines
@@ -368,7 +370,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&["--action", "doubles cleaned up,saved"]).len(), 3);
     assert_eq!(list(&["--last", "1"]), all[4..]);
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
-    let table = bench.ok(&["audit", "list", "wren"]);
+    let table = installation.ok(&["audit", "list", "wren"]);
     assert!(
         table.contains("administrator (command line)") && table.contains("discarded: #2"),
         "{table}"
@@ -377,18 +379,18 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
 
 #[test]
 fn doctor_calls_each_model_where_that_is_asked_for() {
-    let bench = Bench::with_agent();
-    let server = bench.scripted([Step::text("OK"), Step::html()]);
-    bench.ok(&["agent", "create", "robin", "--model", "lab:small"]);
-    assert!(!bench.ok(&["doctor"]).contains("answered"));
+    let installation = Installation::with_agent();
+    let server = installation.scripted([Step::text("OK"), Step::html()]);
+    installation.ok(&["agent", "create", "robin", "--model", "lab:small"]);
+    assert!(!installation.ok(&["doctor"]).contains("answered"));
     assert!(
         server.requests().is_empty(),
         "without the word it calls none"
     );
-    let called = bench.ok(&["doctor", "--call"]);
+    let called = installation.ok(&["doctor", "--call"]);
     assert!(called.contains("`lab:small` answered in "), "{called}");
     assert_eq!(server.requests().len(), 1, "rules are not asked");
-    let failed = bench.run(&["doctor", "--call"]);
+    let failed = installation.run(&["doctor", "--call"]);
     assert_eq!(failed.code, Some(1));
     assert!(
         failed.stdout.contains("`lab:small` was called: "),
@@ -398,8 +400,8 @@ fn doctor_calls_each_model_where_that_is_asked_for() {
 
 #[test]
 fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_model() {
-    let bench = Bench::with_agent();
-    let sound = bench.json(&["doctor"]);
+    let installation = Installation::with_agent();
+    let sound = installation.json(&["doctor"]);
     let severities: Vec<_> = sound["items"]
         .as_array()
         .unwrap()
@@ -427,19 +429,19 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("administrators", "ok")
         ]
     );
-    bench.ok(&["agent", "create", "robin"]);
+    installation.ok(&["agent", "create", "robin"]);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let open = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(bench.path(".local/share/memoir/memoir.db"), open).unwrap();
-        let text = bench.ok(&["doctor"]);
+        std::fs::set_permissions(installation.path(".local/share/memoir/memoir.db"), open).unwrap();
+        let text = installation.ok(&["doctor"]);
         assert!(
             text.contains("warning  database") && text.contains("`chmod 600 "),
             "{text}"
         );
     }
-    let text = bench.ok(&["doctor"]);
+    let text = installation.ok(&["doctor"]);
     assert!(
         text.contains("warning  model") && text.contains("hint: set `model`"),
         "{text}"

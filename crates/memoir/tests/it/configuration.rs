@@ -1,23 +1,23 @@
 //! The configuration file as commands meet it.
 
-use crate::bench::Bench;
+use crate::installation::Installation;
 
 #[test]
 fn the_users_configuration_is_read_where_there_is_one() {
-    let bench = Bench::new();
-    bench.write(
+    let installation = Installation::new();
+    installation.write(
         ".config/memoir/config.toml",
         "model = \"builtin:careful\"\n",
     );
-    bench.ok(&["agent", "create", "wren"]);
+    installation.ok(&["agent", "create", "wren"]);
     // Without core memories it is never asked.
-    bench.ok(&["remember", "wren", "I like rain."]);
+    installation.ok(&["remember", "wren", "I like rain."]);
     assert_eq!(
-        bench.json(&["agent", "show", "wren"])["effective_model"],
+        installation.json(&["agent", "show", "wren"])["effective_model"],
         "builtin:careful"
     );
-    let other = bench.write("other.toml", "model = \"ollama:small\"\n[schedule]\nweekly = \"Sun 23:30\"\ntime_zone = \"Europe/Berlin\"\n");
-    let agent = bench.json(&["agent", "show", "wren", "--config", &other]);
+    let other = installation.write("other.toml", "model = \"ollama:small\"\n[schedule]\nweekly = \"Sun 23:30\"\ntime_zone = \"Europe/Berlin\"\n");
+    let agent = installation.json(&["agent", "show", "wren", "--config", &other]);
     assert_eq!(agent["effective_model"], "ollama:small");
     let next = agent["next_refinement_at"].as_str().unwrap();
     assert!(next.contains("T22:30") || next.contains("T21:30"), "{next}");
@@ -25,7 +25,7 @@ fn the_users_configuration_is_read_where_there_is_one() {
 
 #[test]
 fn a_fault_is_told_with_file_key_and_limit() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     for (text, told) in [
         ("modle = \"a:b\"", "line 1: unknown field `modle`"),
         ("model = \"careful\"", "names no provider"),
@@ -51,17 +51,17 @@ fn a_fault_is_told_with_file_key_and_limit() {
             "`[providers.lab]`: `key_env` must be the name of an environment variable",
         ),
     ] {
-        let path = bench.write("wrong.toml", text);
-        let refused = bench.refused(&["agent", "list", "--config", &path]);
+        let path = installation.write("wrong.toml", text);
+        let refused = installation.refused(&["agent", "list", "--config", &path]);
         assert!(
             refused.contains("wrong.toml`") && refused.contains(told),
             "{told}: {refused}"
         );
         assert!(!refused.contains("Zwitscher"), "{refused}");
-        let doctor = bench.run(&["doctor", "--config", &path]);
+        let doctor = installation.run(&["doctor", "--config", &path]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
     }
-    let refused = bench.refused(&["agent", "list", "--config", "nowhere.toml"]);
+    let refused = installation.refused(&["agent", "list", "--config", "nowhere.toml"]);
     assert!(
         refused.contains("cannot read the configuration `nowhere.toml`"),
         "{refused}"

@@ -1,16 +1,16 @@
 //! The demonstration.
 
-use crate::bench::{Bench, Ran, names_in};
+use crate::installation::{Installation, Ran, names_in};
 
 #[test]
 fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
-    let bench = Bench::new();
-    bench.write(".config/memoir/config.toml", "this is no configuration");
-    let ran = bench.run(&["demo", "--full", "--database", "untouched.db"]);
+    let installation = Installation::new();
+    installation.write(".config/memoir/config.toml", "this is no configuration");
+    let ran = installation.run(&["demo", "--full", "--database", "untouched.db"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stdout.lines().last(), Some("completed"));
-    assert_eq!(names_in(&bench.path("tmp")), Vec::<String>::new());
-    assert!(!bench.path("untouched.db").exists() && !bench.path(".local").exists());
+    assert_eq!(names_in(&installation.path("tmp")), Vec::<String>::new());
+    assert!(!installation.path("untouched.db").exists() && !installation.path(".local").exists());
     for told in [
         "`wren` before its session",
         "What was edited, and why",
@@ -33,9 +33,9 @@ fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
 
 #[test]
 fn the_demo_needs_neither_the_users_keys_nor_a_home_to_write_to() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let ran = Ran::of(
-        bench
+        installation
             .command(&["demo"])
             .env("MEMOIR_MASTER_KEY", "no key at all")
             .env("HOME", "/nonexistent"),
@@ -46,8 +46,8 @@ fn the_demo_needs_neither_the_users_keys_nor_a_home_to_write_to() {
 
 #[test]
 fn the_demo_as_json_is_one_document_that_adds_up() {
-    let bench = Bench::new();
-    let shown = bench.json(&["demo"]);
+    let installation = Installation::new();
+    let shown = installation.json(&["demo"]);
     assert_eq!(shown["session"]["state"], "completed");
     assert_eq!(
         shown["sums"]["ledger_tokens"],
@@ -65,8 +65,8 @@ fn the_demo_as_json_is_one_document_that_adds_up() {
 
 #[test]
 fn spec_3_13_the_demo_shows_in_25_lines_what_is_undone_kept_and_asked_about() {
-    let bench = Bench::new();
-    let ran = bench.run(&["demo"]);
+    let installation = Installation::new();
+    let ran = installation.run(&["demo"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
     assert!(ran.stdout.lines().count() <= 25, "{}", ran.stdout);
     assert!(
@@ -75,7 +75,7 @@ fn spec_3_13_the_demo_shows_in_25_lines_what_is_undone_kept_and_asked_about() {
         ran.stdout
     );
     assert_eq!(ran.stdout.lines().last(), Some("completed"));
-    assert_eq!(names_in(&bench.path("tmp")), Vec::<String>::new());
+    assert_eq!(names_in(&installation.path("tmp")), Vec::<String>::new());
     // The hash of the chain's head is another one each time.
     let hash = ran
         .stdout

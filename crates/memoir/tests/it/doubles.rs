@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::installation::Installation;
 
 const MEMORIES: [&str; 7] = [
     "Evan plans a session with Sam",
@@ -16,10 +16,10 @@ const MEMORIES: [&str; 7] = [
 
 #[test]
 fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
-    let bench = Bench::with_agent();
-    bench.remember(&MEMORIES);
-    let before = bench.ok(&["ledger", "wren", "--json"]);
-    insta::assert_snapshot!(bench.ok(&["doubles", "wren"]), @"
+    let installation = Installation::with_agent();
+    installation.remember(&MEMORIES);
+    let before = installation.ok(&["ledger", "wren", "--json"]);
+    insta::assert_snapshot!(installation.ok(&["doubles", "wren"]), @"
     #6 and #7  exact doubles, which the next session puts together
         #6  Tea is served at five in the afternoon
         #7  Tea is served at five in the afternoon
@@ -34,10 +34,10 @@ fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
         #4  Ticket TKT-1000 is closed
         other words: TKT-100 | TKT-1000
     ");
-    let ran = bench.run(&["doubles", "wren", "--limit", "1"]);
+    let ran = installation.run(&["doubles", "wren", "--limit", "1"]);
     assert_eq!(ran.stderr, "2 more pairs are not listed\n");
     assert_eq!(ran.stdout.lines().count(), 3);
-    let told = bench.json(&["doubles", "wren", "--limit", "2"]);
+    let told = installation.json(&["doubles", "wren", "--limit", "2"]);
     let pair = &told["items"][1];
     assert_eq!(
         (
@@ -55,14 +55,14 @@ fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
         (&told["more"], &told["is_complete"], &told["next_cursor"]),
         (&json!(1), &json!(true), &json!(null))
     );
-    assert_eq!(bench.ok(&["ledger", "wren", "--json"]), before);
+    assert_eq!(installation.ok(&["ledger", "wren", "--json"]), before);
 }
 
 #[test]
 fn an_agent_without_pairs_is_told_so() {
-    let bench = Bench::with_agent();
-    bench.remember(&MEMORIES[4..6]);
-    let ran = bench.run(&["doubles", "wren"]);
+    let installation = Installation::with_agent();
+    installation.remember(&MEMORIES[4..6]);
+    let ran = installation.run(&["doubles", "wren"]);
     assert_eq!(
         (ran.code, &ran.stdout[..], &ran.stderr[..]),
         (Some(0), "", "no two core memories look alike\n")
@@ -71,20 +71,20 @@ fn an_agent_without_pairs_is_told_so() {
 
 #[test]
 fn spec_5_5_in_a_closed_installation_pairs_are_for_the_agent_and_figures_for_all() {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "Kanarienvogel am Fenster im Mai",
         "Kanarienvogel am Fenster im Juni",
     ]);
-    bench.write(".config/memoir/config.toml", "closed = true\n");
-    let ran = bench.run(&["doubles", "wren"]);
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    let ran = installation.run(&["doubles", "wren"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.is_empty() && ran.stderr.contains("this installation is closed"));
     assert!(!ran.stderr.contains("Kanarienvogel"));
-    let picture = bench.path("mass.svg");
+    let picture = installation.path("mass.svg");
     let plot = picture.to_str().unwrap();
-    let told = bench.ok(&["stats", "wren", "--plot", plot]);
-    let json = bench.ok(&["stats", "wren", "--json"]);
+    let told = installation.ok(&["stats", "wren", "--plot", plot]);
+    let json = installation.ok(&["stats", "wren", "--json"]);
     for text in [told, json, std::fs::read_to_string(&picture).unwrap()] {
         assert!(!text.is_empty() && !text.contains("Kanarienvogel"));
     }
@@ -92,17 +92,17 @@ fn spec_5_5_in_a_closed_installation_pairs_are_for_the_agent_and_figures_for_all
 
 #[test]
 fn spec_3_5_the_ledger_of_a_session_tells_pairs_where_the_configuration_says_so() {
-    let bench = Bench::with_agent();
-    bench.remember(&MEMORIES[..2]);
+    let installation = Installation::with_agent();
+    installation.remember(&MEMORIES[..2]);
     let prompt_with = |configuration: &str| {
-        let server = bench.scripted(crate::bench::script(&[]));
-        let path = bench.path(".config/memoir/config.toml");
+        let server = installation.scripted(crate::installation::script(&[]));
+        let path = installation.path(".config/memoir/config.toml");
         let own = std::fs::read_to_string(&path).unwrap_or_default();
-        bench.write(
+        installation.write(
             ".config/memoir/config.toml",
             format!("{configuration}\n{own}"),
         );
-        bench.ok(&["refine", "wren", "--model", "lab:small"]);
+        installation.ok(&["refine", "wren", "--model", "lab:small"]);
         let sent = server.received();
         sent.iter()
             .map(|request| request.body.to_string())

@@ -2,11 +2,11 @@
 
 use memoir_testkit::Step;
 
-use crate::bench::{Bench, names_in};
+use crate::installation::{Installation, names_in};
 
 #[test]
 fn each_limit_is_told_with_the_size_given() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let long = |characters: usize| "x".repeat(characters);
     let tags: Vec<String> = (0..17).map(|number| format!("tag{number}")).collect();
     let many: Vec<&str> = ["remember", "wren", "x"]
@@ -78,12 +78,12 @@ fn each_limit_is_told_with_the_size_given() {
             "the name `default` is taken",
         ),
     ] {
-        let refused = bench.refused(arguments);
+        let refused = installation.refused(arguments);
         assert!(refused.contains(told), "{told}: {refused}");
     }
-    assert_eq!(bench.texts(), Vec::<String>::new());
+    assert_eq!(installation.texts(), Vec::<String>::new());
     assert_eq!(
-        bench.json(&["agent", "list"])["items"]
+        installation.json(&["agent", "list"])["items"]
             .as_array()
             .unwrap()
             .len(),
@@ -93,7 +93,7 @@ fn each_limit_is_told_with_the_size_given() {
 
 #[test]
 fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_them() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let unknown = "01890c5e-0000-7000-8000-000000000000";
     for (arguments, told, hint) in [
         (
@@ -157,7 +157,7 @@ fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_t
             "memoir remember",
         ),
     ] {
-        let refused = bench.refused(arguments);
+        let refused = installation.refused(arguments);
         assert!(refused.contains(told), "{told}: {refused}");
         let (_, last) = refused.split_once("\n\nhint: ").unwrap();
         assert!(last.contains(hint), "{hint}: {refused}");
@@ -166,30 +166,30 @@ fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_t
 
 #[test]
 fn a_file_that_is_no_database_stays_as_it_is() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let text = "Dear diary, this is not a database at all.\n".repeat(100);
-    let file = bench.write("diary.txt", &text);
-    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    let file = installation.write("diary.txt", &text);
+    let refused = installation.refused(&["agent", "list", "--database", &file]);
     assert!(
         refused.contains("is not a database of Memoir") && refused.contains("hint: "),
         "{refused}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
 
-    let file = bench.write("theirs.db", b"");
+    let file = installation.write("theirs.db", b"");
     let theirs = rusqlite::Connection::open(&file).unwrap();
     theirs
         .execute_batch("CREATE TABLE theirs (theirs)")
         .unwrap();
     drop(theirs);
     let bytes = std::fs::read(&file).unwrap();
-    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    let refused = installation.refused(&["agent", "list", "--database", &file]);
     assert!(
         refused.contains("is not a database of Memoir") && refused.contains("hint: "),
         "{refused}"
     );
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
-    let mut beside = names_in(&bench.path(""));
+    let mut beside = names_in(&installation.path(""));
     beside.sort();
     assert_eq!(beside, ["diary.txt", "theirs.db", "tmp"]);
 }
@@ -198,12 +198,12 @@ fn a_file_that_is_no_database_stays_as_it_is() {
 fn a_database_from_a_newer_version_stays_as_it_is() {
     /// Where SQLite keeps `PRAGMA user_version`, in which the format's number stands.
     const VERSION: std::ops::Range<usize> = 60..64;
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren", "--database", "m.db"]);
-    let mut bytes = std::fs::read(bench.path("m.db")).unwrap();
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren", "--database", "m.db"]);
+    let mut bytes = std::fs::read(installation.path("m.db")).unwrap();
     bytes[VERSION].copy_from_slice(&900_u32.to_be_bytes());
-    let file = bench.write("m.db", &bytes);
-    let refused = bench.refused(&["agent", "list", "--database", &file]);
+    let file = installation.write("m.db", &bytes);
+    let refused = installation.refused(&["agent", "list", "--database", &file]);
     assert!(
         refused.contains("written by a newer version of Memoir (format 900"),
         "{refused}"
@@ -214,7 +214,7 @@ fn a_database_from_a_newer_version_stays_as_it_is() {
 
 #[test]
 fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     for (url, told) in [
         (
             "no/such/folder/m.db",
@@ -228,12 +228,12 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
         ("mysql://localhost", "no kind of database `mysql`"),
         ("sqlite:", "has no path"),
     ] {
-        let refused = bench.refused(&["--database", url, "agent", "list"]);
+        let refused = installation.refused(&["--database", url, "agent", "list"]);
         assert!(
             refused.contains(told) && refused.contains("\n\nhint: "),
             "{url}: {refused}"
         );
-        let doctor = bench.run(&["--database", url, "doctor"]);
+        let doctor = installation.run(&["--database", url, "doctor"]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
         assert!(
             doctor.stdout.contains("problem  database") && doctor.stdout.contains("hint: "),
@@ -245,8 +245,8 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
 /// Runs a shell script in a mount namespace of its own, with a small file system at `$1` and the
 /// binary as `$2`; `None` where the machine does not allow that.
 #[cfg(target_os = "linux")]
-fn on_small_disk(bench: &Bench, script: &str) -> Option<crate::bench::Ran> {
-    let disk = bench.path("disk");
+fn on_small_disk(installation: &Installation, script: &str) -> Option<crate::installation::Ran> {
+    let disk = installation.path("disk");
     std::fs::create_dir(&disk).unwrap();
     let mut command = std::process::Command::new("unshare");
     command
@@ -259,8 +259,8 @@ fn on_small_disk(bench: &Bench, script: &str) -> Option<crate::bench::Ran> {
         .arg(env!("CARGO_BIN_EXE_memoir"))
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", bench.path(""));
-    let ran = crate::bench::Ran::from_output(command.output().ok()?);
+        .env("HOME", installation.path(""));
+    let ran = crate::installation::Ran::from_output(command.output().ok()?);
     let is_allowed = ran.code != Some(77) && !ran.stderr.contains("unshare");
     is_allowed.then_some(ran)
 }
@@ -279,7 +279,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
         echo "$saved"
         "$2" export wren | wc -l
     "#;
-    let Some(ran) = on_small_disk(&Bench::new(), script) else {
+    let Some(ran) = on_small_disk(&Installation::new(), script) else {
         return;
     };
     assert!(
@@ -303,7 +303,7 @@ fn a_read_only_disk_is_told_with_a_hint() {
         "$2" --database "$1/new.db" agent list
         echo "$?"
     "#;
-    let Some(ran) = on_small_disk(&Bench::new(), script) else {
+    let Some(ran) = on_small_disk(&Installation::new(), script) else {
         return;
     };
     assert_eq!(ran.stdout, "1\n1\n", "{ran:?}");
@@ -312,9 +312,9 @@ fn a_read_only_disk_is_told_with_a_hint() {
 
 #[test]
 fn a_missing_key_or_model_is_told_before_anything_is_begun() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    bench.remember(&["something"]);
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    installation.remember(&["something"]);
     for (model, told) in [
         (None, "no model is set"),
         (
@@ -327,18 +327,18 @@ fn a_missing_key_or_model_is_told_before_anything_is_begun() {
     ] {
         let mut arguments = vec!["refine", "wren"];
         arguments.extend(model.into_iter().flat_map(|model| ["--model", model]));
-        let refused = bench.refused(&arguments);
+        let refused = installation.refused(&arguments);
         assert!(refused.contains(told), "{told}: {refused}");
     }
     assert_eq!(
-        bench.json(&["sessions", "wren"])["items"]
+        installation.json(&["sessions", "wren"])["items"]
             .as_array()
             .unwrap()
             .len(),
         0
     );
-    bench.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
-    let doctor = bench.run(&["doctor"]);
+    installation.ok(&["agent", "set", "wren", "model", "openai:gpt-5"]);
+    let doctor = installation.run(&["doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
     assert!(
         doctor.stdout.contains("problem  model") && doctor.stdout.contains("OPENAI_API_KEY"),
@@ -348,10 +348,10 @@ fn a_missing_key_or_model_is_told_before_anything_is_begun() {
 
 #[test]
 fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() {
-    let bench = Bench::with_agent();
-    bench.remember(&["something"]);
-    let _server = bench.scripted([Step::html()]);
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["something"]);
+    let _server = installation.scripted([Step::html()]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("failed\n"), "{ran:?}");
     assert!(
@@ -364,15 +364,15 @@ fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() 
         ran.stderr.ends_with("hint: nothing was changed\n"),
         "{ran:?}"
     );
-    assert_eq!(bench.core(), ["something"]);
+    assert_eq!(installation.core(), ["something"]);
 }
 
 #[test]
 fn a_model_that_is_down_is_asked_again_and_then_given_up() {
-    let bench = Bench::with_agent();
-    bench.remember(&["something"]);
-    let _server = bench.scripted([Step::status(503), Step::status(503)]);
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["something"]);
+    let _server = installation.scripted([Step::status(503), Step::status(503)]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("waiting "), "{ran:?}");
     assert!(ran.stderr.contains("it was asked 2 times"), "{ran:?}");

@@ -7,19 +7,19 @@ use serde_json::json;
 
 use crate::{
     audit::flip,
-    bench::{Bench, wait_until},
+    installation::{Installation, wait_until},
     serving::{MEMORIES, Running, agents_token},
 };
 
 /// The log of a service, and what two doors answer that meet a row that somebody changed.
 fn met(wanted: Option<&str>) -> (String, Vec<String>) {
     const WORD: &str = "Zwitscher";
-    let bench = Bench::with_agent();
-    let token = agents_token(&bench);
-    bench.remember(&[WORD]);
-    flip(&bench, "SELECT body FROM memories WHERE number = 1");
-    let log = bench.path("log");
-    let service = Running::start_logging(&bench, &[], File::create(&log).unwrap(), wanted);
+    let installation = Installation::with_agent();
+    let token = agents_token(&installation);
+    installation.remember(&[WORD]);
+    flip(&installation, "SELECT body FROM memories WHERE number = 1");
+    let log = installation.path("log");
+    let service = Running::start_logging(&installation, &[], File::create(&log).unwrap(), wanted);
     let (status, problem) = service.get(MEMORIES, &token);
     assert_eq!(
         (status, &problem["code"]),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, names_in};
+use crate::installation::{Installation, names_in};
 
 const GOOD: &str = concat!(
     "{\"content\": \"I am Wren.\", \"constitutional\": true, \"created_at\": \"2025-01-01T00:00:00Z\"}\n",
@@ -20,17 +20,17 @@ fn parsed(lines: &str) -> Vec<Value> {
 
 #[test]
 fn what_is_exported_imports_to_the_same_memories() {
-    let bench = Bench::with_agent();
-    let file = bench.write("in.jsonl", GOOD);
+    let installation = Installation::with_agent();
+    let file = installation.write("in.jsonl", GOOD);
     assert_eq!(
-        bench.ok(&["import", "wren", &file]),
+        installation.ok(&["import", "wren", &file]),
         "imported 3 memories\n"
     );
-    let exported = bench.ok(&["export", "wren"]);
-    bench.ok(&["agent", "create", "robin"]);
-    let ran = bench.run_with_input(&["import", "robin", "-", "--json"], &exported);
+    let exported = installation.ok(&["export", "wren"]);
+    installation.ok(&["agent", "create", "robin"]);
+    let ran = installation.run_with_input(&["import", "robin", "-", "--json"], &exported);
     assert_eq!(ran.lines(), [json!({"imported": 3, "skipped": 0})]);
-    assert_eq!(bench.ok(&["export", "robin"]), exported);
+    assert_eq!(installation.ok(&["export", "robin"]), exported);
     let lines = parsed(&exported);
     assert_eq!(lines[0]["constitutional"], true);
     assert_eq!(lines[1]["content"], "Two\nlines — ¿sí?");
@@ -39,18 +39,18 @@ fn what_is_exported_imports_to_the_same_memories() {
 
 #[test]
 fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
-    let bench = Bench::with_agent();
-    let file = bench.write("in.jsonl", GOOD);
-    bench.ok(&["import", "wren", &file]);
-    let out = bench.write("out/memories.jsonl", "what was there before");
-    let ran = bench.run(&["export", "wren", "--output", &out]);
+    let installation = Installation::with_agent();
+    let file = installation.write("in.jsonl", GOOD);
+    installation.ok(&["import", "wren", &file]);
+    let out = installation.write("out/memories.jsonl", "what was there before");
+    let ran = installation.run(&["export", "wren", "--output", &out]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert!(ran.stderr.contains("wrote 3 memories"), "{}", ran.stderr);
     assert_eq!(
         std::fs::read_to_string(&out).unwrap(),
-        bench.ok(&["export", "wren"])
+        installation.ok(&["export", "wren"])
     );
-    assert_eq!(names_in(&bench.path("out")), ["memories.jsonl"]);
+    assert_eq!(names_in(&installation.path("out")), ["memories.jsonl"]);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -59,7 +59,7 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
             0o600
         );
     }
-    let refused = bench.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
+    let refused = installation.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
     assert!(
         refused.contains("cannot write `no/such/folder.jsonl`"),
         "{refused}"
@@ -68,13 +68,13 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
 
 #[test]
 fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let mut text = GOOD.to_owned();
     for _ in 0..25 {
         text.push_str("\n{\"content\": 5}");
     }
-    let file = bench.write("bad.jsonl", text);
-    let refused = bench.refused(&["import", "wren", &file]);
+    let file = installation.write("bad.jsonl", text);
+    let refused = installation.refused(&["import", "wren", &file]);
     assert!(
         refused.starts_with("error: nothing was imported: 25 of 28 lines cannot be read\n"),
         "{refused}"
@@ -88,9 +88,9 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
         assert!(refused.contains(told), "{told}: {refused}");
     }
     assert!(!refused.contains("\nline 25: "), "{refused}");
-    assert_eq!(bench.texts(), Vec::<String>::new());
+    assert_eq!(installation.texts(), Vec::<String>::new());
 
-    let ran = bench.run(&["import", "wren", &file, "--skip-bad"]);
+    let ran = installation.run(&["import", "wren", &file, "--skip-bad"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (Some(0), "imported 3 memories, skipped 25 lines\n")
@@ -100,12 +100,12 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
         "{}",
         ran.stderr
     );
-    assert_eq!(bench.texts().len(), 3);
+    assert_eq!(installation.texts().len(), 3);
 }
 
 #[test]
 fn a_bad_line_is_told_without_its_words() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for (line, told) in [
         ("{\"content\": \"secret words\", \"colour\": 1}", "unknown"),
         ("{\"content\": \"secret words\"", "is not valid JSON"),
@@ -120,8 +120,8 @@ fn a_bad_line_is_told_without_its_words() {
         ),
         ("\"secret words\"", "wrong type"),
     ] {
-        let file = bench.write("bad.jsonl", line);
-        let refused = bench.refused(&["import", "wren", &file]);
+        let file = installation.write("bad.jsonl", line);
+        let refused = installation.refused(&["import", "wren", &file]);
         assert!(
             refused.contains("line 1: ") && refused.contains(told),
             "{line}: {refused}"
@@ -129,8 +129,8 @@ fn a_bad_line_is_told_without_its_words() {
         assert!(!refused.contains("secret"), "{line}: {refused}");
     }
     let long = format!("{{\"content\": \"{}\"}}", "x".repeat(10_001));
-    let file = bench.write("bad.jsonl", long);
-    let refused = bench.refused(&["import", "wren", &file]);
+    let file = installation.write("bad.jsonl", long);
+    let refused = installation.refused(&["import", "wren", &file]);
     assert!(
         refused.contains("10001 characters long, and the limit is 10000"),
         "{refused}"
@@ -139,14 +139,14 @@ fn a_bad_line_is_told_without_its_words() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let bench = Bench::with_agent();
-    let refused = bench.refused(&["import", "wren", "nowhere.jsonl"]);
+    let installation = Installation::with_agent();
+    let refused = installation.refused(&["import", "wren", "nowhere.jsonl"]);
     assert!(refused.contains("cannot read `nowhere.jsonl`"), "{refused}");
-    let refused = bench.refused(&["import", "wren", "tmp"]);
+    let refused = installation.refused(&["import", "wren", "tmp"]);
     assert!(refused.contains("cannot read `tmp`"), "{refused}");
-    let empty = bench.write("empty.jsonl", "");
+    let empty = installation.write("empty.jsonl", "");
     assert_eq!(
-        bench.ok(&["import", "wren", &empty]),
+        installation.ok(&["import", "wren", &empty]),
         "imported 0 memories\n"
     );
 }

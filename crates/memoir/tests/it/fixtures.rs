@@ -6,37 +6,37 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 /// A copy of one installation, in a home of its own.
 struct Fixture {
-    bench: Bench,
+    installation: Installation,
     token: String,
     database: String,
 }
 
 impl Fixture {
     fn copy(folder: &Path) -> Self {
-        let bench = Bench::new();
+        let installation = Installation::new();
         for file in fs::read_dir(folder).unwrap() {
             let file = file.unwrap();
             let name = file.file_name().into_string().unwrap();
-            let copy = bench.write(&name, fs::read(file.path()).unwrap());
+            let copy = installation.write(&name, fs::read(file.path()).unwrap());
             // What holds a key is refused where others can read it, and a repository keeps no such modes.
             fs::set_permissions(copy, fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let text = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
+        let text = |name: &str| fs::read_to_string(installation.path(name)).unwrap();
         Self {
             token: text("agent-token").trim().to_owned(),
-            database: format!("sqlite:{}", bench.path("memoir.db").display()),
-            bench,
+            database: format!("sqlite:{}", installation.path("memoir.db").display()),
+            installation,
         }
     }
 
     fn run(&self, arguments: &[&str], token: &str) -> String {
         let mut all = vec!["--database", &self.database];
         all.extend(arguments);
-        let mut command = self.bench.command(&all);
+        let mut command = self.installation.command(&all);
         command.env("MEMOIR_TOKEN", token);
         let ran = Ran::of(&mut command);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
@@ -99,7 +99,7 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_ta
         assert_eq!(sessions["items"][0]["state"], "completed");
         fixture.verify();
 
-        let moment = fs::read_to_string(fixture.bench.path("moment")).unwrap();
+        let moment = fs::read_to_string(fixture.installation.path("moment")).unwrap();
         fixture.run(&["rewind", "wren", "--to", moment.trim()], "");
         assert_eq!(fixture.core(), before[..2]);
         fixture.verify();

@@ -20,7 +20,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Ran},
+    installation::{Installation, Ran},
     postgres::skip,
     serving::{Running, ask, ask_once},
 };
@@ -78,7 +78,7 @@ fn model() -> ScriptedServer {
 
 /// The nodes, and what they are on.
 struct Fleet {
-    bench: Bench,
+    installation: Installation,
     server: Postgres,
     /// As the nodes reach the database.
     url: String,
@@ -88,29 +88,31 @@ struct Fleet {
 }
 
 impl Fleet {
-    fn new(bench: Bench, server: Postgres, url: String) -> Self {
-        let nodes: Vec<_> = (0..NODES).map(|_| Self::start(&bench, &url)).collect();
+    fn new(installation: Installation, server: Postgres, url: String) -> Self {
+        let nodes: Vec<_> = (0..NODES)
+            .map(|_| Self::start(&installation, &url))
+            .collect();
         let addresses = nodes.iter().map(|node| Mutex::new(node.address.clone()));
         Self {
             addresses: addresses.collect(),
             nodes: nodes.into_iter().map(RwLock::new).collect(),
-            bench,
+            installation,
             server,
             url,
         }
     }
 
-    fn start(bench: &Bench, url: &str) -> Running {
+    fn start(installation: &Installation, url: &str) -> Running {
         // A database that is just being started keeps a node from starting, as it should.
         let begun = Instant::now();
         loop {
-            if let Some(node) = Running::try_start(bench, &["--database", url]) {
+            if let Some(node) = Running::try_start(installation, &["--database", url]) {
                 return node;
             }
             assert!(
                 begun.elapsed() < Duration::from_secs(60),
                 "the node does not start: {}",
-                std::fs::read_to_string(bench.path("log")).unwrap()
+                std::fs::read_to_string(installation.path("log")).unwrap()
             );
             thread::sleep(Duration::from_millis(200));
         }
@@ -132,13 +134,13 @@ impl Fleet {
 
     /// Starts a node in the place of one that has ended.
     fn start_again(&self, node: usize) {
-        let started = Self::start(&self.bench, &self.url);
+        let started = Self::start(&self.installation, &self.url);
         *self.addresses[node].lock().unwrap() = started.address.clone();
         *self.nodes[node].write().unwrap() = started;
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
-        let mut command = self.bench.command(arguments);
+        let mut command = self.installation.command(arguments);
         let ran = Ran::of(command.env("MEMOIR_DATABASE", &self.url));
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
         ran.stdout
@@ -230,7 +232,7 @@ fn ended(fleet: &Fleet) {
         }
         if begun.elapsed() > PATIENCE {
             let states = fleet.query("SELECT state, count(*) FROM sessions GROUP BY state");
-            let log = std::fs::read_to_string(fleet.bench.path("log")).unwrap();
+            let log = std::fs::read_to_string(fleet.installation.path("log")).unwrap();
             panic!("{running} sessions do not end: {states}; the log: {log}");
         }
         thread::sleep(Duration::from_millis(500));
@@ -253,8 +255,8 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
         Some((own, pooler)) => direct.replace(own, pooler),
         None => direct.clone(),
     };
-    let (bench, model) = (Bench::new(), model());
-    bench.write(
+    let (installation, model) = (Installation::new(), model());
+    installation.write(
         ".config/memoir/config.toml",
         format!(
             "lease_seconds = {LEASE}\n[schedule]\nenabled = false\n\
@@ -264,12 +266,12 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
         ),
     );
     let migrated = Ran::of(
-        bench
+        installation
             .command(&["migrate", "--database", &direct])
             .env("MEMOIR_LOG", "error"),
     );
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
-    let fleet = Fleet::new(bench, server, url);
+    let fleet = Fleet::new(installation, server, url);
     fleet.ok(&["installation", "open"]);
     let mut tokens = Vec::new();
     for agent in 0..AGENTS {
@@ -444,13 +446,13 @@ fn spec_6_2_a_fleet_is_brought_to_the_next_version_node_by_node_and_loses_no_req
     server
         .follow(include_str!("../../../../docs/fleet.md"))
         .unwrap();
-    let (bench, url) = (Bench::new(), server.url("memoir", "memoir"));
+    let (installation, url) = (Installation::new(), server.url("memoir", "memoir"));
     let owner = server.url("memoir_owner", "memoir");
-    let pending = Ran::of(&mut bench.command(&["serve", "--database", &url, "--migrate"]));
+    let pending = Ran::of(&mut installation.command(&["serve", "--database", &url, "--migrate"]));
     assert_eq!(pending.code, Some(1), "it cannot make tables: {pending:?}");
-    let migrated = Ran::of(&mut bench.command(&["migrate", "--database", &owner]));
+    let migrated = Ran::of(&mut installation.command(&["migrate", "--database", &owner]));
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
-    let fleet = Fleet::new(bench, server, url);
+    let fleet = Fleet::new(installation, server, url);
     let doctor = fleet.ok(&["doctor"]);
     assert!(
         doctor.contains("the role `memoir` owns nothing"),

@@ -2,24 +2,24 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 #[test]
 fn a_session_is_followed_to_its_end() {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "Ada keeps bees.",
         "ada keeps bees",
         "The kiln is fired on Thursdays, always.",
     ]);
-    bench.ok(&["agent", "set", "wren", "refinement_threshold", "0.1"]);
-    bench.ok(&["refine", "wren"]);
-    let id = bench.last_session();
-    let text = bench.ok(&["session", &id, "--follow"]);
+    installation.ok(&["agent", "set", "wren", "refinement_threshold", "0.1"]);
+    installation.ok(&["refine", "wren"]);
+    let id = installation.last_session();
+    let text = installation.ok(&["session", &id, "--follow"]);
     for told in ["  deleted  #2", "  session completed  ", "\ncompleted\n"] {
         assert!(text.contains(told), "{told}: {text}");
     }
-    let lines = bench.ok(&["session", &id, "--follow", "--json"]);
+    let lines = installation.ok(&["session", &id, "--follow", "--json"]);
     let events: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -39,10 +39,10 @@ const WEBHOOK: &str =
 
 #[test]
 fn doctor_names_a_webhook_without_a_secret_and_the_service_does_not_start() {
-    let bench = Bench::with_agent();
-    bench.write(".config/memoir/config.toml", WEBHOOK);
+    let installation = Installation::with_agent();
+    installation.write(".config/memoir/config.toml", WEBHOOK);
     let with = |secret: &str, arguments: &[&str]| {
-        let mut command = bench.command(arguments);
+        let mut command = installation.command(arguments);
         if !secret.is_empty() {
             command.env("HOOK", secret);
         }

@@ -5,7 +5,7 @@ use std::{fs, process::Stdio};
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Ran, files_in},
+    installation::{Installation, Ran, files_in},
     serving::Running,
 };
 
@@ -13,17 +13,19 @@ const SECRET: &str = "the pasted key is Kanarienvogel";
 
 #[test]
 fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
     for input in ["2\n", "", "one\n", "1 2\n"] {
-        let error = bench.run_with_input(&["shred", "wren", "1"], input).error();
+        let error = installation
+            .run_with_input(&["shred", "wren", "1"], input)
+            .error();
         assert!(
             error.starts_with("error: nothing was shredded: the number #1 was not typed\n"),
             "{error}"
         );
     }
-    assert_eq!(bench.texts(), ["one", SECRET]);
-    let ran = bench.run_with_input(&["shred", "wren", "#2"], " #2 \n");
+    assert_eq!(installation.texts(), ["one", SECRET]);
+    let ran = installation.run_with_input(&["shred", "wren", "#2"], " #2 \n");
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (
@@ -41,25 +43,29 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
         &["export", "wren"],
         &["recall", "wren", "Kanarienvogel", "--json"],
     ] {
-        let shown = bench.ok(arguments);
+        let shown = installation.ok(arguments);
         assert!(!shown.contains("Kanarienvogel"), "{arguments:?}: {shown}");
     }
-    let history = bench.ok(&["history", "wren", "2"]);
+    let history = installation.ok(&["history", "wren", "2"]);
     assert!(
         history.contains("shredded: its words are gone  owner (command line)")
             && !history.contains("\n  + "),
         "{history}"
     );
-    assert!(bench.ok(&["audit", "verify", "wren"]).starts_with("valid"));
-    let again = bench.refused(&["shred", "wren", "2", "--yes"]);
+    assert!(
+        installation
+            .ok(&["audit", "verify", "wren"])
+            .starts_with("valid")
+    );
+    let again = installation.refused(&["shred", "wren", "2", "--yes"]);
     assert!(again.contains("#2 was shredded"), "{again}");
 }
 
 #[test]
 fn shredding_takes_a_reason_and_asks_nobody_where_it_is_told_so() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    let shredded = bench.json(&["shred", "wren", "2", "--yes", "--reason", "a leaked key"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    let shredded = installation.json(&["shred", "wren", "2", "--yes", "--reason", "a leaked key"]);
     assert_eq!(
         (&shredded["number"], &shredded["redacted_records"]),
         (&json!(2), &json!(1))
@@ -72,13 +78,13 @@ fn shredding_takes_a_reason_and_asks_nobody_where_it_is_told_so() {
         "memory_shredded",
         "--json",
     ];
-    let records = Ran::of(&mut bench.command(&list)).lines();
+    let records = Ran::of(&mut installation.command(&list)).lines();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0]["data"]["reason_text"], "a leaked key");
-    let missing = bench.refused(&["shred", "wren", "17", "--yes"]);
+    let missing = installation.refused(&["shred", "wren", "17", "--yes"]);
     assert!(missing.contains("there is no memory #17"), "{missing}");
     let long = "x".repeat(1_001);
-    let refused = bench.refused(&["shred", "wren", "1", "--yes", "--reason", &long]);
+    let refused = installation.refused(&["shred", "wren", "1", "--yes", "--reason", &long]);
     assert!(
         refused.contains("reason: is 1001 characters long, and the limit is 1000"),
         "{refused}"
@@ -87,29 +93,29 @@ fn shredding_takes_a_reason_and_asks_nobody_where_it_is_told_so() {
 
 #[test]
 fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    bench.ok(&["shred", "wren", "2", "--yes"]);
-    bench.ok(&["rewind", "wren", "--to", "2020-01-01"]);
-    let history = bench.ok(&["history", "wren", "2"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    installation.ok(&["shred", "wren", "2", "--yes"]);
+    installation.ok(&["rewind", "wren", "--to", "2020-01-01"]);
+    let history = installation.ok(&["history", "wren", "2"]);
     assert!(
         history.contains("shredded: its words are gone  owner"),
         "{history}"
     );
-    let restored = bench.run(&["restore", "wren", "2"]);
+    let restored = installation.run(&["restore", "wren", "2"]);
     assert_eq!(restored.code, Some(1), "{restored:?}");
 }
 
 /// An old copy of the key store brings keys back that were destroyed, as an erasing does that was interrupted.
 #[test]
 fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    let id = bench.json(&["agent", "show", "wren"])["id"].to_string();
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    let id = installation.json(&["agent", "show", "wren"])["id"].to_string();
     let id = id.trim_matches('"');
-    let keys = bench.path(".local/share/memoir/memoir.db.keys");
+    let keys = installation.path(".local/share/memoir/memoir.db.keys");
     let old = fs::read(&keys).unwrap();
-    bench.ok(&["agent", "erase", "wren", "--yes"]);
+    installation.ok(&["agent", "erase", "wren", "--yes"]);
     let unfinished = format!("`wren` ({id}) is erased on the record, and its key is there");
     let finished = |ran: &Ran| {
         let note = "finished erasing 1 agent: the keys are destroyed";
@@ -122,34 +128,34 @@ fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it(
         &["sweep"],
     ] {
         fs::write(&keys, &old).unwrap();
-        let doctor = bench.run(&["doctor"]);
+        let doctor = installation.run(&["doctor"]);
         assert_eq!(doctor.code, Some(1), "{doctor:?}");
         assert!(doctor.stdout.contains(&unfinished), "{doctor:?}");
-        let ran = bench.run(command);
+        let ran = installation.run(command);
         assert!(
             ran.code == Some(0) && finished(&ran),
             "{command:?}: {ran:?}"
         );
-        let doctor = bench.ok(&["doctor"]);
+        let doctor = installation.ok(&["doctor"]);
         assert!(doctor.contains("nothing was left half-done"), "{doctor}");
-        assert!(!finished(&bench.run(command)), "{command:?}");
+        assert!(!finished(&installation.run(command)), "{command:?}");
     }
     fs::write(&keys, &old).unwrap();
-    let serving = Running::start(&bench, &[]);
-    let doctor = bench.ok(&["doctor"]);
+    let serving = Running::start(&installation, &[]);
+    let doctor = installation.ok(&["doctor"]);
     assert!(doctor.contains("nothing was left half-done"), "{doctor}");
     drop(serving);
 }
 
 #[test]
 fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", SECRET]);
-    bench.ok(&["refine", "wren"]);
-    let session = bench.last_session();
-    let before = bench.texts();
+    let installation = Installation::with_agent();
+    installation.remember(&["one", SECRET]);
+    installation.ok(&["refine", "wren"]);
+    let session = installation.last_session();
+    let before = installation.texts();
     for input in ["robin\n", "", "\n", "wren robin\n"] {
-        let error = bench
+        let error = installation
             .run_with_input(&["agent", "erase", "wren"], input)
             .error();
         assert!(
@@ -158,7 +164,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
         );
     }
     let closed = Ran::of(
-        bench
+        installation
             .command(&["agent", "erase", "wren"])
             .stdin(Stdio::null()),
     );
@@ -167,9 +173,9 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
             .error()
             .contains("hint: type the agent's name, or give `--yes`")
     );
-    assert_eq!(bench.texts(), before);
+    assert_eq!(installation.texts(), before);
 
-    let ran = bench.run_with_input(&["agent", "erase", "wren"], "  WREN \n");
+    let ran = installation.run_with_input(&["agent", "erase", "wren"], "  WREN \n");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         ran.stdout
@@ -178,7 +184,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
     );
     assert!(ran.stderr.contains("`memoir key rotate`"), "{ran:?}");
 
-    let file = bench.write("in.jsonl", "{\"content\": \"x\"}");
+    let file = installation.write("in.jsonl", "{\"content\": \"x\"}");
     for arguments in [
         &["agent", "show", "wren"][..],
         &["agent", "set", "wren", "paused", "true"],
@@ -204,41 +210,41 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
         &["export", "wren"],
         &["export", "wren", "--format", "archive", "--output", "x"],
     ] {
-        let error = bench.run(arguments).error();
+        let error = installation.run(arguments).error();
         assert!(
             error.starts_with("error: the agent `wren` was erased on ")
                 && error.contains("hint: `memoir audit verify NAME` still checks its log"),
             "{arguments:?}: {error}"
         );
     }
-    assert!(!bench.path("x").exists());
+    assert!(!installation.path("x").exists());
     // What is left to list is what was done and when.
-    let listed = bench.ok(&["audit", "list", "wren", "--json"]);
+    let listed = installation.ok(&["audit", "list", "wren", "--json"]);
     assert!(
         listed.contains("agent_erased") && !listed.contains("Kanarienvogel"),
         "{listed}"
     );
-    let verified = bench.ok(&["audit", "verify", "wren"]);
+    let verified = installation.ok(&["audit", "verify", "wren"]);
     assert!(
         verified.starts_with("valid   wren: ")
             && verified.contains("so that only the chain can be checked"),
         "{verified}"
     );
-    assert_eq!(bench.json(&["agent", "list"])["items"], json!([]));
-    assert_eq!(bench.run(&["doctor"]).code, Some(0));
-    assert_eq!(bench.run(&["sweep"]).code, Some(0));
+    assert_eq!(installation.json(&["agent", "list"])["items"], json!([]));
+    assert_eq!(installation.run(&["doctor"]).code, Some(0));
+    assert_eq!(installation.run(&["sweep"]).code, Some(0));
     assert!(
-        files_in(&bench.path(".local"))
+        files_in(&installation.path(".local"))
             .values()
             .all(|bytes| !bytes.windows(13).any(|part| part == b"Kanarienvogel")),
         "words stand in a file"
     );
 
-    bench.ok(&["agent", "create", "Wren", "--model", "builtin:careful"]);
-    assert_eq!(bench.ok(&["remember", "wren", "a new life"]), "1\n");
-    assert_eq!(bench.texts(), ["a new life"]);
+    installation.ok(&["agent", "create", "Wren", "--model", "builtin:careful"]);
+    assert_eq!(installation.ok(&["remember", "wren", "a new life"]), "1\n");
+    assert_eq!(installation.texts(), ["a new life"]);
     assert_eq!(
-        bench
+        installation
             .ok(&["audit", "verify", "--all"])
             .matches("valid")
             .count(),
@@ -248,14 +254,14 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
 
 #[test]
 fn an_agent_is_erased_without_asking_where_it_is_told_so() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", "two"]);
-    let erased = bench.json(&["agent", "erase", "wren", "--yes"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    let erased = installation.json(&["agent", "erase", "wren", "--yes"]);
     assert_eq!(
         (&erased["agent"], &erased["memories"]["core_count"]),
         (&json!("wren"), &json!(2))
     );
-    let verified = bench.json(&["audit", "verify", "wren"]);
+    let verified = installation.json(&["audit", "verify", "wren"]);
     assert_eq!(
         (&verified["valid"], &verified["erased_at"]),
         (&json!(true), &erased["erased_at"])

@@ -3,30 +3,30 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, Ran, script};
+use crate::installation::{Installation, Ran, script};
 
 #[test]
 fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    bench.ok(&["remember", "wren", "I like rain."]);
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    installation.ok(&["remember", "wren", "I like rain."]);
     assert!(
-        bench
+        installation
             .ok(&["protect", "wren", "1"])
             .starts_with("protected #1")
     );
-    let protected = bench.json(&["ledger", "wren", "--protected"]);
+    let protected = installation.json(&["ledger", "wren", "--protected"]);
     assert_eq!(protected["items"][0]["constitutional"], true);
-    let others = bench.json(&["ledger", "wren", "--protected=false"]);
+    let others = installation.json(&["ledger", "wren", "--protected=false"]);
     assert_eq!(others["items"].as_array().unwrap().len(), 0);
-    let refused = bench.run(&["discard", "wren", "1"]);
+    let refused = installation.run(&["discard", "wren", "1"]);
     assert_eq!(refused.code, Some(1));
-    bench.ok(&["unprotect", "wren", "1"]);
-    bench.ok(&["discard", "wren", "1"]);
-    assert!(!bench.ok(&["context", "wren"]).contains("rain"));
-    bench.ok(&["restore", "wren", "1"]);
+    installation.ok(&["unprotect", "wren", "1"]);
+    installation.ok(&["discard", "wren", "1"]);
+    assert!(!installation.ok(&["context", "wren"]).contains("rain"));
+    installation.ok(&["restore", "wren", "1"]);
     let actions = "memory_protected,memory_unprotected,memory_discarded";
-    let done = bench.ok(&[
+    let done = installation.ok(&[
         "audit", "list", "wren", "--action", actions, "--memory", "1", "--json",
     ]);
     assert_eq!(done.lines().count(), 3);
@@ -34,40 +34,40 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
 
 #[test]
 fn spec_3_14_what_was_let_go_is_listed_and_brought_back_by_its_number() {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "Mira bakes on Fridays. She sings then.",
         "The old press came from Lisbon.",
-        &"Of the hives behind the house seven have honey in them. ".repeat(20),
+        &"Of the hives behind the installation seven have honey in them. ".repeat(20),
     ]);
     assert_eq!(
-        bench.ok(&["kept", "wren"]),
+        installation.ok(&["kept", "wren"]),
         "carries 3 of 3 wordings; 0 let go: 100.0% of all words is still said, 0 words let go, 0 of them in the last 365 days\n"
     );
-    let _server = bench.scripted(script(&[
+    let _server = installation.scripted(script(&[
         (
             "update_memory",
             json!({"id": 1, "content": "Mira bakes on Fridays."}),
         ),
         ("delete_memory", json!({"id": 2})),
     ]));
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let kept = bench.ok(&["kept", "wren"]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let kept = installation.ok(&["kept", "wren"]);
     for told in [
         "carries 1 of 3 wordings; 2 let go: 94.7%",
-        &bench.last_session(),
+        &installation.last_session(),
         "She, sings, then\n",
         "old, press, came, from, Lisbon (deleted)\n",
     ] {
         assert!(kept.contains(told), "{told}: {kept}");
     }
-    let verified = bench.ok(&["audit", "verify", "wren"]);
+    let verified = installation.ok(&["audit", "verify", "wren"]);
     assert!(
         verified.contains("carries 1 of 3 wordings; 2 let go\n"),
         "{verified}"
     );
     // Programs get the objects of `/v1`.
-    let shown = bench.json(&["kept", "wren"]);
+    let shown = installation.json(&["kept", "wren"]);
     assert_eq!(shown["kept"]["carried"], 1);
     assert_eq!(
         shown["items"][0]["content"],
@@ -78,33 +78,37 @@ fn spec_3_14_what_was_let_go_is_listed_and_brought_back_by_its_number() {
         json!(["old", "press", "came", "from", "Lisbon"])
     );
 
-    assert_eq!(bench.ok(&["restore", "wren", "1"]), "restored #1\n");
-    assert_eq!(bench.ok(&["restore", "wren", "2"]), "restored #2\n");
-    let refused = bench.refused(&["restore", "wren", "3"]);
+    assert_eq!(installation.ok(&["restore", "wren", "1"]), "restored #1\n");
+    assert_eq!(installation.ok(&["restore", "wren", "2"]), "restored #2\n");
+    let refused = installation.refused(&["restore", "wren", "3"]);
     assert!(
         refused.contains("sessions let no word of it go"),
         "{refused}"
     );
-    let kept = bench.ok(&["kept", "wren"]);
+    let kept = installation.ok(&["kept", "wren"]);
     assert!(
         kept.starts_with("carries 3 of 3 wordings; 0 let go: 100.0%"),
         "{kept}"
     );
-    assert!(bench.ok(&["context", "wren"]).contains("She sings then."));
-    bench.ok(&["audit", "verify", "wren"]);
+    assert!(
+        installation
+            .ok(&["context", "wren"])
+            .contains("She sings then.")
+    );
+    installation.ok(&["audit", "verify", "wren"]);
 }
 
 #[test]
 fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
-    let bench = Bench::new();
-    bench.ok(&[
+    let installation = Installation::new();
+    installation.ok(&[
         "agent",
         "create",
         "wren",
         "--refinement-schedule",
         "Thu 3:30",
     ]);
-    let shown = bench.ok(&["agent", "show", "wren"]);
+    let shown = installation.ok(&["agent", "show", "wren"]);
     for told in [
         "Thu 03:30",
         "8000 (default)",
@@ -114,7 +118,7 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
         assert!(shown.contains(told), "{told}: {shown}");
     }
     assert!(shown.contains("never: it has no core memories"), "{shown}");
-    let set = bench.run(&["agent", "set", "wren", "system_prompt", "You are %{name}."]);
+    let set = installation.run(&["agent", "set", "wren", "system_prompt", "You are %{name}."]);
     assert_eq!(set.code, Some(0));
     assert!(
         set.stderr
@@ -126,42 +130,42 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
 
 #[test]
 fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    bench.ok(&[
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    installation.ok(&[
         "remember",
         "wren",
         "The kiln is hot.",
         "--origin",
         "external",
     ]);
-    bench.ok(&["remember", "wren", "The kiln is old."]);
+    installation.ok(&["remember", "wren", "The kiln is old."]);
     for shown in [
-        bench.ok(&["ledger", "wren"]),
-        bench.ok(&["recall", "wren", "kiln"]),
+        installation.ok(&["ledger", "wren"]),
+        installation.ok(&["recall", "wren", "kiln"]),
     ] {
         let quoted = shown.lines().find(|line| line.contains("hot"));
         assert!(quoted.unwrap().contains(" external "), "{shown}");
         let own = shown.lines().find(|line| line.contains("old"));
         assert!(!own.unwrap().contains("administrator"), "{shown}");
     }
-    let context = bench.ok(&["context", "wren"]);
+    let context = installation.ok(&["context", "wren"]);
     assert!(
         context.contains("- (origin external) The kiln is hot."),
         "{context}"
     );
-    let found = bench.json(&["recall", "wren", "kiln", "--origin", "external"]);
+    let found = installation.json(&["recall", "wren", "kiln", "--origin", "external"]);
     assert_eq!(found["items"].as_array().unwrap().len(), 1);
     assert_eq!(found["items"][0]["number"], 1);
-    let refused = bench.run(&["recall", "wren", "kiln", "--origin", "heaven"]);
+    let refused = installation.run(&["recall", "wren", "kiln", "--origin", "heaven"]);
     assert_eq!(refused.code, Some(2));
 }
 
 #[test]
 fn spec_2_3_a_faded_entry_is_marked() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    bench.ok(&[
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    installation.ok(&[
         "remember",
         "wren",
         "Long ago.",
@@ -170,10 +174,10 @@ fn spec_2_3_a_faded_entry_is_marked() {
         "--at",
         "2020-01-01",
     ]);
-    let ledger = bench.ok(&["ledger", "wren"]);
+    let ledger = installation.ok(&["ledger", "wren"]);
     assert!(ledger.contains("faded"), "{ledger}");
     assert_eq!(
-        bench.json(&["ledger", "wren", "--faded=false"])["items"]
+        installation.json(&["ledger", "wren", "--faded=false"])["items"]
             .as_array()
             .unwrap()
             .len(),
@@ -183,22 +187,22 @@ fn spec_2_3_a_faded_entry_is_marked() {
 
 /// An editor that notes how it finds the file, and does the rest of its line to it.
 #[cfg(unix)]
-fn editor(bench: &Bench, rest: &str) -> String {
+fn editor(installation: &Installation, rest: &str) -> String {
     let script = format!(
         "#!/bin/sh\nstat -c '%a %n' \"$1\" \"$(dirname \"$1\")\" > \"$HOME/found\"\ncat \"$1\" >> \"$HOME/found\"\n{rest}\n"
     );
-    let path = bench.write("an editor.sh", script);
+    let path = installation.write("an editor.sh", script);
     format!("sh '{path}'")
 }
 
 #[cfg(unix)]
 #[test]
 fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Mira lives in Bremen.", "A vow."]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Mira lives in Bremen.", "A vow."]);
     let edit = |rest: &str, number: &str| {
-        let mut command = bench.command(&["edit", "wren", number]);
-        command.env("EDITOR", editor(&bench, rest));
+        let mut command = installation.command(&["edit", "wren", number]);
+        command.env("EDITOR", editor(&installation, rest));
         Ran::of(&mut command)
     };
     let same = edit("", "1");
@@ -206,7 +210,7 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         (same.code, same.stdout.as_str()),
         (Some(0), "nothing was changed\n")
     );
-    let found = std::fs::read_to_string(bench.path("found")).unwrap();
+    let found = std::fs::read_to_string(installation.path("found")).unwrap();
     let lines: Vec<&str> = found.lines().collect();
     assert!(
         lines[0].starts_with("600 ") && lines[1].starts_with("700 "),
@@ -221,10 +225,10 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         (edited.code, edited.stdout.as_str()),
         (Some(0), "edited #1\n")
     );
-    assert_eq!(bench.core(), ["Mira lives in Kiel.", "A vow."]);
+    assert_eq!(installation.core(), ["Mira lives in Kiel.", "A vow."]);
     let told = "The owner of this machine gave my memory #1 another text.";
-    assert!(bench.texts().contains(&told.to_owned()));
-    let verified = bench.ok(&["audit", "verify", "wren"]);
+    assert!(installation.texts().contains(&told.to_owned()));
+    let verified = installation.ok(&["audit", "verify", "wren"]);
     assert!(verified.contains("carries 2 of 2 wordings"), "{verified}");
     // What fails changes nothing, and leaves nothing behind.
     assert!(
@@ -237,19 +241,19 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
             .stderr
             .contains("the text is empty")
     );
-    bench.ok(&["protect", "wren", "2"]);
+    installation.ok(&["protect", "wren", "2"]);
     let refused = edit("echo no > \"$1\"", "2").stderr;
     assert!(refused.contains("#2 is constitutional"), "{refused}");
-    let none = bench.run(&["edit", "wren", "1"]).error();
+    let none = installation.run(&["edit", "wren", "1"]).error();
     assert!(none.contains("no editor is named"), "{none}");
-    assert_eq!(bench.core(), ["Mira lives in Kiel.", "A vow."]);
-    let left = crate::bench::names_in(&bench.path(".local/state/memoir"));
+    assert_eq!(installation.core(), ["Mira lives in Kiel.", "A vow."]);
+    let left = crate::installation::names_in(&installation.path(".local/state/memoir"));
     assert!(
         left.iter().all(|name| !name.starts_with("edit-")),
         "{left:?}"
     );
     // On a shared installation nobody edits what is an agent's.
-    bench.write(".config/memoir/config.toml", "closed = true\n");
+    installation.write(".config/memoir/config.toml", "closed = true\n");
     let shared = edit("echo no > \"$1\"", "1").error();
     assert!(shared.contains("this installation is shared"), "{shared}");
 }

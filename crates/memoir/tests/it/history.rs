@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, script};
+use crate::installation::{Installation, script};
 
 /// The text with `TIME` for every moment, as in `2026-05-03 14:00:00Z`, and `DATE` for every other date.
 fn without_times(text: &str) -> String {
@@ -36,9 +36,9 @@ fn without_times(text: &str) -> String {
     out
 }
 
-fn with_a_past() -> Bench {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+fn with_a_past() -> Installation {
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "The kettle is in the kitchen.",
         "the kettle is in the kitchen",
         "Marta waxes her linen thread twice.\nThen she waits.",
@@ -46,7 +46,7 @@ fn with_a_past() -> Bench {
         "Paper comes on Thursdays at the back gate.",
         "Folio the cat sleeps under the press.",
     ]);
-    let _server = bench.scripted(
+    let _server = installation.scripted(
         [
             script(&[
                 (
@@ -62,37 +62,37 @@ fn with_a_past() -> Bench {
         ]
         .concat(),
     );
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    bench.ok(&["rollback", &bench.last_session()]);
-    bench
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    installation.ok(&["rollback", &installation.last_session()]);
+    installation
 }
 
 #[test]
 fn a_history_is_a_tree_of_merges_with_wordings_and_what_was_taken_back() {
-    let bench = with_a_past();
-    let text = without_times(&bench.ok(&["history", "wren"]));
+    let installation = with_a_past();
+    let text = without_times(&installation.ok(&["history", "wren"]));
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn the_history_of_one_memory_is_its_own_with_what_went_into_it() {
-    let bench = with_a_past();
-    let text = without_times(&bench.ok(&["history", "wren", "#7"]));
+    let installation = with_a_past();
+    let text = without_times(&installation.ok(&["history", "wren", "#7"]));
     insta::assert_snapshot!(text);
-    let of_source = bench.ok(&["history", "wren", "1"]);
+    let of_source = installation.ok(&["history", "wren", "1"]);
     assert!(
         of_source.starts_with("#1\n") && of_source.contains("merged into #7"),
         "{of_source}"
     );
-    let missing = bench.refused(&["history", "wren", "99"]);
+    let missing = installation.refused(&["history", "wren", "99"]);
     assert!(missing.contains("there is no memory #99"), "{missing}");
 }
 
 #[test]
 fn a_history_in_json_is_one_document_by_number() {
-    let bench = with_a_past();
-    let history = bench.json(&["history", "wren"]);
+    let installation = with_a_past();
+    let history = installation.json(&["history", "wren"]);
     let merged = &history["memories"]["7"];
     assert_eq!(merged["parents"], json!([1, 2]));
     let reworded = &history["memories"]["3"]["events"][1];
@@ -100,24 +100,24 @@ fn a_history_in_json_is_one_document_by_number() {
         (&reworded["action"], &reworded["in_force"]),
         (&json!("memory_refinement_update"), &json!(false))
     );
-    let one = bench.json(&["history", "wren", "7"]);
+    let one = installation.json(&["history", "wren", "7"]);
     let numbers: Vec<&String> = one["memories"].as_object().unwrap().keys().collect();
     assert_eq!(numbers, ["1", "2", "7"]);
 }
 
 #[test]
 fn an_agent_without_memories_has_no_history_yet() {
-    let bench = Bench::with_agent();
-    let ran = bench.run(&["history", "wren"]);
+    let installation = Installation::with_agent();
+    let ran = installation.run(&["history", "wren"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert_eq!(ran.stderr, "there is no memory yet\n");
 }
 
 #[test]
 fn words_in_a_history_cannot_drive_the_terminal_or_pass_for_its_lines() {
-    let bench = Bench::with_agent();
-    bench.remember(&["first\n└─ #9\n\u{202e}drawn"]);
-    let text = bench.ok(&["history", "wren"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["first\n└─ #9\n\u{202e}drawn"]);
+    let text = installation.ok(&["history", "wren"]);
     assert!(
         text.contains("  + first\n  + └─ #9\n  + \\u{202e}drawn\n"),
         "{text}"

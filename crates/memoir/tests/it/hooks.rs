@@ -7,18 +7,24 @@ use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Ran, wait_until},
+    installation::{Installation, Ran, wait_until},
     serving::Running,
 };
 
 /// The answer to an event of that program, which may take its time on a busy machine.
-fn tell(bench: &Bench, client: &str, event: &str, payload: &Value) -> Ran {
-    tell_with(bench, client, event, payload, &[])
+fn tell(installation: &Installation, client: &str, event: &str, payload: &Value) -> Ran {
+    tell_with(installation, client, event, payload, &[])
 }
 
-fn tell_with(bench: &Bench, client: &str, event: &str, payload: &Value, more: &[&str]) -> Ran {
+fn tell_with(
+    installation: &Installation,
+    client: &str,
+    event: &str,
+    payload: &Value,
+    more: &[&str],
+) -> Ran {
     let arguments = ["hook", event, "--client", client, "--within", "20000"];
-    let ran = bench.run_with_input(&[&arguments[..], more].concat(), &payload.to_string());
+    let ran = installation.run_with_input(&[&arguments[..], more].concat(), &payload.to_string());
     assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
     ran
 }
@@ -31,8 +37,8 @@ fn injected(ran: &Ran, event: &str) -> String {
     specific["additionalContext"].as_str().unwrap().to_owned()
 }
 
-fn log(bench: &Bench) -> String {
-    fs::read_to_string(bench.path(".local/state/memoir/hook.log")).unwrap_or_default()
+fn log(installation: &Installation) -> String {
+    fs::read_to_string(installation.path(".local/state/memoir/hook.log")).unwrap_or_default()
 }
 
 fn start(session: &str, source: &str) -> Value {
@@ -44,67 +50,77 @@ fn prompt(session: &str, text: &str) -> Value {
 }
 
 /// A session of Claude Code begins, for that reason.
-fn begin(bench: &Bench, session: &str, why: &str) -> Ran {
-    tell(bench, "claude-code", "session-start", &start(session, why))
+fn begin(installation: &Installation, session: &str, why: &str) -> Ran {
+    tell(
+        installation,
+        "claude-code",
+        "session-start",
+        &start(session, why),
+    )
 }
 
 /// Somebody types a prompt in Claude Code.
-fn ask(bench: &Bench, session: &str, text: &str) -> Ran {
-    tell(bench, "claude-code", "user-prompt", &prompt(session, text))
+fn ask(installation: &Installation, session: &str, text: &str) -> Ran {
+    tell(
+        installation,
+        "claude-code",
+        "user-prompt",
+        &prompt(session, text),
+    )
 }
 
 #[test]
 fn spec_2_3_a_session_begins_with_the_context_once() {
-    let bench = Bench::with_agent();
-    let ran = begin(&bench, "s-1", "startup");
+    let installation = Installation::with_agent();
+    let ran = begin(&installation, "s-1", "startup");
     assert_eq!(ran.stdout, "", "there is nothing yet");
-    bench.remember(&["Ines prefers small functions."]);
-    let ran = begin(&bench, "s-1", "startup");
-    let context = bench.ok(&["context", "wren"]);
+    installation.remember(&["Ines prefers small functions."]);
+    let ran = begin(&installation, "s-1", "startup");
+    let context = installation.ok(&["context", "wren"]);
     assert_eq!(injected(&ran, "SessionStart"), context);
     // Two registrations tell of one event.
-    let again = begin(&bench, "s-1", "startup");
+    let again = begin(&installation, "s-1", "startup");
     assert_eq!(again.stdout, "");
-    let other = begin(&bench, "s-2", "startup");
+    let other = begin(&installation, "s-2", "startup");
     assert_eq!(injected(&other, "SessionStart"), context);
 }
 
 #[test]
 fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for at in 0..60 {
         let text = format!("Note {at}: {}", "long enough to count ".repeat(12));
-        bench.ok(&["remember", "wren", &text]);
+        installation.ok(&["remember", "wren", &text]);
     }
-    let ran = begin(&bench, "s-1", "startup");
+    let ran = begin(&installation, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     assert!(text.contains("Left out here for want of room"), "{text}");
     // What was left out is found by the prompt that it bears on.
-    let ran = ask(&bench, "s-1", "What is in note 0?");
+    let ran = ask(&installation, "s-1", "What is in note 0?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 0: "));
 }
 
 #[test]
 fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ines keeps bees behind the greenhouse."]);
-    let begun = begin(&bench, "s-1", "startup");
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees behind the greenhouse."]);
+    let begun = begin(&installation, "s-1", "startup");
     assert!(injected(&begun, "SessionStart").contains("bees"));
-    let asked = |session: &str, text: &str| ask(&bench, session, text).stdout;
+    let asked = |session: &str, text: &str| ask(&installation, session, text).stdout;
     assert_eq!(
         asked("s-1", "Where are the bees?"),
         "",
         "it has them before it"
     );
-    bench.ok(&[
+    installation.ok(&[
         "remember",
         "wren",
         "The bees swarmed in May.\nTwice.",
         "--at",
         "2026-05-03",
     ]);
-    let ran = ask(&bench, "s-1", "Tell me of the bees!");
+    let ran = ask(&installation, "s-1", "Tell me of the bees!");
     let text = injected(&ran, "UserPromptSubmit");
     assert!(
         text.ends_with("\n- #2 (core of 2026-05-03, origin administrator): \"The bees swarmed in May.\\nTwice.\"\n"),
@@ -125,20 +141,20 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     );
     assert_ne!(asked("s-4", &long), "");
     // After its conversation was summed up, the session begins with the context again.
-    let ran = begin(&bench, "s-1", "compact");
+    let ran = begin(&installation, "s-1", "compact");
     assert!(injected(&ran, "SessionStart").contains("swarmed"));
 }
 
 #[test]
 fn spec_3_1_a_session_is_told_what_waits() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for at in 0..40 {
         let text = format!("Note {at}: {}", "long enough to count ".repeat(30));
-        bench.ok(&["remember", "wren", &text]);
+        installation.ok(&["remember", "wren", &text]);
     }
-    bench.ok(&["remember", "wren", "Ann likes tea."]);
-    bench.ok(&["remember", "wren", "ann likes tea"]);
-    bench.ok(&[
+    installation.ok(&["remember", "wren", "Ann likes tea."]);
+    installation.ok(&["remember", "wren", "ann likes tea"]);
+    installation.ok(&[
         "access",
         "ask",
         "wren",
@@ -147,11 +163,11 @@ fn spec_3_1_a_session_is_told_what_waits() {
         "--minutes",
         "5",
     ]);
-    bench.ok(&["refine", "wren", "--rehearse"]);
-    let file = bench.write("said.txt", "Ines: I have moved to Bremen.\n");
-    let taken = bench.json(&["absorb", "wren", &file, "--later"]);
+    installation.ok(&["refine", "wren", "--rehearse"]);
+    let file = installation.write("said.txt", "Ines: I have moved to Bremen.\n");
+    let taken = installation.json(&["absorb", "wren", &file, "--later"]);
     assert_eq!(taken["file"]["received"], 1);
-    let ran = begin(&bench, "s-1", "startup");
+    let ran = begin(&installation, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     let (_, waiting) = text.split_once("## Waiting for you in Memoir\n").unwrap();
     for part in [
@@ -178,8 +194,8 @@ fn transcript(messages: usize) -> String {
         .collect()
 }
 
-fn pending(bench: &Bench) -> i64 {
-    let path = bench.path(".local/share/memoir/memoir.db");
+fn pending(installation: &Installation) -> i64 {
+    let path = installation.path(".local/share/memoir/memoir.db");
     let database = rusqlite::Connection::open(path).unwrap();
     let counted = database.query_row("SELECT count(*) FROM transcript_messages", [], |row| {
         row.get(0)
@@ -189,30 +205,32 @@ fn pending(bench: &Bench) -> i64 {
 
 #[test]
 fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let whole = transcript(9);
     let cut = whole.len() - 30;
-    let file = bench.write("s-1.jsonl", &whole[..cut]);
+    let file = installation.write("s-1.jsonl", &whole[..cut]);
     let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
     // At the same time, from two registrations.
     std::thread::scope(|scope| {
         for event in ["stop", "stop", "pre-compact"] {
-            let (bench, stop) = (&bench, &stop);
-            scope.spawn(move || assert_eq!(tell(bench, "claude-code", event, stop).stdout, ""));
+            let (installation, stop) = (&installation, &stop);
+            scope.spawn(move || {
+                assert_eq!(tell(installation, "claude-code", event, stop).stdout, "")
+            });
         }
     });
-    wait_until(|| log(&bench).matches("handed over").count() == 3);
+    wait_until(|| log(&installation).matches("handed over").count() == 3);
     assert_eq!(
-        pending(&bench),
+        pending(&installation),
         8,
         "the last line was not whole: {}",
-        log(&bench)
+        log(&installation)
     );
     fs::write(&file, &whole).unwrap();
-    tell(&bench, "claude-code", "session-end", &stop);
-    wait_until(|| log(&bench).contains("handed over 1 message; 0 known before"));
-    assert_eq!(pending(&bench), 9);
-    let taken = bench.json(&["absorb", "wren", &file, "--later"]);
+    tell(&installation, "claude-code", "session-end", &stop);
+    wait_until(|| log(&installation).contains("handed over 1 message; 0 known before"));
+    assert_eq!(pending(&installation), 9);
+    let taken = installation.json(&["absorb", "wren", &file, "--later"]);
     assert_eq!(
         taken["file"]["known"], 9,
         "by hand they are the same messages"
@@ -220,9 +238,9 @@ fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
 }
 
 /// What a tool answers over standard input and output.
-fn call_tool(bench: &Bench, name: &str, arguments: &Value) -> Value {
+fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Value {
     tool_of(
-        &mut bench.command(&["mcp", "--agent", "wren"]),
+        &mut installation.command(&["mcp", "--agent", "wren"]),
         name,
         arguments,
     )
@@ -241,19 +259,19 @@ fn tool_of(server: &mut Command, name: &str, arguments: &Value) -> Value {
 /// A subscription: the model is the host's own, and none is configured here.
 #[test]
 fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    let file = bench.write("s-1.jsonl", transcript(3));
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    let file = installation.write("s-1.jsonl", transcript(3));
     let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
-    tell(&bench, "claude-code", "stop", &stop);
-    wait_until(|| log(&bench).contains("handed over 3 messages"));
-    let begun = begin(&bench, "s-2", "startup");
+    tell(&installation, "claude-code", "stop", &stop);
+    wait_until(|| log(&installation).contains("handed over 3 messages"));
+    let begun = begin(&installation, "s-2", "startup");
     let text = injected(&begun, "SessionStart");
     assert!(
         text.contains("- 3 messages wait of earlier sessions"),
         "{text}"
     );
-    let shown = call_tool(&bench, "read_messages", &json!({}));
+    let shown = call_tool(&installation, "read_messages", &json!({}));
     let told = shown["content"][0]["text"].as_str().unwrap();
     assert!(
         told.contains("| \"user\" | \"This is number 2.\"\n"),
@@ -262,16 +280,16 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
     let beside = shown["content"][1]["text"].as_str().unwrap();
     assert_eq!(beside, r#"{"part":"1-3/3","waiting":3}"#);
     let notes = json!({"part": "1-3/3", "core": ["The user counts from 0."]});
-    let read = call_tool(&bench, "read_messages", &notes);
+    let read = call_tool(&installation, "read_messages", &notes);
     assert_eq!(
         read["structuredContent"],
         json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0})
     );
-    assert_eq!(bench.core(), ["The user counts from 0."]);
+    assert_eq!(installation.core(), ["The user counts from 0."]);
     // What was read is not handed over again, and nothing waits for the next session.
-    tell(&bench, "claude-code", "session-end", &stop);
-    wait_until(|| log(&bench).contains("handed over 0 messages"));
-    let begun = begin(&bench, "s-3", "startup");
+    tell(&installation, "claude-code", "session-end", &stop);
+    wait_until(|| log(&installation).contains("handed over 0 messages"));
+    let begun = begin(&installation, "s-3", "startup");
     let text = injected(&begun, "SessionStart");
     assert!(
         text.contains("counts from 0") && !text.contains("Waiting"),
@@ -281,17 +299,17 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
 
 #[test]
 fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let begun = start("s-1", "startup");
-    let ran = tell(&bench, "claude-code", "session-start", &begun);
+    let ran = tell(&installation, "claude-code", "session-start", &begun);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     assert!(
-        log(&bench).contains("there is no agent yet"),
+        log(&installation).contains("there is no agent yet"),
         "{}",
-        log(&bench)
+        log(&installation)
     );
-    bench.ok(&["agent", "create", "wren"]);
-    bench.remember(&["Ines keeps bees."]);
+    installation.ok(&["agent", "create", "wren"]);
+    installation.remember(&["Ines keeps bees."]);
     // What is wrong in the command line or in what is told.
     for (arguments, told) in [
         (
@@ -316,7 +334,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
         ),
         (&["hook", "stop", "--client", "claude-code"], "[1, 2]"),
     ] {
-        let ran = bench.run_with_input(arguments, told);
+        let ran = installation.run_with_input(arguments, told);
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (Some(0), ""),
@@ -324,26 +342,26 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
         );
     }
     let stop = json!({"session_id": "s", "transcript_path": "/no/such"});
-    assert_eq!(tell(&bench, "claude-code", "stop", &stop).stdout, "");
-    wait_until(|| log(&bench).contains("cannot read `/no/such`"));
+    assert_eq!(tell(&installation, "claude-code", "stop", &stop).stdout, "");
+    wait_until(|| log(&installation).contains("cannot read `/no/such`"));
     // Somebody holds on to what it waits for.
-    tell(&bench, "claude-code", "session-start", &begun);
-    let folder = bench.path(".local/state/memoir/sessions");
+    tell(&installation, "claude-code", "session-start", &begun);
+    let folder = installation.path(".local/state/memoir/sessions");
     for file in fs::read_dir(&folder).unwrap() {
         let file = fs::File::open(file.unwrap().path()).unwrap();
         file.lock().unwrap();
         std::mem::forget(file);
     }
     let slow = ["hook", "user-prompt", "--client", "claude-code"];
-    let ran = bench.run_with_input(&slow, &prompt("s-1", "Where are the bees?").to_string());
+    let ran = installation.run_with_input(&slow, &prompt("s-1", "Where are the bees?").to_string());
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert!(
-        log(&bench).contains("no answer within 300 ms"),
+        log(&installation).contains("no answer within 300 ms"),
         "{}",
-        log(&bench)
+        log(&installation)
     );
     // A host that tells only half, and listens for nothing.
-    let mut half = bench
+    let mut half = installation
         .command(&["hook", "stop", "--client", "claude-code"])
         .stdin(std::process::Stdio::piped())
         .spawn()
@@ -352,49 +370,49 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     assert!(half.wait().unwrap().success());
     drop(said);
     assert!(
-        log(&bench).contains("no answer within 50 ms"),
+        log(&installation).contains("no answer within 50 ms"),
         "{}",
-        log(&bench)
+        log(&installation)
     );
 }
 
 #[test]
 fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
     const WORD: &str = "Zwitscher";
-    let bench = Bench::with_agent();
-    bench.remember(&[&format!("{WORD} is a bird.")]);
-    begin(&bench, "s-1", "startup");
-    ask(&bench, "s-2", &format!("Who is {WORD}?"));
-    let file = bench.write("s-1.jsonl", transcript(2).replace("number", WORD));
+    let installation = Installation::with_agent();
+    installation.remember(&[&format!("{WORD} is a bird.")]);
+    begin(&installation, "s-1", "startup");
+    ask(&installation, "s-2", &format!("Who is {WORD}?"));
+    let file = installation.write("s-1.jsonl", transcript(2).replace("number", WORD));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
-    tell(&bench, "claude-code", "stop", &stop);
-    wait_until(|| log(&bench).contains("handed over 2 messages"));
-    for (path, bytes) in crate::bench::files_in(&bench.path(".local/state/memoir")) {
+    tell(&installation, "claude-code", "stop", &stop);
+    wait_until(|| log(&installation).contains("handed over 2 messages"));
+    for (path, bytes) in crate::installation::files_in(&installation.path(".local/state/memoir")) {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(WORD), "{}", path.display());
         use std::os::unix::fs::PermissionsExt;
-        let found = fs::metadata(bench.path(".local/state/memoir").join(&path)).unwrap();
+        let found = fs::metadata(installation.path(".local/state/memoir").join(&path)).unwrap();
         assert_eq!(found.permissions().mode() & 0o77, 0, "{}", path.display());
     }
 }
 
 #[test]
 fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
-    let bench = Bench::with_agent();
-    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
-    bench.remember(&["Ines keeps bees."]);
-    bench.write(".config/memoir/config.toml", "closed = true\n");
+    let installation = Installation::with_agent();
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    installation.remember(&["Ines keeps bees."]);
+    installation.write(".config/memoir/config.toml", "closed = true\n");
     let begun = start("s-1", "startup");
     assert_eq!(
-        tell(&bench, "claude-code", "session-start", &begun).stdout,
+        tell(&installation, "claude-code", "session-start", &begun).stdout,
         ""
     );
     assert!(
-        log(&bench).contains("this installation is closed"),
+        log(&installation).contains("this installation is closed"),
         "{}",
-        log(&bench)
+        log(&installation)
     );
-    let mut command = bench.command(&[
+    let mut command = installation.command(&[
         "hook",
         "session-start",
         "--client",
@@ -411,12 +429,12 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
 
 #[test]
 fn spec_2_3_a_service_is_asked_as_a_database_is() {
-    let bench = Bench::with_agent();
-    let token = crate::serving::agents_token(&bench);
-    let service = Running::start(&bench, &[]);
-    bench.remember(&["Ines keeps bees."]);
+    let installation = Installation::with_agent();
+    let token = crate::serving::agents_token(&installation);
+    let service = Running::start(&installation, &[]);
+    installation.remember(&["Ines keeps bees."]);
     // Another home, which has no database.
-    let away = Bench::new();
+    let away = Installation::new();
     let url = format!("http://{}", service.address);
     let ask = |event: &str, payload: &Value| {
         let arguments = [
@@ -437,8 +455,13 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     };
     let begun = start("s-1", "startup");
     let text = injected(&ask("session-start", &begun), "SessionStart");
-    assert_eq!(text, bench.ok(&["context", "wren"]), "{}", log(&away));
-    bench.remember(&["The bees swarmed in May."]);
+    assert_eq!(
+        text,
+        installation.ok(&["context", "wren"]),
+        "{}",
+        log(&away)
+    );
+    installation.remember(&["The bees swarmed in May."]);
     let ran = ask("user-prompt", &prompt("s-1", "Where are the bees?"));
     let text = injected(&ran, "UserPromptSubmit");
     assert!(
@@ -473,24 +496,24 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
     let server = ScriptedServer::always(Step::embeddings(move |text| {
         about(&text.replace("honey", "bees").replace("oven", "kiln"))
     }));
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let meaning = format!(
         "[recall]\nembeddings = \"lab:small\"\n[providers.lab]\nbase_url = \"{}\"\n",
         server.base_url()
     );
-    let config = bench.write("meaning.toml", meaning);
+    let config = installation.write("meaning.toml", meaning);
     let config = config.as_str();
-    bench.remember(&[
+    installation.remember(&[
         "Ines has bees.",
         "The kiln is hot.",
         "A lamp",
         "Linen",
         "Wool",
     ]);
-    bench.ok(&["recall", "wren", "--index", "--config", config]);
+    installation.ok(&["recall", "wren", "--index", "--config", config]);
     let asked = prompt("s-1", "Where can I buy honey?");
     let here = tell_with(
-        &bench,
+        &installation,
         "claude-code",
         "user-prompt",
         &asked,
@@ -503,9 +526,9 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
         [true, true, true, false, false],
         "the three nearest: {here}"
     );
-    let token = crate::serving::agents_token(&bench);
-    let service = Running::start(&bench, &["--config", config]);
-    let away = Bench::new();
+    let token = crate::serving::agents_token(&installation);
+    let service = Running::start(&installation, &["--config", config]);
+    let away = Installation::new();
     let arguments = "hook user-prompt --client claude-code --agent wren --within 20000";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut command = away.command(&arguments);
@@ -517,45 +540,45 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
 
 #[test]
 fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begins() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let robin = ["--agent", "robin"];
-    let file = bench.write("s-1.jsonl", transcript(3));
+    let file = installation.write("s-1.jsonl", transcript(3));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
-    tell_with(&bench, "claude-code", "stop", &stop, &robin);
-    wait_until(|| log(&bench).contains("there is no agent `robin`"));
+    tell_with(&installation, "claude-code", "stop", &stop, &robin);
+    wait_until(|| log(&installation).contains("there is no agent `robin`"));
     let marks = || {
-        let files = fs::read_dir(bench.path(".local/state/memoir/waiting")).unwrap();
+        let files = fs::read_dir(installation.path(".local/state/memoir/waiting")).unwrap();
         files.count()
     };
-    wait_until(|| bench.path(".local/state/memoir/waiting").exists() && marks() == 1);
-    bench.ok(&["agent", "create", "robin"]);
+    wait_until(|| installation.path(".local/state/memoir/waiting").exists() && marks() == 1);
+    installation.ok(&["agent", "create", "robin"]);
     // A session of another agent has nothing to do with it.
     tell_with(
-        &bench,
+        &installation,
         "claude-code",
         "session-start",
         &start("s-2", "startup"),
         &["--agent", "wren"],
     );
     tell_with(
-        &bench,
+        &installation,
         "claude-code",
         "session-start",
         &start("s-2", "startup"),
         &robin,
     );
-    wait_until(|| log(&bench).contains("handed over 3 messages; 0 known before"));
+    wait_until(|| log(&installation).contains("handed over 3 messages; 0 known before"));
     wait_until(|| marks() == 0);
-    assert_eq!(log(&bench).matches("handed over").count(), 1);
+    assert_eq!(log(&installation).matches("handed over").count(), 1);
 }
 
 #[test]
 fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() {
-    let bench = Bench::new();
-    bench.ok(&["agent", "create", "wren"]);
-    let token = crate::serving::agents_token(&bench);
-    let service = Running::start(&bench, &[]);
-    let away = Bench::new();
+    let installation = Installation::new();
+    installation.ok(&["agent", "create", "wren"]);
+    let token = crate::serving::agents_token(&installation);
+    let service = Running::start(&installation, &[]);
+    let away = Installation::new();
     let url = format!("http://{}", service.address);
     let from_afar = |arguments: &[&str]| {
         let mut command = away.command(&[arguments, &["--agent", "wren"]].concat());
@@ -612,11 +635,11 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
 
 #[test]
 fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let folders: Vec<String> = ["shop", "other"]
         .iter()
         .map(|name| {
-            bench
+            installation
                 .write(&format!("{name}/.git/HEAD"), "")
                 .replace("/.git/HEAD", "")
         })
@@ -624,14 +647,14 @@ fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
     for folder in &folders {
         let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
         tell_with(
-            &bench,
+            &installation,
             "claude-code",
             "session-start",
             &begun,
             &["--per-project"],
         );
     }
-    let agents = bench.json(&["agent", "list"]);
+    let agents = installation.json(&["agent", "list"]);
     let mut names: Vec<&str> = agents["items"]
         .as_array()
         .unwrap()
@@ -647,8 +670,8 @@ fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
 
 #[test]
 fn each_program_is_answered_in_its_own_dialect() {
-    let bench = Bench::with_agent();
-    bench.ok(&[
+    let installation = Installation::with_agent();
+    installation.ok(&[
         "remember",
         "wren",
         "Ines keeps bees behind the greenhouse.",
@@ -670,19 +693,19 @@ fn each_program_is_answered_in_its_own_dialect() {
             let typed = client
                 .split_once(" as ")
                 .map_or(client.as_str(), |(_, typed)| typed);
-            let ran = tell(&bench, typed, event, payload);
+            let ran = tell(&installation, typed, event, payload);
             answers.push_str(&format!("{client} {event}: {}\n", ran.stdout.trim_end()));
         }
     }
-    let hints = fs::read_to_string(bench.path(".config/goose/.goosehints")).unwrap();
+    let hints = fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap();
     answers.push_str(&format!("\n.goosehints:\n{hints}"));
     insta::assert_snapshot!(answers);
 }
 
 #[test]
 fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ines keeps bees."]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
     for (client, session) in [("vscode", "s-1"), ("claude-code", "s-2")] {
         let arguments = [
             "hook",
@@ -692,61 +715,69 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
             "--within",
             "20000",
         ];
-        let mut command = bench.command(&arguments);
+        let mut command = installation.command(&arguments);
         command.env("COPILOT_CLI", "1");
         let mut told = start(session, "new");
         told["timestamp"] = json!("2026-11-23T12:23:47.199Z");
         let ran = Ran::with_input(&mut command, &told.to_string());
         let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(answer["additionalContext"], bench.ok(&["context", "wren"]));
+        assert_eq!(
+            answer["additionalContext"],
+            installation.ok(&["context", "wren"])
+        );
         // Its own hook tells of the same session.
         let own = json!({"sessionId": session, "cwd": "/", "source": "new"});
-        assert_eq!(tell(&bench, "copilot", "session-start", &own).stdout, "");
+        assert_eq!(
+            tell(&installation, "copilot", "session-start", &own).stdout,
+            ""
+        );
     }
 }
 
 #[test]
 fn spec_2_6_what_a_program_tells_with_the_event_is_handed_over_once() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let said = |at: usize| json!({"id": format!("m-{at}"), "speaker": "user", "text": format!("This is {at}.")});
     for messages in [2, 3] {
         let messages: Vec<Value> = (0..messages).map(said).collect();
         let told = json!({"session_id": "oc-1", "cwd": "/", "messages": messages});
-        tell_with(&bench, "opencode", "stop", &told, &["--hand-over"]);
+        tell_with(&installation, "opencode", "stop", &told, &["--hand-over"]);
     }
-    assert_eq!(pending(&bench), 3, "{}", log(&bench));
+    assert_eq!(pending(&installation), 3, "{}", log(&installation));
     assert!(
-        log(&bench).contains("handed over 1 message; 2 known before"),
+        log(&installation).contains("handed over 1 message; 2 known before"),
         "{}",
-        log(&bench)
+        log(&installation)
     );
 }
 
 #[test]
 fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_session_begins() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let marks = || {
-        let marks = fs::read_dir(bench.path(".local/state/memoir/waiting"));
+        let marks = fs::read_dir(installation.path(".local/state/memoir/waiting"));
         marks.map_or(0, Iterator::count)
     };
-    let file = bench.write("s-1.jsonl", transcript(2));
+    let file = installation.write("s-1.jsonl", transcript(2));
     let told = json!({"session_id": "s-1", "transcript_path": file});
-    tell(&bench, "claude-code", "stop", &told);
-    wait_until(|| log(&bench).contains("handed over 2 messages") && marks() == 1);
+    tell(&installation, "claude-code", "stop", &told);
+    wait_until(|| log(&installation).contains("handed over 2 messages") && marks() == 1);
     fs::write(&file, transcript(3)).unwrap();
-    begin(&bench, "s-2", "startup");
-    wait_until(|| log(&bench).contains("handed over 1 message; 0 known before") && marks() == 0);
+    begin(&installation, "s-2", "startup");
+    wait_until(|| {
+        log(&installation).contains("handed over 1 message; 0 known before") && marks() == 0
+    });
     // One that is gone by then is not waited for.
-    let gone = json!({"session_id": "s-3", "transcript_path": bench.path("gone.jsonl")});
-    tell(&bench, "claude-code", "stop", &gone);
+    let gone = json!({"session_id": "s-3", "transcript_path": installation.path("gone.jsonl")});
+    tell(&installation, "claude-code", "stop", &gone);
     wait_until(|| marks() == 1);
-    begin(&bench, "s-4", "startup");
+    begin(&installation, "s-4", "startup");
     wait_until(|| marks() == 0);
     // Once the end was told, nothing is looked for any more.
     fs::write(&file, transcript(4)).unwrap();
-    tell(&bench, "claude-code", "stop", &told);
+    tell(&installation, "claude-code", "stop", &told);
     wait_until(|| marks() == 1);
-    tell(&bench, "claude-code", "session-end", &told);
+    tell(&installation, "claude-code", "session-end", &told);
     wait_until(|| marks() == 0);
-    assert_eq!(pending(&bench), 4);
+    assert_eq!(pending(&installation), 4);
 }

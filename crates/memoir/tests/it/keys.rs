@@ -5,20 +5,20 @@ use std::{fs, path::Path, process::Stdio, time::Duration};
 use memoir_testkit::Step;
 use serde_json::json;
 
-use crate::bench::{Bench, Ran, files_in, names_in, script, wait_until};
+use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
 
 /// A master key as somebody would give it.
 const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 /// An agent with a memory in a database that is named, alone in its folder.
-fn in_folder() -> (Bench, std::path::PathBuf) {
-    let bench = Bench::new();
-    let folder = bench.path("data");
+fn in_folder() -> (Installation, std::path::PathBuf) {
+    let installation = Installation::new();
+    let folder = installation.path("data");
     fs::create_dir(&folder).unwrap();
-    bench.ok(&["--database", "data/m.db", "agent", "create", "wren"]);
-    bench.ok(&["--database", "data/m.db", "remember", "wren", "something"]);
-    (bench, folder)
+    installation.ok(&["--database", "data/m.db", "agent", "create", "wren"]);
+    installation.ok(&["--database", "data/m.db", "remember", "wren", "something"]);
+    (installation, folder)
 }
 
 fn sorted(folder: &Path) -> Vec<String> {
@@ -41,9 +41,9 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn spec_5_3_keys_are_made_on_first_use_for_their_owner_only() {
-    let bench = Bench::with_agent();
-    let data = bench.path(".local/share/memoir");
-    let configuration = bench.path(".config/memoir");
+    let installation = Installation::with_agent();
+    let data = installation.path(".local/share/memoir");
+    let configuration = installation.path(".config/memoir");
     assert_eq!(sorted(&data), ["memoir.db", "memoir.db.keys"]);
     assert_eq!(sorted(&configuration), ["master.key"]);
     #[cfg(unix)]
@@ -62,8 +62,8 @@ fn spec_5_3_keys_are_made_on_first_use_for_their_owner_only() {
 
 #[test]
 fn the_users_own_database_finds_its_key_however_it_is_named() {
-    let bench = Bench::with_agent();
-    let path = bench.path(".local/share/memoir/memoir.db");
+    let installation = Installation::with_agent();
+    let path = installation.path(".local/share/memoir/memoir.db");
     let path = path.to_str().unwrap();
     for named in [
         path,
@@ -71,39 +71,42 @@ fn the_users_own_database_finds_its_key_however_it_is_named() {
         ".local/share/memoir/memoir.db",
         ".local/../.local/share/memoir/./memoir.db",
     ] {
-        bench.ok(&["agent", "show", "wren", "--database", named]);
+        installation.ok(&["agent", "show", "wren", "--database", named]);
     }
     assert_eq!(
-        sorted(&bench.path(".local/share/memoir")),
+        sorted(&installation.path(".local/share/memoir")),
         ["memoir.db", "memoir.db.keys"]
     );
 
-    let bench = Bench::new();
-    bench.ok(&[
+    let installation = Installation::new();
+    installation.ok(&[
         "agent",
         "create",
         "wren",
         "--database",
         ".local/share/memoir/memoir.db",
     ]);
-    bench.ok(&["agent", "show", "wren"]);
+    installation.ok(&["agent", "show", "wren"]);
 }
 
 #[test]
 fn a_configured_master_key_file_is_used_and_must_have_an_absolute_path() {
-    let bench = Bench::new();
-    let file = bench.path("vault/memoir.key");
+    let installation = Installation::new();
+    let file = installation.path("vault/memoir.key");
     let config = format!("master_key_file = \"{}\"\n", file.display());
-    bench.write(".config/memoir/config.toml", config);
-    bench.ok(&["agent", "create", "wren"]);
-    bench.ok(&["--database", "m.db", "agent", "create", "wren"]);
-    assert!(file.is_file() && !bench.path("m.db.master-key").exists());
-    assert_eq!(sorted(&bench.path(".config/memoir")), ["config.toml"]);
-    bench.write(
+    installation.write(".config/memoir/config.toml", config);
+    installation.ok(&["agent", "create", "wren"]);
+    installation.ok(&["--database", "m.db", "agent", "create", "wren"]);
+    assert!(file.is_file() && !installation.path("m.db.master-key").exists());
+    assert_eq!(
+        sorted(&installation.path(".config/memoir")),
+        ["config.toml"]
+    );
+    installation.write(
         ".config/memoir/config.toml",
         "master_key_file = \"memoir.key\"",
     );
-    let refused = bench.refused(&["agent", "list"]);
+    let refused = installation.refused(&["agent", "list"]);
     assert!(
         refused.contains("`master_key_file` is `memoir.key`; give an absolute path"),
         "{refused}"
@@ -112,13 +115,17 @@ fn a_configured_master_key_file_is_used_and_must_have_an_absolute_path() {
 
 #[test]
 fn a_master_key_that_is_given_is_kept_in_no_file() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let with = |key: &str, arguments: &[&str]| {
-        Ran::of(bench.command(arguments).env("MEMOIR_MASTER_KEY", key))
+        Ran::of(
+            installation
+                .command(arguments)
+                .env("MEMOIR_MASTER_KEY", key),
+        )
     };
     let made = with(GIVEN, &["--database", "m.db", "agent", "create", "wren"]);
     assert_eq!(made.code, Some(0), "{made:?}");
-    assert_eq!(sorted(&bench.path("")), ["m.db", "m.db.keys", "tmp"]);
+    assert_eq!(sorted(&installation.path("")), ["m.db", "m.db.keys", "tmp"]);
     let found = with(
         &format!("{}\n", GIVEN.to_uppercase()),
         &["--database", "m.db", "agent", "show", "wren"],
@@ -129,7 +136,7 @@ fn a_master_key_that_is_given_is_kept_in_no_file() {
         doctor.stdout.contains("from MEMOIR_MASTER_KEY") && !doctor.stdout.contains(GIVEN),
         "{doctor:?}"
     );
-    let before = files_in(&bench.path(""));
+    let before = files_in(&installation.path(""));
     for (key, told) in [
         (OTHER, "the wrong master key: "),
         ("rubbish-canary", "MEMOIR_MASTER_KEY holds no master key: "),
@@ -143,7 +150,7 @@ fn a_master_key_that_is_given_is_kept_in_no_file() {
     // An empty variable is none.
     let error = with("", &["--database", "m.db", "agent", "list"]).error();
     assert!(error.contains("the master key is lost: "), "{error}");
-    assert_eq!(files_in(&bench.path("")), before);
+    assert_eq!(files_in(&installation.path("")), before);
 }
 
 #[test]
@@ -212,7 +219,7 @@ fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes(
         ),
     ];
     for (name, fault, told, hint) in faults {
-        let (bench, folder) = in_folder();
+        let (installation, folder) = in_folder();
         fault(&folder);
         let before = files_in(&folder);
         for arguments in [
@@ -224,13 +231,13 @@ fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes(
             &["key", "rotate"],
         ] {
             let arguments = [&["--database", "data/m.db"], arguments].concat();
-            let error = bench.run(&arguments).error();
+            let error = installation.run(&arguments).error();
             let (problem, advice) = error.split_once("\n\nhint: ").unwrap();
             assert!(problem.contains(told), "{name}: {arguments:?}: {error}");
             assert!(advice.contains(hint), "{name}: {arguments:?}: {error}");
             assert!(!error.contains("canary"), "{name}: {arguments:?}: {error}");
         }
-        let doctor = bench.run(&["--database", "data/m.db", "doctor"]);
+        let doctor = installation.run(&["--database", "data/m.db", "doctor"]);
         assert_eq!(doctor.code, Some(1), "{name}: {doctor:?}");
         assert!(
             doctor.stdout.contains("problem  key") && doctor.stdout.contains(told),
@@ -242,11 +249,11 @@ fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes(
 
 #[test]
 fn a_master_key_file_is_rotated_in_its_place() {
-    let (bench, folder) = in_folder();
+    let (installation, folder) = in_folder();
     let file = folder.join("m.db.master-key");
     let old = fs::read_to_string(&file).unwrap();
     let old_store = fs::read(folder.join("m.db.keys")).unwrap();
-    let rotated = bench.run(&["--database", "data/m.db", "key", "rotate"]);
+    let rotated = installation.run(&["--database", "data/m.db", "key", "rotate"]);
     assert_eq!(rotated.code, Some(0), "{rotated:?}");
     assert!(
         rotated.stdout.starts_with("the master key is ")
@@ -268,26 +275,26 @@ fn a_master_key_file_is_rotated_in_its_place() {
         let shown = format!("{}{}", rotated.stdout, rotated.stderr);
         assert!(!shown.contains(secret.trim()), "a key was printed");
     }
-    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+    installation.ok(&["--database", "data/m.db", "ledger", "wren"]);
 
-    let again = bench.json(&["--database", "data/m.db", "key", "rotate"]);
+    let again = installation.json(&["--database", "data/m.db", "key", "rotate"]);
     assert_eq!(again["wrapped"], 1);
     assert_ne!(again["old_key"], again["new_key"]);
 
     // The old key opens nothing but the key store of its time.
     fs::write(&file, &old).unwrap();
-    let wrong = bench.run(&["--database", "data/m.db", "ledger", "wren"]);
+    let wrong = installation.run(&["--database", "data/m.db", "ledger", "wren"]);
     assert!(wrong.error().contains("the wrong master key"));
     fs::write(folder.join("m.db.keys"), old_store).unwrap();
-    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+    installation.ok(&["--database", "data/m.db", "ledger", "wren"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() {
-    let (bench, folder) = in_folder();
+    let (installation, folder) = in_folder();
     let before = files_in(&folder);
-    let program = bench.command(&["--database", "data/m.db", "key", "rotate"]);
+    let program = installation.command(&["--database", "data/m.db", "key", "rotate"]);
     // Mounted on itself, where only this command sees it.
     let line = "mount --bind data/m.db.master-key data/m.db.master-key || exit 77; exec \"$@\"";
     let mut command = std::process::Command::new("unshare");
@@ -305,8 +312,8 @@ fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() 
         .args(program.get_args())
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", bench.path(""))
-        .current_dir(bench.path(""));
+        .env("HOME", installation.path(""))
+        .current_dir(installation.path(""));
     match command.output().map(Ran::from_output) {
         Ok(ran) if ran.stderr.starts_with("error: ") => {
             let error = ran.error();
@@ -322,14 +329,14 @@ fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() 
         other => assert!(other.is_err() || other.is_ok_and(|ran| ran.code != Some(0))),
     }
     assert_eq!(files_in(&folder), before);
-    bench.ok(&["--database", "data/m.db", "ledger", "wren"]);
+    installation.ok(&["--database", "data/m.db", "ledger", "wren"]);
 }
 
 #[test]
 fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let with = |key: &str, next: Option<&str>, arguments: &[&str]| {
-        let mut command = bench.command(arguments);
+        let mut command = installation.command(arguments);
         command.env("MEMOIR_MASTER_KEY", key);
         command.envs(next.map(|next| ("MEMOIR_NEW_MASTER_KEY", next)));
         Ran::of(&mut command)
@@ -365,21 +372,21 @@ fn a_master_key_that_is_given_is_rotated_to_the_next_one_that_is_given() {
 
 #[test]
 fn there_is_nothing_to_rotate_before_first_use() {
-    let bench = Bench::new();
-    let error = bench.run(&["key", "rotate"]).error();
+    let installation = Installation::new();
+    let error = installation.run(&["key", "rotate"]).error();
     assert!(
         error.contains("there is no database") && error.contains("hint: it is made on first use"),
         "{error}"
     );
-    assert!(!bench.path(".config").exists());
+    assert!(!installation.path(".config").exists());
 }
 
 #[test]
 fn a_session_goes_on_while_the_master_key_is_rotated() {
     for given in [false, true] {
-        let bench = Bench::new();
+        let installation = Installation::new();
         let command = |key: &str, arguments: &[&str]| {
-            let mut command = bench.command(arguments);
+            let mut command = installation.command(arguments);
             if given {
                 command.env("MEMOIR_MASTER_KEY", key);
                 command.env("MEMOIR_NEW_MASTER_KEY", OTHER);
@@ -399,7 +406,7 @@ fn a_session_goes_on_while_the_master_key_is_rotated() {
             json!({"id": 1, "content": "Marta waxes her thread twice."}),
         )]);
         steps[1] = Step::Slow(Duration::from_secs(2), Box::new(steps[1].clone()));
-        let server = bench.scripted(steps);
+        let server = installation.scripted(steps);
         let session = command(GIVEN, &["refine", "wren", "--model", "lab:small"])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -422,29 +429,33 @@ fn a_session_goes_on_while_the_master_key_is_rotated() {
 #[test]
 fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
     const TIMES: usize = 12;
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     std::thread::scope(|scope| {
         let remembering = scope.spawn(|| {
             for time in 0..TIMES {
-                bench.ok(&["remember", "wren", &format!("memory {time}")]);
+                installation.ok(&["remember", "wren", &format!("memory {time}")]);
             }
         });
         for _ in 0..TIMES {
-            bench.ok(&["key", "rotate"]);
+            installation.ok(&["key", "rotate"]);
         }
         remembering.join().unwrap();
     });
-    assert_eq!(bench.texts().len(), TIMES);
-    assert!(bench.ok(&["audit", "verify", "--all"]).starts_with("valid"));
-    assert_eq!(sorted(&bench.path(".config/memoir")), ["master.key"]);
+    assert_eq!(installation.texts().len(), TIMES);
+    assert!(
+        installation
+            .ok(&["audit", "verify", "--all"])
+            .starts_with("valid")
+    );
+    assert_eq!(sorted(&installation.path(".config/memoir")), ["master.key"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
-    let bench = Bench::with_agent();
-    bench.remember(&["something"]);
-    let server = bench.scripted([Step::Slow(
+    let installation = Installation::with_agent();
+    installation.remember(&["something"]);
+    let server = installation.scripted([Step::Slow(
         Duration::from_secs(60),
         Box::new(Step::text("YES")),
     )]);
@@ -455,7 +466,7 @@ fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
         .args(["refine", "wren", "--model", "lab:small"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", bench.path(""))
+        .env("HOME", installation.path(""))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Ran, wait_until},
+    installation::{Installation, Ran, wait_until},
     serving::Running,
 };
 
@@ -18,11 +18,11 @@ fn notes(journal: &[&str], core: &[&str]) -> Step {
 }
 
 /// With an agent whose model is scripted.
-fn bench(script: impl IntoIterator<Item = Step>) -> (Bench, ScriptedServer) {
-    let bench = Bench::new();
-    let server = bench.scripted(script);
-    bench.ok(&["agent", "create", "wren", "--model", "lab:small"]);
-    (bench, server)
+fn installation(script: impl IntoIterator<Item = Step>) -> (Installation, ScriptedServer) {
+    let installation = Installation::new();
+    let server = installation.scripted(script);
+    installation.ok(&["agent", "create", "wren", "--model", "lab:small"]);
+    (installation, server)
 }
 
 fn fixture(name: &str) -> String {
@@ -61,9 +61,9 @@ fn spec_2_6_every_form_is_read_once() {
         ("text.txt", "text", 0),
         ("diary.txt", "text", 0),
     ] {
-        let (bench, server) = bench([notes(&["Somebody spoke."], &[])]);
+        let (installation, server) = installation([notes(&["Somebody spoke."], &[])]);
         let file = fixture(file);
-        let ran = bench.run(&["absorb", "wren", &file, "--json"]);
+        let ran = installation.run(&["absorb", "wren", &file, "--json"]);
         assert_eq!(ran.code, Some(0), "{file}: {ran:?}");
         let told: Value = serde_json::from_str(&ran.stdout).unwrap();
         let received = told["file"]["received"].as_u64().unwrap();
@@ -76,19 +76,20 @@ fn spec_2_6_every_form_is_read_once() {
         let lines = messages_in(&question(&server.requests()[0]));
         assert_eq!(lines.len() as u64, received, "{file}: {lines:?}");
         // The same file again, now with its form named: nothing is new, and no model is asked.
-        let again = bench.json(&["absorb", "wren", &file, "--format", format]);
+        let again = installation.json(&["absorb", "wren", &file, "--format", format]);
         assert_eq!(again["file"]["received"], 0, "{file}");
         assert_eq!(again["file"]["known"], received, "{file}");
         assert_eq!(again["absorbed"]["messages"], 0, "{file}");
         assert_eq!(server.requests().len(), 1);
-        assert_eq!(bench.texts(), ["Somebody spoke."], "{file}");
+        assert_eq!(installation.texts(), ["Somebody spoke."], "{file}");
     }
 }
 
 #[test]
 fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
-    let (bench, _server) = bench([notes(&["Ines passed her exam."], &["Ines has a garden."])]);
-    let ran = bench.run(&["absorb", "wren", &fixture("chatgpt.json")]);
+    let (installation, _server) =
+        installation([notes(&["Ines passed her exam."], &["Ines has a garden."])]);
+    let ran = installation.run(&["absorb", "wren", &fixture("chatgpt.json")]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (Some(0), "read 6 messages, saved 2 memories\n"),
@@ -105,14 +106,14 @@ fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
         "{}",
         ran.stderr
     );
-    let ran = bench.run(&["absorb", "wren"]);
+    let ran = installation.run(&["absorb", "wren"]);
     assert_eq!(ran.stdout, "there is nothing new to read\n");
 }
 
 #[test]
 fn spec_2_6_what_is_broken_is_told_with_its_place_and_the_rest_is_read() {
-    let (bench, server) = bench([notes(&[], &[])]);
-    let ran = bench.run(&["absorb", "wren", &fixture("chatgpt_hostile.json")]);
+    let (installation, server) = installation([notes(&[], &[])]);
+    let ran = installation.run(&["absorb", "wren", &fixture("chatgpt_hostile.json")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = "\nconversation 2, line 2, byte 6: `mapping` is missing\n";
     assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
@@ -121,13 +122,13 @@ fn spec_2_6_what_is_broken_is_told_with_its_place_and_the_rest_is_read() {
         ("export.zip", "PK\u{3}\u{4}\u{14}", "error: the transcript"),
         ("wrong.json", "{\"a\": 1}", "error: the transcript"),
     ] {
-        let file = bench.write(name, text);
-        let refused = bench.refused(&["absorb", "wren", &file]);
+        let file = installation.write(name, text);
+        let refused = installation.refused(&["absorb", "wren", &file]);
         assert!(refused.contains(told), "{refused}");
     }
-    let refused = bench.refused(&["absorb", "wren", "nowhere.json"]);
+    let refused = installation.refused(&["absorb", "wren", "nowhere.json"]);
     assert!(refused.contains("nowhere.json"), "{refused}");
-    let wrong = bench.run(&["absorb", "wren", &fixture("text.txt"), "--format", "word"]);
+    let wrong = installation.run(&["absorb", "wren", &fixture("text.txt"), "--format", "word"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("claude-code"), "{}", wrong.stderr);
     assert_eq!(server.requests().len(), 1, "nobody was asked");
@@ -135,10 +136,10 @@ fn spec_2_6_what_is_broken_is_told_with_its_place_and_the_rest_is_read() {
 
 #[test]
 fn spec_2_6_a_file_that_breaks_off_is_taken_up_to_there() {
-    let (bench, _server) = bench([]);
+    let (installation, _server) = installation([]);
     let whole = std::fs::read_to_string(fixture("messages.json")).unwrap();
-    let cut = bench.write("cut.json", &whole[..whole.len() - 20]);
-    let refused = bench.refused(&["absorb", "wren", &cut]);
+    let cut = installation.write("cut.json", &whole[..whole.len() - 20]);
+    let refused = installation.refused(&["absorb", "wren", &cut]);
     assert!(
         refused.contains("hint: what came before that place was taken"),
         "{refused}"
@@ -148,8 +149,9 @@ fn spec_2_6_a_file_that_breaks_off_is_taken_up_to_there() {
 #[test]
 fn spec_2_6_an_answer_that_cannot_be_used_saves_nothing_and_the_command_tries_again() {
     let nonsense = || Step::text("How nice.");
-    let (bench, _server) = bench([nonsense(), nonsense(), notes(&["Somebody spoke."], &[])]);
-    let ran = bench.run(&["absorb", "wren", &fixture("text.txt")]);
+    let (installation, _server) =
+        installation([nonsense(), nonsense(), notes(&["Somebody spoke."], &[])]);
+    let ran = installation.run(&["absorb", "wren", &fixture("text.txt")]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.stderr
@@ -158,10 +160,10 @@ fn spec_2_6_an_answer_that_cannot_be_used_saves_nothing_and_the_command_tries_ag
         "{}",
         ran.stderr
     );
-    assert!(bench.texts().is_empty());
-    let ran = bench.run(&["absorb", "wren", &fixture("text.txt")]);
+    assert!(installation.texts().is_empty());
+    let ran = installation.run(&["absorb", "wren", &fixture("text.txt")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(bench.texts(), ["Somebody spoke."]);
+    assert_eq!(installation.texts(), ["Somebody spoke."]);
 }
 
 /// Eight messages, of which a chunk holds one or two.
@@ -199,10 +201,10 @@ fn remembering() -> Vec<Step> {
 }
 
 /// Absorbs until the third question is asked, then ends the process with `signal`, and absorbs again.
-fn ended_in_the_middle(signal: Signal) -> (Bench, ScriptedServer, Ran) {
-    let (bench, server) = bench(remembering());
-    let file = bench.write("long.json", long_conversation());
-    let child = bench
+fn ended_in_the_middle(signal: Signal) -> (Installation, ScriptedServer, Ran) {
+    let (installation, server) = installation(remembering());
+    let file = installation.write("long.json", long_conversation());
+    let child = installation
         .command(&["absorb", "wren", &file])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -212,9 +214,9 @@ fn ended_in_the_middle(signal: Signal) -> (Bench, ScriptedServer, Ran) {
     kill_process(Pid::from_child(&child), signal).unwrap();
     let ended = Ran::from_output(child.wait_with_output().unwrap());
     assert_ne!(ended.code, Some(0));
-    let before = bench.texts().len();
+    let before = installation.texts().len();
     assert!(before > 0 && before < 8, "{before}");
-    let again = bench.run(&["absorb", "wren", &file]);
+    let again = installation.run(&["absorb", "wren", &file]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(
         again
@@ -223,18 +225,18 @@ fn ended_in_the_middle(signal: Signal) -> (Bench, ScriptedServer, Ran) {
         "{}",
         again.stderr
     );
-    let mut texts = bench.texts();
+    let mut texts = installation.texts();
     texts.sort();
     let expected: Vec<String> = (0..8).map(|place| format!("mark{place}")).collect();
     assert_eq!(texts, expected, "each was noted once");
-    (bench, server, ended)
+    (installation, server, ended)
 }
 
 #[test]
 fn spec_2_6_a_process_that_is_killed_is_followed_by_one_that_goes_on() {
-    let (bench, _server, ended) = ended_in_the_middle(Signal::KILL);
+    let (installation, _server, ended) = ended_in_the_middle(Signal::KILL);
     assert_eq!(ended.code, None);
-    bench.ok(&["audit", "verify", "wren"]);
+    installation.ok(&["audit", "verify", "wren"]);
 }
 
 #[test]
@@ -248,12 +250,12 @@ fn spec_2_6_an_interruption_says_that_it_goes_on() {
 
 #[test]
 fn spec_2_6_a_service_that_is_stopped_leaves_what_it_read_to_the_next_one_at_once() {
-    let (bench, server) = bench([
+    let (installation, server) = installation([
         notes(&["Too late."], &[]).after(Duration::from_secs(600)),
         notes(&["Somebody spoke."], &[]),
     ]);
-    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
-    let mut service = Running::start(&bench, &[]);
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let mut service = Running::start(&installation, &[]);
     let message = json!({"id": "m1", "at": null, "speaker": "Ann", "text": "Hello."});
     let body = json!({"messages": [message], "now": true}).to_string();
     let path = "/v1/agents/wren/transcripts";
@@ -262,38 +264,38 @@ fn spec_2_6_a_service_that_is_stopped_leaves_what_it_read_to_the_next_one_at_onc
     wait_until(|| server.requests().len() == 1);
     service.stop();
     assert!(service.ended().success());
-    let swept = bench.run(&["sweep"]);
+    let swept = installation.run(&["sweep"]);
     assert_eq!(
         (swept.code, swept.stdout.as_str()),
         (Some(0), "wren: read 1 message, saved 1 memory\n"),
         "{swept:?}"
     );
-    assert_eq!(bench.texts(), ["Somebody spoke."]);
+    assert_eq!(installation.texts(), ["Somebody spoke."]);
 }
 
 #[test]
 fn spec_2_5_reflect_says_what_stays() {
-    let (bench, _server) = bench([
+    let (installation, _server) = installation([
         Step::text(r#"{"promote": [1]}"#),
         Step::text(r#"{"promote": []}"#),
         Step::text("All of them."),
         Step::text("All."),
     ]);
-    let ran = bench.run(&["reflect", "wren"]);
+    let ran = installation.run(&["reflect", "wren"]);
     assert_eq!(ran.stdout, "there is no journal entry of the last week\n");
     for text in ["Mira's daughter is called Ada.", "It rained."] {
-        bench.ok(&["remember", "wren", text, "--kind", "journal"]);
+        installation.ok(&["remember", "wren", text, "--kind", "journal"]);
     }
     assert_eq!(
-        bench.ok(&["reflect", "wren"]),
+        installation.ok(&["reflect", "wren"]),
         "looked at 2 entries; core memories now: #1\n"
     );
-    assert_eq!(bench.core(), ["Mira's daughter is called Ada."]);
+    assert_eq!(installation.core(), ["Mira's daughter is called Ada."]);
     assert_eq!(
-        bench.ok(&["reflect", "wren"]),
+        installation.ok(&["reflect", "wren"]),
         "looked at 1 entry; none is to become a core memory\n"
     );
-    let ran = bench.run(&["reflect", "wren"]);
+    let ran = installation.run(&["reflect", "wren"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.stderr
@@ -305,52 +307,56 @@ fn spec_2_5_reflect_says_what_stays() {
 
 #[test]
 fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
-    let bench = Bench::with_agent();
-    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
-    let none = bench.run(&["agent", "undo", "wren", "system_prompt"]);
+    let installation = Installation::with_agent();
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let none = installation.run(&["agent", "undo", "wren", "system_prompt"]);
     assert_eq!(none.stderr, "system_prompt was never changed\n");
     for text in ["I am Wren.", "I am Wren, who keeps a garden."] {
-        bench.ok(&["agent", "set", "wren", "system_prompt", text]);
+        installation.ok(&["agent", "set", "wren", "system_prompt", text]);
     }
     let list = ["agent", "history", "wren", "system_prompt"];
-    let history = bench.ok(&list);
+    let history = installation.ok(&list);
     let lines: Vec<&str> = history.lines().collect();
     assert!(
         lines.len() == 2 && lines[0].ends_with("  I am Wren, who keeps a garden."),
         "{history}"
     );
-    let undone = bench.ok(&["agent", "undo", "wren", "system_prompt"]);
+    let undone = installation.ok(&["agent", "undo", "wren", "system_prompt"]);
     assert!(!undone.contains("Wren"), "{undone}");
-    let items = bench.json(&list)["items"].clone();
+    let items = installation.json(&list)["items"].clone();
     assert_eq!(items[0]["value"], "I am Wren.");
     for field in ["model", "nothing"] {
-        bench.refused(&["agent", "history", "wren", field]);
+        installation.refused(&["agent", "history", "wren", field]);
     }
     // In a closed installation the words need the agent's token, and bringing them back does not show them.
-    let password = bench.write("password", "correct horse battery\n");
-    bench.ok(&["user", "add", "Ada", "--password-file", &password]);
-    let refused = bench.refused(&list);
+    let password = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+    let refused = installation.refused(&list);
     assert!(!refused.contains("Wren"), "{refused}");
-    let shown = Ran::of(bench.command(&list).env("MEMOIR_TOKEN", token.trim_end()));
+    let shown = Ran::of(
+        installation
+            .command(&list)
+            .env("MEMOIR_TOKEN", token.trim_end()),
+    );
     assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 3));
-    let undone = bench.ok(&["agent", "undo", "wren", "system_prompt"]);
+    let undone = installation.ok(&["agent", "undo", "wren", "system_prompt"]);
     assert!(!undone.contains("Wren"), "{undone}");
 }
 
 #[test]
 fn spec_2_6_a_sweep_reads_and_reflects_too() {
-    let (bench, server) = bench([
+    let (installation, server) = installation([
         Step::text("Later."),
         Step::text("Later."),
         notes(&["Somebody spoke."], &[]),
     ]);
-    let idle = bench.run(&["sweep"]);
+    let idle = installation.run(&["sweep"]);
     assert_eq!(
         (idle.code, idle.stderr.as_str()),
         (Some(0), "no agent is due\n")
     );
     // It waits a quarter of an hour after an answer that was of no use.
-    bench.run(&["absorb", "wren", &fixture("text.txt")]);
-    assert_eq!(bench.run(&["sweep"]).stderr, "no agent is due\n");
+    installation.run(&["absorb", "wren", &fixture("text.txt")]);
+    assert_eq!(installation.run(&["sweep"]).stderr, "no agent is due\n");
     assert_eq!(server.requests().len(), 2);
 }

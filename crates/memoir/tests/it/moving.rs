@@ -3,7 +3,7 @@
 use memoir_testkit::Step;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::installation::Installation;
 
 /// A list as mem0 gives it: one is expired, one junk, one there twice.
 fn mem0() -> Value {
@@ -20,14 +20,14 @@ fn mem0() -> Value {
 
 #[test]
 fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
-    let bench = Bench::with_agent();
-    let file = bench.write("mem0.json", mem0().to_string());
-    let told = bench.json(&["import", "wren", &file, "--dry-run"]);
+    let installation = Installation::with_agent();
+    let file = installation.write("mem0.json", mem0().to_string());
+    let told = installation.json(&["import", "wren", &file, "--dry-run"]);
     assert_eq!(told["format"], "mem0");
     assert_eq!((&told["imported"], &told["kept"]), (&json!(0), &json!(2)));
-    assert_eq!(bench.texts(), Vec::<String>::new());
+    assert_eq!(installation.texts(), Vec::<String>::new());
 
-    let told = bench.json(&["import", "wren", &file]);
+    let told = installation.json(&["import", "wren", &file]);
     for (name, count) in [
         ("imported", 3),
         ("read", 5),
@@ -40,10 +40,10 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     }
     assert_eq!(told["junk"], json!({"empty": 1}));
     assert_eq!(
-        bench.texts(),
+        installation.texts(),
         ["Prefers tea to coffee.", "Lives in Lisbon."]
     );
-    let all = bench.json(&["ledger", "wren", "--all"]);
+    let all = installation.json(&["ledger", "wren", "--all"]);
     let of = |text: &str| {
         let mut items = all["items"].as_array().unwrap().iter();
         items
@@ -62,25 +62,28 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     assert_eq!(parked["discarded_at"], "2026-01-10T00:00:00Z");
     assert_eq!(parked["created_at"], "2026-01-05T08:00:00Z");
 
-    let before = bench.ok(&["audit", "list", "wren"]);
-    let again = bench.json(&["import", "wren", &file]);
+    let before = installation.ok(&["audit", "list", "wren"]);
+    let again = installation.json(&["import", "wren", &file]);
     assert_eq!(
         (&again["imported"], &again["known"]),
         (&json!(0), &json!(4))
     );
-    assert_eq!(bench.ok(&["audit", "list", "wren"]), before);
-    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+    assert_eq!(installation.ok(&["audit", "list", "wren"]), before);
+    assert_eq!(
+        installation.json(&["audit", "verify", "wren"])["valid"],
+        true
+    );
 }
 
 #[test]
 fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
-    let bench = Bench::with_agent();
-    bench.remember(&["I am Wren.", "I keep bees."]);
-    let before = bench.ok(&["export", "wren"]);
-    let context = bench.ok(&["context", "wren"]);
-    let file = bench.write("mem0.json", mem0().to_string());
-    bench.ok(&["import", "wren", &file]);
-    let records = bench.ok(&[
+    let installation = Installation::with_agent();
+    installation.remember(&["I am Wren.", "I keep bees."]);
+    let before = installation.ok(&["export", "wren"]);
+    let context = installation.ok(&["context", "wren"]);
+    let file = installation.write("mem0.json", mem0().to_string());
+    installation.ok(&["import", "wren", &file]);
+    let records = installation.ok(&[
         "audit",
         "list",
         "wren",
@@ -94,19 +97,22 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     let record: Value = serde_json::from_str(record).unwrap();
     assert_eq!(record["data"]["memories"], 2);
     assert_eq!(record["data"]["format"], "mem0");
-    assert_ne!(bench.ok(&["export", "wren"]), before);
+    assert_ne!(installation.ok(&["export", "wren"]), before);
 
-    let told = bench.ok(&["import", "wren", "--undo", "--dry-run"]);
+    let told = installation.ok(&["import", "wren", "--undo", "--dry-run"]);
     assert!(told.contains("2 memories would be discarded"), "{told}");
-    let told = bench.ok(&["import", "wren", "--undo"]);
+    let told = installation.ok(&["import", "wren", "--undo"]);
     assert!(told.contains("2 memories discarded"), "{told}");
-    assert_eq!(bench.ok(&["export", "wren"]), before);
-    assert_eq!(bench.ok(&["context", "wren"]), context);
-    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
-    let refused = bench.refused(&["import", "wren", "--undo"]);
+    assert_eq!(installation.ok(&["export", "wren"]), before);
+    assert_eq!(installation.ok(&["context", "wren"]), context);
+    assert_eq!(
+        installation.json(&["audit", "verify", "wren"])["valid"],
+        true
+    );
+    let refused = installation.refused(&["import", "wren", "--undo"]);
     assert!(refused.contains("no import"), "{refused}");
     // What was taken back can come again.
-    let again = bench.json(&["import", "wren", &file]);
+    let again = installation.json(&["import", "wren", &file]);
     assert_eq!(
         (&again["imported"], &again["known"]),
         (&json!(3), &json!(0))
@@ -115,58 +121,58 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
 
 #[test]
 fn spec_2_4_an_import_whose_memories_were_merged_with_others_is_not_undone_in_part() {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "Prefers tea to coffee",
         "Walks to the harbour every morning before the others are awake.",
         "Has a brother in Porto who builds boats of cedar wood.",
     ]);
-    let others = bench.core().len();
-    let file = bench.write("mem0.json", mem0().to_string());
-    bench.ok(&["import", "wren", &file]);
+    let others = installation.core().len();
+    let file = installation.write("mem0.json", mem0().to_string());
+    installation.ok(&["import", "wren", &file]);
     let merge = json!({"ids": [1, 4], "content": "Prefers tea to coffee."});
-    let _server = bench.scripted([
+    let _server = installation.scripted([
         Step::text("YES"),
         Step::call("consolidate_memories", merge),
         Step::call("complete_refinement", json!({"summary": "One double."})),
     ]);
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let before = bench.ok(&["export", "wren"]);
-    let refused = bench.refused(&["import", "wren", "--undo"]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let before = installation.ok(&["export", "wren"]);
+    let refused = installation.refused(&["import", "wren", "--undo"]);
     assert!(
         refused.contains("stand in the way") && refused.contains("memoir rollback"),
         "{refused}"
     );
-    assert_eq!(bench.ok(&["export", "wren"]), before);
+    assert_eq!(installation.ok(&["export", "wren"]), before);
     // Nor does a session's work make it new.
-    let again = bench.json(&["import", "wren", &file]);
+    let again = installation.json(&["import", "wren", &file]);
     assert_eq!(again["imported"], 0, "{again}");
-    bench.ok(&["rollback", &bench.last_session()]);
-    bench.ok(&["import", "wren", "--undo"]);
-    assert_eq!(bench.core().len(), others);
+    installation.ok(&["rollback", &installation.last_session()]);
+    installation.ok(&["import", "wren", "--undo"]);
+    assert_eq!(installation.core().len(), others);
 }
 
 #[test]
 fn a_file_that_is_cut_off_is_imported_in_part_only_where_that_is_asked_for() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let whole = mem0().to_string();
-    let file = bench.write("mem0.json", &whole[..whole.len() - 90]);
-    let ran = bench.run(&["import", "wren", &file]);
+    let file = installation.write("mem0.json", &whole[..whole.len() - 90]);
+    let ran = installation.run(&["import", "wren", &file]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("nothing was imported"), "{ran:?}");
-    assert_eq!(bench.texts(), Vec::<String>::new());
-    let told = bench.json(&["import", "wren", &file, "--skip-bad"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
+    let told = installation.json(&["import", "wren", &file, "--skip-bad"]);
     assert_eq!(
         (&told["complete"], &told["kept"]),
         (&json!(false), &json!(1))
     );
-    assert_eq!(bench.texts(), ["Prefers tea to coffee."]);
+    assert_eq!(installation.texts(), ["Prefers tea to coffee."]);
 }
 
 #[test]
 fn a_list_comes_from_stdin_too_and_lines_of_json_are_undone_as_well() {
-    let bench = Bench::with_agent();
-    let ran = bench.run_with_input(&["import", "wren", "-"], &mem0().to_string());
+    let installation = Installation::with_agent();
+    let ran = installation.run_with_input(&["import", "wren", "-"], &mem0().to_string());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         ran.stderr.contains("looks like mem0: results[].memory"),
@@ -174,20 +180,20 @@ fn a_list_comes_from_stdin_too_and_lines_of_json_are_undone_as_well() {
     );
     assert!(ran.stdout.contains("imported 3 memories"), "{ran:?}");
     let lines = "{\"content\": \"One line.\"}\n{\"content\": \"Another line.\"}\n";
-    let ran = bench.run_with_input(&["import", "wren", "-"], lines);
+    let ran = installation.run_with_input(&["import", "wren", "-"], lines);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(bench.texts().len(), 4);
-    bench.ok(&["import", "wren", "--undo"]);
-    assert_eq!(bench.texts().len(), 2);
-    bench.ok(&["import", "wren", "--undo"]);
-    assert_eq!(bench.texts(), Vec::<String>::new());
+    assert_eq!(installation.texts().len(), 4);
+    installation.ok(&["import", "wren", "--undo"]);
+    assert_eq!(installation.texts().len(), 2);
+    installation.ok(&["import", "wren", "--undo"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
 }
 
 #[test]
 fn only_what_is_live_comes_where_that_is_asked_for() {
-    let bench = Bench::with_agent();
-    let file = bench.write("mem0.json", mem0().to_string());
-    let told = bench.json(&[
+    let installation = Installation::with_agent();
+    let file = installation.write("mem0.json", mem0().to_string());
+    let told = installation.json(&[
         "import",
         "wren",
         &file,
@@ -201,7 +207,7 @@ fn only_what_is_live_comes_where_that_is_asked_for() {
         (&told["discarded"], &told["gone_left_out"]),
         (&json!(0), &json!(1))
     );
-    let ledger = bench.json(&["ledger", "wren", "--all"]);
+    let ledger = installation.json(&["ledger", "wren", "--all"]);
     for memory in ledger["items"].as_array().unwrap() {
         assert_eq!(memory["kind"], "journal");
         assert_eq!(memory["tags"][0], "old");
@@ -217,14 +223,14 @@ const ODD: [&str; 5] = [
     "Two\n\nparagraphs — ¿sí?\n\n## And a heading\n\nBut one memory.",
 ];
 
-fn with_odd_memories() -> Bench {
-    let bench = Bench::with_agent();
+fn with_odd_memories() -> Installation {
+    let installation = Installation::with_agent();
     for text in ODD {
-        bench.ok(&[
+        installation.ok(&[
             "remember", "wren", text, "--tag", "a, b", "--tag", "\"c\": d",
         ]);
     }
-    bench.ok(&[
+    installation.ok(&[
         "remember",
         "wren",
         "A day at sea.",
@@ -233,7 +239,7 @@ fn with_odd_memories() -> Bench {
         "--at",
         "2026-03-01",
     ]);
-    bench
+    installation
 }
 
 fn pages(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
@@ -254,8 +260,8 @@ fn pages(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 /// What of each memory moves with it.
-fn essence(bench: &Bench, agent: &str) -> Vec<Value> {
-    let exported = bench.ok(&["export", agent]);
+fn essence(installation: &Installation, agent: &str) -> Vec<Value> {
+    let exported = installation.ok(&["export", agent]);
     let mut all: Vec<Value> = exported
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -274,37 +280,44 @@ fn essence(bench: &Bench, agent: &str) -> Vec<Value> {
 
 #[test]
 fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
-    let bench = with_odd_memories();
+    let installation = with_odd_memories();
     for (format, count) in [("markdown", 6), ("okf", 7)] {
-        let folder = bench.path(format);
+        let folder = installation.path(format);
         let name = folder.to_str().unwrap();
-        bench.ok(&["export", "wren", "--format", format, "--output", name]);
+        installation.ok(&["export", "wren", "--format", format, "--output", name]);
         assert_eq!(pages(&folder).len(), count);
         let agent = format!("from-{format}");
-        bench.ok(&["agent", "create", &agent]);
-        let told = bench.json(&["import", &agent, name]);
+        installation.ok(&["agent", "create", &agent]);
+        let told = installation.json(&["import", &agent, name]);
         assert_eq!(
             (&told["format"], &told["kept"]),
             (&json!("markdown"), &json!(6)),
             "{told}"
         );
-        assert_eq!(essence(&bench, &agent), essence(&bench, "wren"));
-        let refused = bench.refused(&["export", "wren", "--format", format, "--output", name]);
+        assert_eq!(
+            essence(&installation, &agent),
+            essence(&installation, "wren")
+        );
+        let refused =
+            installation.refused(&["export", "wren", "--format", format, "--output", name]);
         assert!(refused.contains("is not empty"), "{refused}");
     }
-    let refused = bench.refused(&["export", "wren", "--format", "okf"]);
+    let refused = installation.refused(&["export", "wren", "--format", "okf"]);
     assert!(refused.contains("--output FOLDER"), "{refused}");
 }
 
 #[test]
 fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first() {
-    let bench = with_odd_memories();
-    bench.ok(&["remember", "wren", "I keep my word.", "--constitutional"]);
-    let folder = bench.path("out");
+    let installation = with_odd_memories();
+    installation.ok(&["remember", "wren", "I keep my word.", "--constitutional"]);
+    let folder = installation.path("out");
     let name = folder.to_str().unwrap();
-    bench.ok(&["export", "wren", "--format", "markdown", "--output", name]);
-    let before = bench.ok(&["export", "wren"]);
-    assert_eq!(bench.ok(&["import", "wren", name]), "nothing was changed\n");
+    installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
+    let before = installation.ok(&["export", "wren"]);
+    assert_eq!(
+        installation.ok(&["import", "wren", name]),
+        "nothing was changed\n"
+    );
 
     let all = pages(&folder);
     let page = all
@@ -318,27 +331,30 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
         "---\ntags: [boats]\n---\nThe mast came.",
     )
     .unwrap();
-    let shown = bench.ok(&["import", "wren", name]);
+    let shown = installation.ok(&["import", "wren", name]);
     assert!(
         shown.contains("- Kai is allergic to shellfish.")
             && shown.contains("+ Kai is allergic to mussels.")
             && shown.contains("2 changes; `--apply` takes them over"),
         "{shown}"
     );
-    assert_eq!(bench.ok(&["export", "wren"]), before);
+    assert_eq!(installation.ok(&["export", "wren"]), before);
 
-    let told = bench.json(&["import", "wren", name, "--apply"]);
+    let told = installation.json(&["import", "wren", name, "--apply"]);
     assert_eq!(
         (&told["unchanged"], &told["applied"]),
         (&json!(6), &json!(true))
     );
-    let texts = bench.texts();
+    let texts = installation.texts();
     assert!(texts.contains(&"Kai is allergic to mussels.".to_owned()));
     assert!(!texts.contains(&"Kai is allergic to shellfish.".to_owned()));
     assert_eq!(texts.len(), 8);
-    bench.ok(&["import", "wren", "--undo"]);
-    assert_eq!(bench.ok(&["export", "wren"]), before);
-    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+    installation.ok(&["import", "wren", "--undo"]);
+    assert_eq!(installation.ok(&["export", "wren"]), before);
+    assert_eq!(
+        installation.json(&["audit", "verify", "wren"])["valid"],
+        true
+    );
 
     // What is constitutional is not edited by a page, and nothing else is taken over with it.
     let page = all
@@ -347,15 +363,15 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
         .unwrap();
     let text = std::fs::read_to_string(page).unwrap();
     std::fs::write(page, text.replace("I keep my word.", "I break my word.")).unwrap();
-    let ran = bench.run(&["import", "wren", name, "--apply"]);
+    let ran = installation.run(&["import", "wren", name, "--apply"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("cannot be replaced"), "{ran:?}");
-    assert_eq!(bench.ok(&["export", "wren"]), before);
+    assert_eq!(installation.ok(&["export", "wren"]), before);
 }
 
 #[test]
 fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let file = json!({
         "agents": [{"name": "Evie", "block_ids": ["b0", "b1"], "messages": [], "tool_exec_environment_variables": {"HARBOUR_KEY": "s3cret"}}],
         "blocks": [
@@ -363,8 +379,8 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
             {"id": "b1", "label": "human", "value": "Kai sails.", "read_only": false},
         ],
     });
-    let file = bench.write("evie.af", file.to_string());
-    let ran = bench.run(&["import", "wren", &file]);
+    let file = installation.write("evie.af", file.to_string());
+    let ran = installation.run(&["import", "wren", &file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         ran.stderr.contains("HARBOUR_KEY")
@@ -372,63 +388,66 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
             && !ran.stderr.contains("s3cret"),
         "{ran:?}"
     );
-    let ledger = bench.json(&["ledger", "wren"]);
+    let ledger = installation.json(&["ledger", "wren"]);
     let persona = ledger["items"]
         .as_array()
         .unwrap()
         .iter()
         .find(|memory| memory["content"] == "I am Evie.");
     assert_eq!(persona.unwrap()["constitutional"], true);
-    bench.ok(&["import", "wren", "--undo"]);
-    assert_eq!(bench.texts(), Vec::<String>::new());
+    installation.ok(&["import", "wren", "--undo"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
 
-    bench.ok(&["import", "wren", &file, "--system-prompt"]);
-    assert_eq!(bench.core(), ["Kai sails."]);
+    installation.ok(&["import", "wren", &file, "--system-prompt"]);
+    assert_eq!(installation.core(), ["Kai sails."]);
     assert_eq!(
-        bench.json(&["agent", "show", "wren"])["system_prompt"],
+        installation.json(&["agent", "show", "wren"])["system_prompt"],
         "I am Evie."
     );
 }
 
 #[test]
 fn a_folder_of_pages_is_journal_unless_it_is_told_otherwise() {
-    let bench = Bench::with_agent();
-    bench.write(
+    let installation = Installation::with_agent();
+    installation.write(
         "vault/boats.md",
         "---\ntags: [keep]\ncreated: 2026-03-01\n---\nThe sloop is called Marta.",
     );
-    bench.write(
+    installation.write(
         "vault/tides.md",
         "---\ncreated: 2026-03-02\n---\nHigh water at six.",
     );
-    let folder = bench.path("vault");
+    let folder = installation.path("vault");
     let folder = folder.to_str().unwrap();
-    bench.ok(&["import", "wren", folder]);
-    assert_eq!(bench.core(), Vec::<String>::new());
-    bench.ok(&["import", "wren", "--undo"]);
-    bench.ok(&["import", "wren", folder, "--core-tag", "keep"]);
-    assert_eq!(bench.core(), ["# boats\n\nThe sloop is called Marta."]);
+    installation.ok(&["import", "wren", folder]);
+    assert_eq!(installation.core(), Vec::<String>::new());
+    installation.ok(&["import", "wren", "--undo"]);
+    installation.ok(&["import", "wren", folder, "--core-tag", "keep"]);
+    assert_eq!(
+        installation.core(),
+        ["# boats\n\nThe sloop is called Marta."]
+    );
 }
 
 #[test]
 fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alone() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Prefers tea to coffee.", "Lives in Lisbon."]);
-    bench.write(".config/memoir/config.toml", "closed = true\n");
-    let file = bench.write("mem0.json", mem0().to_string());
+    let installation = Installation::with_agent();
+    installation.remember(&["Prefers tea to coffee.", "Lives in Lisbon."]);
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    let file = installation.write("mem0.json", mem0().to_string());
     // The agent has two of the texts, and nothing tells so.
-    let tried = bench.json(&["import", "wren", &file, "--dry-run"]);
+    let tried = installation.json(&["import", "wren", &file, "--dry-run"]);
     assert_eq!((&tried["kept"], &tried["known"]), (&json!(2), &json!(0)));
-    let told = bench.json(&["import", "wren", &file]);
+    let told = installation.json(&["import", "wren", &file]);
     assert_eq!((&told["kept"], &told["known"]), (&json!(2), &json!(0)));
-    let again = bench.json(&["import", "wren", &file]);
+    let again = installation.json(&["import", "wren", &file]);
     assert_eq!(
         (&again["imported"], &again["known"]),
         (&json!(0), &json!(4))
     );
     // Nor are the agent's words written to a folder, or shown against one.
-    let folder = bench.path("out");
-    let refused = bench.refused(&[
+    let folder = installation.path("out");
+    let refused = installation.refused(&[
         "export",
         "wren",
         "--format",
@@ -441,8 +460,8 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
 
 #[test]
 fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
-    let bench = Bench::with_agent();
-    let lines = bench.write("in.jsonl", "{\"content\": \"One line.\"}\n");
+    let installation = Installation::with_agent();
+    let lines = installation.write("in.jsonl", "{\"content\": \"One line.\"}\n");
     for option in [
         &["--live-only"][..],
         &["--kind", "journal"],
@@ -450,17 +469,17 @@ fn what_has_no_meaning_for_a_form_is_refused_and_imports_nothing() {
         &["--apply"],
         &["--system-prompt"],
     ] {
-        let refused = bench.refused(&[&["import", "wren", &lines], option].concat());
+        let refused = installation.refused(&[&["import", "wren", &lines], option].concat());
         assert!(
             refused.contains(option[0]) && refused.contains("nothing was imported"),
             "{refused}"
         );
     }
-    let told = bench.ok(&["import", "wren", &lines, "--dry-run"]);
+    let told = installation.ok(&["import", "wren", &lines, "--dry-run"]);
     assert_eq!(told, "would import 1 memory; 0 lines cannot be read\n");
-    assert_eq!(bench.texts(), Vec::<String>::new());
-    let unknown = bench.write("words.txt", "{\"theme\": \"dark\"}");
-    let told = bench.json(&["import", "wren", &unknown, "--format", "letta"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
+    let unknown = installation.write("words.txt", "{\"theme\": \"dark\"}");
+    let told = installation.json(&["import", "wren", &unknown, "--format", "letta"]);
     assert_eq!(told["not_understood"], json!({"unknown_kind": 1}));
     assert!(!told.to_string().contains("dark"), "{told}");
 }

@@ -3,26 +3,26 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use crate::bench::{Bench, Ran, script};
+use crate::installation::{Installation, Ran, script};
 use serde_json::json;
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let lines: Vec<String> = (0..3_000)
         .map(|number| {
             json!({"content": format!("memory {number} {}", "x".repeat(100))}).to_string()
         })
         .collect();
-    let file = bench.write("many.jsonl", lines.join("\n"));
-    bench.ok(&["import", "wren", &file]);
+    let file = installation.write("many.jsonl", lines.join("\n"));
+    installation.ok(&["import", "wren", &file]);
     for arguments in [
         &["ledger", "wren"][..],
         &["export", "wren"],
         &["audit", "list", "wren", "--json"],
         &["context", "wren"],
     ] {
-        let mut child = bench
+        let mut child = installation
             .command(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -53,23 +53,23 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn no_colour_reaches_a_pipe_or_somebody_who_wants_none() {
-    let bench = Bench::with_agent();
-    bench.remember(&["a b c", "d e f", "g h i"]);
-    let _server = bench.scripted(script(&[(
+    let installation = Installation::with_agent();
+    installation.remember(&["a b c", "d e f", "g h i"]);
+    let _server = installation.scripted(script(&[(
         "update_memory",
         json!({"id": 1, "content": "a b d"}),
     )]));
     let refine = ["refine", "wren", "--model", "lab:small", "--rehearse"];
-    let ran = bench.run(&refine);
+    let ran = installation.run(&refine);
     assert!(
         !ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'),
         "{ran:?}"
     );
 
-    let forced = Ran::of(bench.command(&["doctor"]).env("CLICOLOR_FORCE", "1"));
+    let forced = Ran::of(installation.command(&["doctor"]).env("CLICOLOR_FORCE", "1"));
     assert!(forced.stdout.contains("\u{1b}["), "{forced:?}");
     let none = Ran::of(
-        bench
+        installation
             .command(&["doctor"])
             .env("CLICOLOR_FORCE", "1")
             .env("NO_COLOR", "1"),
@@ -79,14 +79,14 @@ fn no_colour_reaches_a_pipe_or_somebody_who_wants_none() {
 
 #[test]
 fn a_rehearsal_in_colour_marks_the_words_that_differ() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Wheat paste keeps four days", "d e f", "g h i"]);
-    let _server = bench.scripted(script(&[(
+    let installation = Installation::with_agent();
+    installation.remember(&["Wheat paste keeps four days", "d e f", "g h i"]);
+    let _server = installation.scripted(script(&[(
         "update_memory",
         json!({"id": 1, "content": "Wheat paste keeps five days"}),
     )]));
     let ran = Ran::of(
-        bench
+        installation
             .command(&["refine", "wren", "--model", "lab:small", "--rehearse"])
             .env("CLICOLOR_FORCE", "1"),
     );
@@ -98,22 +98,22 @@ fn a_rehearsal_in_colour_marks_the_words_that_differ() {
 
 #[test]
 fn words_of_a_model_cannot_drive_the_terminal() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Right\u{202e}to left", "d e f"]);
-    bench.ok(&["remember", "wren", "tag", "--tag", "a\u{2066}b"]);
-    let ledger = bench.ok(&["ledger", "wren"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Right\u{202e}to left", "d e f"]);
+    installation.ok(&["remember", "wren", "tag", "--tag", "a\u{2066}b"]);
+    let ledger = installation.ok(&["ledger", "wren"]);
     assert!(
         ledger.contains("Right\\u{202e}to left") && ledger.contains("a\\u{2066}b"),
         "{ledger}"
     );
     // A program reads the context and the export: they are the text as it is.
-    assert!(bench.ok(&["context", "wren"]).contains('\u{202e}'));
-    assert!(bench.ok(&["export", "wren"]).contains('\u{202e}'));
+    assert!(installation.ok(&["context", "wren"]).contains('\u{202e}'));
+    assert!(installation.ok(&["export", "wren"]).contains('\u{202e}'));
 
-    let _server = bench.scripted([memoir_testkit::Step::text(
+    let _server = installation.scripted([memoir_testkit::Step::text(
         "NO \u{1b}[2J\u{1b}]0;title\u{7} \u{9b}31m",
     )]);
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     for stream in [&ran.stdout, &ran.stderr] {
         assert!(
             !stream.contains(['\u{1b}', '\u{7}', '\u{9b}']),
@@ -121,7 +121,7 @@ fn words_of_a_model_cannot_drive_the_terminal() {
         );
     }
     assert!(ran.stderr.contains("\\u{1b}[2J"), "{ran:?}");
-    let refused = bench.refused(&["agent", "show", "\u{1b}[31mred"]);
+    let refused = installation.refused(&["agent", "show", "\u{1b}[31mred"]);
     assert!(
         refused.contains("there is no agent `\\u{1b}[31mred`"),
         "{refused}"
@@ -130,7 +130,7 @@ fn words_of_a_model_cannot_drive_the_terminal() {
 
 #[test]
 fn wrong_usage_is_status_2_and_help_is_status_0() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     for arguments in [
         &[][..],
         &["forget"],
@@ -146,11 +146,11 @@ fn wrong_usage_is_status_2_and_help_is_status_0() {
         &["agent", "set", "wren", "model", "a:b", "--default"],
         &["import", "wren", "file", "--format", "csv"],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
         assert_eq!(ran.stdout, "", "{arguments:?}");
     }
     for arguments in [&["--help"][..], &["refine", "--help"], &["--version"]] {
-        assert_eq!(bench.run(arguments).code, Some(0), "{arguments:?}");
+        assert_eq!(installation.run(arguments).code, Some(0), "{arguments:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::installation::Installation;
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -53,7 +53,7 @@ fn texts<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a str>) {
 
 #[test]
 fn every_hook_is_a_command_that_there_is() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for path in [
         "hooks/hooks.json",
         "hooks/codex-hooks.json",
@@ -67,7 +67,7 @@ fn every_hook_is_a_command_that_there_is() {
         assert!(!commands.is_empty(), "{path}");
         for command in commands {
             let words: Vec<&str> = command.split(' ').skip(1).collect();
-            let ran = bench.run_with_input(&words, "{}");
+            let ran = installation.run_with_input(&words, "{}");
             // What is wrongly typed would be told.
             assert_eq!(
                 (ran.code, ran.stderr.as_str()),

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Ran},
+    installation::{Installation, Ran},
     serving::{Running, can_open, head},
 };
 
@@ -34,74 +34,74 @@ fn server() -> Option<&'static Postgres> {
 }
 
 /// A home whose database is an empty one of PostgreSQL; `None`, and said so, where that is not installed.
-fn bench() -> Option<(Bench, String)> {
-    Some((Bench::new(), server()?.database().unwrap()))
+fn installation() -> Option<(Installation, String)> {
+    Some((Installation::new(), server()?.database().unwrap()))
 }
 
 /// Runs a command on the database.
-fn run(bench: &Bench, url: &str, arguments: &[&str]) -> Ran {
-    Ran::of(bench.command(arguments).env("MEMOIR_DATABASE", url))
+fn run(installation: &Installation, url: &str, arguments: &[&str]) -> Ran {
+    Ran::of(installation.command(arguments).env("MEMOIR_DATABASE", url))
 }
 
-fn ok(bench: &Bench, url: &str, arguments: &[&str]) -> String {
-    let ran = run(bench, url, arguments);
+fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
+    let ran = run(installation, url, arguments);
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
 
 #[test]
 fn spec_6_1_a_whole_session_runs_on_postgres() {
-    let Some((bench, url)) = bench() else {
+    let Some((installation, url)) = installation() else {
         return;
     };
-    ok(&bench, &url, &["migrate"]);
-    ok(&bench, &url, &["installation", "open"]);
+    ok(&installation, &url, &["migrate"]);
+    ok(&installation, &url, &["installation", "open"]);
     ok(
-        &bench,
+        &installation,
         &url,
         &["agent", "create", "wren", "--model", "builtin:careful"],
     );
     let others = (1..=8).map(|day| format!("Ada comes for tea on day {day} of the month."));
     let doubles = ["The kettle is blue.", "the kettle is blue"].map(str::to_owned);
     for text in doubles.into_iter().chain(others) {
-        ok(&bench, &url, &["remember", "wren", &text]);
+        ok(&installation, &url, &["remember", "wren", &text]);
     }
-    let ended = ok(&bench, &url, &["refine", "wren"]);
+    let ended = ok(&installation, &url, &["refine", "wren"]);
     assert!(ended.starts_with("completed\n"), "{ended}");
-    let ledger = ok(&bench, &url, &["ledger", "wren", "--json"]);
+    let ledger = ok(&installation, &url, &["ledger", "wren", "--json"]);
     let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
     let core = ledger["items"].as_array().unwrap().iter();
     let core = core.filter(|memory| memory["kind"] == "core").count();
     assert_eq!(core, 9, "one of the doubles is left");
-    ok(&bench, &url, &["audit", "verify", "wren"]);
-    ok(&bench, &url, &["doctor"]);
-    let told = run(&bench, &url, &["backup", "copy.db"]);
+    ok(&installation, &url, &["audit", "verify", "wren"]);
+    ok(&installation, &url, &["doctor"]);
+    let told = run(&installation, &url, &["backup", "copy.db"]);
     assert_eq!(told.code, Some(1), "{told:?}");
     assert!(told.stderr.contains("pg_dump"), "{told:?}");
 }
 
 #[test]
 fn spec_5_5_an_installation_on_postgres_is_closed_unless_it_says_otherwise() {
-    let Some((bench, url)) = bench() else {
+    let Some((installation, url)) = installation() else {
         return;
     };
-    ok(&bench, &url, &["migrate"]);
-    ok(&bench, &url, &["agent", "create", "wren"]);
-    ok(&bench, &url, &["remember", "wren", "Zwitscher"]);
-    let ran = run(&bench, &url, &["ledger", "wren"]);
+    ok(&installation, &url, &["migrate"]);
+    ok(&installation, &url, &["agent", "create", "wren"]);
+    ok(&installation, &url, &["remember", "wren", "Zwitscher"]);
+    let ran = run(&installation, &url, &["ledger", "wren"]);
     assert!(!ran.stdout.contains("Zwitscher"), "{ran:?}");
 }
 
 #[test]
 fn nothing_is_done_on_a_database_that_waits_for_migrations() {
-    let Some((bench, url)) = bench() else {
+    let Some((installation, url)) = installation() else {
         return;
     };
     for arguments in [
         &["agent", "list"][..],
         &["serve", "--listen", "127.0.0.1:0"],
     ] {
-        let ran = run(&bench, &url, arguments);
+        let ran = run(&installation, &url, arguments);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(
             ran.stderr.contains("migrations are pending: 0001_initial"),
@@ -109,22 +109,22 @@ fn nothing_is_done_on_a_database_that_waits_for_migrations() {
         );
         assert!(ran.stderr.contains("`memoir migrate`"), "{ran:?}");
     }
-    let planned = ok(&bench, &url, &["migrate", "--dry-run"]);
+    let planned = ok(&installation, &url, &["migrate", "--dry-run"]);
     assert!(planned.contains("CREATE TABLE accounts ("), "{planned}");
-    assert_eq!(run(&bench, &url, &["agent", "list"]).code, Some(1));
-    let run_now = ok(&bench, &url, &["migrate", "--json"]);
+    assert_eq!(run(&installation, &url, &["agent", "list"]).code, Some(1));
+    let run_now = ok(&installation, &url, &["migrate", "--json"]);
     let run_now: serde_json::Value = serde_json::from_str(&run_now).unwrap();
     assert_eq!(run_now, json!({ "migrated": ["0001_initial"] }));
-    let again = ok(&bench, &url, &["migrate", "--json"]);
+    let again = ok(&installation, &url, &["migrate", "--json"]);
     assert!(again.contains("[]"), "{again}");
-    ok(&bench, &url, &["agent", "list"]);
+    ok(&installation, &url, &["agent", "list"]);
 }
 
 #[test]
 fn a_database_that_cannot_be_reached_is_one_clear_error() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let url = "postgres://wren:Zwitscher@127.0.0.1:1/nest";
-    let ran = run(&bench, url, &["agent", "list"]);
+    let ran = run(&installation, url, &["agent", "list"]);
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr
@@ -150,8 +150,8 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
     let Some(server) = Postgres::start("silent").unwrap() else {
         return skip();
     };
-    let (bench, url) = (Bench::new(), server.database().unwrap());
-    let service = Running::start(&bench, &["--migrate", "--database", &url]);
+    let (installation, url) = (Installation::new(), server.database().unwrap());
+    let service = Running::start(&installation, &["--migrate", "--database", &url]);
     assert_eq!(service.get("/readyz", "").0, 200);
     signal(&server, Signal::STOP);
     let silent = service.get("/readyz", "");
@@ -172,11 +172,11 @@ fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() 
     if !can_open(4_000) {
         return;
     }
-    let (bench, url) = (Bench::new(), server.database().unwrap());
-    ok(&bench, &url, &["migrate"]);
-    let token = ok(&bench, &url, &["token", "create", "--role", "admin"]);
+    let (installation, url) = (Installation::new(), server.database().unwrap());
+    ok(&installation, &url, &["migrate"]);
+    let token = ok(&installation, &url, &["token", "create", "--role", "admin"]);
     let begun = Instant::now();
-    let service = Running::start(&bench, &["--database", &url]);
+    let service = Running::start(&installation, &["--database", &url]);
     assert_eq!(service.get("/readyz", "").0, 200);
     let ready = begun.elapsed();
     let request = head("GET", "/v1/agents", token.trim(), 0);
@@ -213,7 +213,7 @@ fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() 
 /// Two machines, as far as their files go, on one database and one key store.
 struct Fleet {
     server: &'static Postgres,
-    homes: [Bench; 2],
+    homes: [Installation; 2],
     data: String,
     keys: String,
 }
@@ -226,7 +226,7 @@ impl Fleet {
     fn new() -> Option<Self> {
         let server = server()?;
         let [data, keys] = [(), ()].map(|()| server.database().unwrap());
-        let homes = [Bench::new(), Bench::new()];
+        let homes = [Installation::new(), Installation::new()];
         let fleet = Self {
             server,
             homes,
@@ -387,14 +387,14 @@ fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
 
 #[test]
 fn spec_5_4_a_key_store_that_lies_with_the_data_is_refused() {
-    let Some((bench, url)) = bench() else {
+    let Some((installation, url)) = installation() else {
         return;
     };
-    ok(&bench, &url, &["migrate"]);
+    ok(&installation, &url, &["migrate"]);
     let file = format!("[keys]\nurl = \"{url}\"\n");
-    bench.write(".config/memoir/config.toml", file);
+    installation.write(".config/memoir/config.toml", file);
     for arguments in [&["migrate"][..], &["agent", "list"]] {
-        let told = run(&bench, &url, arguments).error();
+        let told = run(&installation, &url, arguments).error();
         assert!(told.contains("in the same schema as the data"), "{told}");
     }
 }
@@ -443,7 +443,7 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
     };
     let fleet = Fleet {
         server: data,
-        homes: [Bench::new(), Bench::new()],
+        homes: [Installation::new(), Installation::new()],
         data: data.database().unwrap(),
         keys: keys.database().unwrap(),
     };
@@ -472,7 +472,7 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
 /// A server with the roles and databases of the documentation, and an installation in them.
 struct Documented {
     server: Postgres,
-    home: Bench,
+    home: Installation,
 }
 
 impl Documented {
@@ -484,7 +484,7 @@ impl Documented {
         };
         let page = include_str!("../../../../docs/fleet.md");
         server.follow(page).unwrap();
-        let home = Bench::new();
+        let home = Installation::new();
         Some(Self { server, home })
     }
 

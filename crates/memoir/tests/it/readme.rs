@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::bench::{Bench, script};
+use crate::installation::{Installation, script};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -65,20 +65,20 @@ fn shell_script(lines: &[String], port: &str) -> String {
 }
 
 /// The home with a scripted model behind the provider of README's first session.
-fn home() -> (Bench, memoir_testkit::ScriptedServer) {
-    let bench = Bench::new();
-    let server = bench.scripted(script(&[("search_memories", json!({"query": "Marta"}))]));
+fn home() -> (Installation, memoir_testkit::ScriptedServer) {
+    let installation = Installation::new();
+    let server = installation.scripted(script(&[("search_memories", json!({"query": "Marta"}))]));
     let config = format!(
         "[providers.openrouter]\nbase_url = \"{}\"\n",
         server.base_url()
     );
-    bench.write(".config/memoir/config.toml", config);
-    (bench, server)
+    installation.write(".config/memoir/config.toml", config);
+    (installation, server)
 }
 
 #[test]
 fn readme_is_typed_from_top_to_bottom_in_one_shell() {
-    let (bench, server) = home();
+    let (installation, server) = home();
     let port = free_port();
     let lines: Vec<String> = typed()
         .into_iter()
@@ -102,9 +102,9 @@ fn readme_is_typed_from_top_to_bottom_in_one_shell() {
     let mut shell = Command::new("sh")
         .args(["-c", &shell_script(&lines, &port)])
         .env_clear()
-        .env("HOME", bench.path(""))
+        .env("HOME", installation.path(""))
         .env("PATH", path)
-        .current_dir(bench.path(""))
+        .current_dir(installation.path(""))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -169,7 +169,7 @@ fn everyday() -> Vec<String> {
 
 #[test]
 fn every_everyday_command_of_readme_is_understood() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let commands = everyday();
     assert!(commands.len() > 30, "{commands:?}");
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
@@ -177,12 +177,12 @@ fn every_everyday_command_of_readme_is_understood() {
         let ran = Command::new("sh")
             .args(["-c", &command])
             .env_clear()
-            .env("HOME", bench.path(""))
+            .env("HOME", installation.path(""))
             .env(
                 "PATH",
                 format!("{}:/usr/bin:/bin", program.parent().unwrap().display()),
             )
-            .current_dir(bench.path(""))
+            .current_dir(installation.path(""))
             .stdin(Stdio::null())
             .output()
             .unwrap();

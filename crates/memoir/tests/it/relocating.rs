@@ -4,18 +4,18 @@
 use memoir_testkit::Postgres;
 
 use crate::{
-    bench::{Bench, Ran},
+    installation::{Installation, Ran},
     postgres::skip,
 };
 
 const MEMORIES: usize = 2_000;
 
-fn on(bench: &Bench, url: &str, arguments: &[&str]) -> Ran {
-    Ran::of(bench.command(arguments).env("MEMOIR_DATABASE", url))
+fn on(installation: &Installation, url: &str, arguments: &[&str]) -> Ran {
+    Ran::of(installation.command(arguments).env("MEMOIR_DATABASE", url))
 }
 
-fn ok(bench: &Bench, url: &str, arguments: &[&str]) -> String {
-    let ran = on(bench, url, arguments);
+fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
+    let ran = on(installation, url, arguments);
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
@@ -30,26 +30,26 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     let Some(server) = Postgres::start("moving").unwrap() else {
         return skip();
     };
-    let (bench, url) = (Bench::with_agent(), server.database().unwrap());
+    let (installation, url) = (Installation::with_agent(), server.database().unwrap());
     let lines: String = (1..=MEMORIES)
         .map(|day| {
             format!("{{\"content\": \"Ada comes for tea on day {day}.\", \"kind\": \"core\"}}\n")
         })
         .collect();
-    let file = bench.write("memories.jsonl", lines);
-    bench.ok(&["import", "wren", &file]);
-    bench.remember(&["The kettle is blue.", "the kettle is blue"]);
-    bench.ok(&["refine", "wren"]);
-    bench.ok(&["agent", "create", "kite"]);
-    bench.ok(&["remember", "kite", "The nest is in the elm."]);
-    bench.ok(&["agent", "erase", "kite", "--yes"]);
-    let token = bench.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
-    let note = bench.ok(&["audit", "checkpoint"]);
-    let note = bench.write("note", note);
+    let file = installation.write("memories.jsonl", lines);
+    installation.ok(&["import", "wren", &file]);
+    installation.remember(&["The kettle is blue.", "the kettle is blue"]);
+    installation.ok(&["refine", "wren"]);
+    installation.ok(&["agent", "create", "kite"]);
+    installation.ok(&["remember", "kite", "The nest is in the elm."]);
+    installation.ok(&["agent", "erase", "kite", "--yes"]);
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let note = installation.ok(&["audit", "checkpoint"]);
+    let note = installation.write("note", note);
     let all = ["ledger", "wren", "--json"];
-    let before = bench.ok(&all);
+    let before = installation.ok(&all);
 
-    let moved = bench.json(&["move", "--to", &url]);
+    let moved = installation.json(&["move", "--to", &url]);
     assert!(
         moved["rows"].as_u64().unwrap() > 2 * MEMORIES as u64,
         "{moved}"
@@ -58,7 +58,7 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     assert_eq!(moved["tables"]["memories"], MEMORIES as u64 + 4, "{moved}");
     // The words are the agent's, and its token opens them here as there.
     let read = |url: &str| {
-        let mut command = bench.command(&all);
+        let mut command = installation.command(&all);
         command
             .env("MEMOIR_DATABASE", url)
             .env("MEMOIR_TOKEN", token.trim_end());
@@ -67,9 +67,9 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
         ran.stdout
     };
     let verify = ["audit", "verify", "--checkpoint", &note];
-    ok(&bench, &url, &verify);
-    ok(&bench, &url, &["doctor"]);
-    refused(bench.run(&["move", "--to", &url]), "is not empty");
+    ok(&installation, &url, &verify);
+    ok(&installation, &url, &["doctor"]);
+    refused(installation.run(&["move", "--to", &url]), "is not empty");
 
     // What was interrupted half-way is used by nobody, and goes on where it was.
     let name = url.rsplit('/').next().unwrap();
@@ -78,27 +78,37 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
              OR agent_id <> (SELECT id FROM agents WHERE name = 'wren')";
     server.query(name, half).unwrap();
     refused(
-        on(&bench, &url, &["agent", "list"]),
+        on(&installation, &url, &["agent", "list"]),
         "has not come to its end",
     );
-    bench.ok(&["move", "--to", &url]);
+    installation.ok(&["move", "--to", &url]);
     assert_eq!(read(&url), before);
 
     // What was written here meanwhile is noticed.
     server.query(name, half).unwrap();
-    bench.remember(&["Lena brings the paper."]);
-    refused(bench.run(&["move", "--to", &url]), "differs from row 1 on");
+    installation.remember(&["Lena brings the paper."]);
+    refused(
+        installation.run(&["move", "--to", &url]),
+        "differs from row 1 on",
+    );
     server
         .query(name, "DELETE FROM memoir_migrations WHERE number = -1")
         .unwrap();
 
-    let back = bench.path("back.db");
+    let back = installation.path("back.db");
     let back = back.to_str().unwrap();
-    ok(&bench, &url, &["remember", "wren", "There and back."]);
+    ok(
+        &installation,
+        &url,
+        &["remember", "wren", "There and back."],
+    );
     let there = read(&url);
-    ok(&bench, &url, &["move", "--to", back]);
+    ok(&installation, &url, &["move", "--to", back]);
     assert_eq!(read(back), there);
-    ok(&bench, back, &verify);
-    ok(&bench, back, &["remember", "wren", "And on."]);
-    refused(on(&bench, &url, &["move", "--to", back]), "is not empty");
+    ok(&installation, back, &verify);
+    ok(&installation, back, &["remember", "wren", "And on."]);
+    refused(
+        on(&installation, &url, &["move", "--to", back]),
+        "is not empty",
+    );
 }

@@ -2,66 +2,70 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 /// When the agent's last record was written.
-fn now(bench: &Bench) -> String {
-    last_record(bench)["recorded_at"]
+fn now(installation: &Installation) -> String {
+    last_record(installation)["recorded_at"]
         .as_str()
         .unwrap()
         .to_owned()
 }
 
-fn last_record(bench: &Bench) -> Value {
+fn last_record(installation: &Installation) -> Value {
     let list = ["audit", "list", "wren", "--last", "1", "--json"];
-    Ran::of(&mut bench.command(&list)).lines().remove(0)
+    Ran::of(&mut installation.command(&list)).lines().remove(0)
 }
 
 #[test]
 fn spec_4_3_an_agent_returns_to_a_point_in_time_and_back() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", "two", "two"]);
-    let then = now(&bench);
-    bench.ok(&["refine", "wren"]);
-    bench.remember(&["four"]);
-    let after = bench.texts();
-    assert_eq!(bench.core(), ["one", "two", "four"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two", "two"]);
+    let then = now(&installation);
+    installation.ok(&["refine", "wren"]);
+    installation.remember(&["four"]);
+    let after = installation.texts();
+    assert_eq!(installation.core(), ["one", "two", "four"]);
 
     let rewind = ["rewind", "wren", "--to", &then];
     let dry = [&rewind[..], &["--dry-run"]].concat();
-    let would = bench.ok(&dry);
+    let would = installation.ok(&dry);
     assert!(
         would.starts_with("would rewind to ")
             && would.contains(", after record 4: 1 given back, 2 discarded, 1 changed otherwise; ")
             && would.ends_with(" tokens\n"),
         "{would}"
     );
-    assert_eq!(bench.texts(), after, "only said");
+    assert_eq!(installation.texts(), after, "only said");
 
-    let ran = bench.run(&rewind);
+    let ran = installation.run(&rewind);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stdout, would.replace("would rewind", "rewound"));
-    assert_eq!(bench.texts(), ["one", "two", "two"]);
-    assert_eq!(last_record(&bench)["action"], "agent_rewound");
+    assert_eq!(installation.texts(), ["one", "two", "two"]);
+    assert_eq!(last_record(&installation)["action"], "agent_rewound");
 
     let back = ran.stderr.split('`').nth(1).unwrap();
     let back: Vec<&str> = back.split(' ').skip(1).collect();
-    bench.ok(&back);
-    assert_eq!(bench.texts(), after);
-    assert!(bench.ok(&["audit", "verify", "wren"]).starts_with("valid"));
+    installation.ok(&back);
+    assert_eq!(installation.texts(), after);
+    assert!(
+        installation
+            .ok(&["audit", "verify", "wren"])
+            .starts_with("valid")
+    );
 }
 
 #[test]
 fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
-    let bench = Bench::with_agent();
-    bench.remember(&["one", "two"]);
-    let rewound = bench.json(&["rewind", "wren", "--to", "2020-02-29"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    let rewound = installation.json(&["rewind", "wren", "--to", "2020-02-29"]);
     assert_eq!(
         (&rewound["to"], &rewound["to_seq"], &rewound["discarded"]),
         (&json!("2020-02-29T00:00:00Z"), &json!(0), &json!(2))
     );
-    assert_eq!(bench.texts(), Vec::<String>::new());
-    let again = bench.run(&["rewind", "wren", "--to", "2020-02-29"]);
+    assert_eq!(installation.texts(), Vec::<String>::new());
+    let again = installation.run(&["rewind", "wren", "--to", "2020-02-29"]);
     assert_eq!(
         (again.code, again.stdout.as_str(), again.stderr.as_str()),
         (
@@ -70,24 +74,24 @@ fn a_date_means_its_beginning_and_before_the_first_record_is_nothing() {
             ""
         )
     );
-    let json = bench.json(&["rewind", "wren", "--to", "2020-02-29", "--dry-run"]);
+    let json = installation.json(&["rewind", "wren", "--to", "2020-02-29", "--dry-run"]);
     assert_eq!((&json["changed"], &json["seq"]), (&json!(0), &Value::Null));
-    let list = bench.ok(&["audit", "list", "wren", "--last", "1"]);
+    let list = installation.ok(&["audit", "list", "wren", "--last", "1"]);
     assert!(list.contains("to: 2020-02-29T00:00:00Z"), "{list}");
 }
 
 #[test]
 fn a_time_that_is_none_is_wrong_usage() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     for arguments in [
         &["rewind", "wren"][..],
         &["rewind", "wren", "--to", "yesterday"],
         &["rewind", "wren", "--to", "2026-02-30"],
         &["rewind", "wren", "--to", ""],
     ] {
-        let ran = bench.run(arguments);
+        let ran = installation.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     }
-    let refused = bench.refused(&["rewind", "robin", "--to", "2026-01-01"]);
+    let refused = installation.refused(&["rewind", "robin", "--to", "2026-01-01"]);
     assert!(refused.contains("there is no agent `robin`"), "{refused}");
 }

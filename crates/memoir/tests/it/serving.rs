@@ -16,7 +16,7 @@ use memoir_testkit::Step;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, wait_until};
+use crate::installation::{Installation, wait_until};
 
 /// A service that runs.
 pub(crate) struct Running {
@@ -27,26 +27,26 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(bench: &Bench, arguments: &[&str]) -> Self {
-        Self::start_logging(bench, arguments, Stdio::null(), None)
+    pub(crate) fn start(installation: &Installation, arguments: &[&str]) -> Self {
+        Self::start_logging(installation, arguments, Stdio::null(), None)
     }
 
     /// With standard error to `log`, and that much of a log asked for.
     pub(crate) fn start_logging(
-        bench: &Bench,
+        installation: &Installation,
         arguments: &[&str],
         log: impl Into<Stdio>,
         wanted: Option<&str>,
     ) -> Self {
         Self::begin(
-            Self::command(bench, arguments)
+            Self::command(installation, arguments)
                 .envs(wanted.map(|wanted| ("MEMOIR_LOG", wanted)))
                 .stderr(log),
         )
     }
 
-    pub(crate) fn command(bench: &Bench, arguments: &[&str]) -> Command {
-        bench.command(&[&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat())
+    pub(crate) fn command(installation: &Installation, arguments: &[&str]) -> Command {
+        installation.command(&[&["serve", "--listen", "127.0.0.1:0", "--json"], arguments].concat())
     }
 
     pub(crate) fn begin(command: &mut Command) -> Self {
@@ -54,9 +54,9 @@ impl Running {
     }
 
     /// With standard error to the file `log`; `None` where it ends before it listens.
-    pub(crate) fn try_start(bench: &Bench, arguments: &[&str]) -> Option<Self> {
-        let log = std::fs::File::create(bench.path("log")).unwrap();
-        Self::try_begin(Self::command(bench, arguments).stderr(log))
+    pub(crate) fn try_start(installation: &Installation, arguments: &[&str]) -> Option<Self> {
+        let log = std::fs::File::create(installation.path("log")).unwrap();
+        Self::try_begin(Self::command(installation, arguments).stderr(log))
     }
 
     fn try_begin(command: &mut Command) -> Option<Self> {
@@ -204,43 +204,49 @@ fn answer(stream: &mut TcpStream) -> Option<(u16, Value)> {
     Some((status, serde_json::from_str(body).unwrap_or_default()))
 }
 
-pub(crate) fn token(bench: &Bench, arguments: &[&str]) -> String {
-    let printed = bench.ok(&[&["token", "create"], arguments].concat());
+pub(crate) fn token(installation: &Installation, arguments: &[&str]) -> String {
+    let printed = installation.ok(&[&["token", "create"], arguments].concat());
     printed.trim_end().to_owned()
 }
 
-pub(crate) fn agents_token(bench: &Bench) -> String {
-    token(bench, &["--role", "agent", "--agent", "wren"])
+pub(crate) fn agents_token(installation: &Installation) -> String {
+    token(installation, &["--role", "agent", "--agent", "wren"])
 }
 
 pub(crate) const MEMORIES: &str = "/v1/agents/wren/memories";
 
 #[test]
 fn the_command_line_and_the_service_work_side_by_side() {
-    let bench = Bench::with_agent();
-    let service = Running::start(&bench, &[]);
-    let token = agents_token(&bench);
-    bench.ok(&["remember", "wren", "From the command line."]);
+    let installation = Installation::with_agent();
+    let service = Running::start(&installation, &[]);
+    let token = agents_token(&installation);
+    installation.ok(&["remember", "wren", "From the command line."]);
     let body = json!({"content": "Over the wire."}).to_string();
     let (status, saved) = service.ask("POST", MEMORIES, &token, &body).unwrap();
     assert_eq!((status, &saved["number"]), (201, &json!(2)));
     let (_, list) = service.get(MEMORIES, &token);
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
-    assert_eq!(bench.texts(), ["From the command line.", "Over the wire."]);
-    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+    assert_eq!(
+        installation.texts(),
+        ["From the command line.", "Over the wire."]
+    );
+    assert_eq!(
+        installation.json(&["audit", "verify", "wren"])["valid"],
+        true
+    );
     // An agent that is made meanwhile is there too.
-    bench.ok(&["agent", "create", "kite"]);
-    let kite = self::token(&bench, &["--role", "agent", "--agent", "kite"]);
+    installation.ok(&["agent", "create", "kite"]);
+    let kite = self::token(&installation, &["--role", "agent", "--agent", "kite"]);
     assert_eq!(service.get("/v1/agents/kite", &kite).0, 200);
 }
 
 #[test]
 fn a_probe_says_by_its_status_whether_the_service_is_ready() {
-    let bench = Bench::new();
-    let service = Running::start(&bench, &[]);
-    bench.ok(&["serve", "--probe", "--listen", &service.address]);
+    let installation = Installation::new();
+    let service = Running::start(&installation, &[]);
+    installation.ok(&["serve", "--probe", "--listen", &service.address]);
     // Nobody listens there.
-    let refused = bench.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
+    let refused = installation.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
     assert!(refused.contains("127.0.0.1:1"), "{refused}");
     // One that answers is not thereby ready.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -254,23 +260,23 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
             .write_all(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
             .unwrap();
     });
-    let refused = bench.refused(&["serve", "--probe", "--listen", &address]);
+    let refused = installation.refused(&["serve", "--probe", "--listen", &address]);
     assert!(refused.contains("answers 503"), "{refused}");
     answering.join().unwrap();
 }
 
 #[test]
 fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
-    let bench = Bench::new();
-    let service = Running::start(&bench, &[]);
-    let ran = bench.run(&["serve", "--listen", &service.address]);
+    let installation = Installation::new();
+    let service = Running::start(&installation, &[]);
+    let ran = installation.run(&["serve", "--listen", &service.address]);
     let told = ran.error();
     assert!(
         told.contains(&service.address) && told.contains("--listen"),
         "{told}"
     );
 
-    let mut child = bench
+    let mut child = installation
         .command(&["serve", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -289,16 +295,16 @@ fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
         "{told}"
     );
     assert!(told.contains("they reflect daily at 03:00"), "{told}");
-    let wrong = bench.run(&["serve", "--listen", "nowhere"]);
+    let wrong = installation.run(&["serve", "--listen", "nowhere"]);
     assert_eq!(wrong.code, Some(2));
 }
 
 #[test]
 fn spec_3_1_a_service_says_when_it_asks_agents() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let told = |configuration: &str| {
-        bench.write("config.toml", configuration);
-        let mut child = bench
+        installation.write("config.toml", configuration);
+        let mut child = installation
             .command(&[
                 "serve",
                 "--listen",
@@ -339,15 +345,15 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
 
 #[test]
 fn spec_5_5_a_token_is_printed_once_and_ends_at_once() {
-    let bench = Bench::with_agent();
-    let service = Running::start(&bench, &[]);
-    let made = bench.run(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let installation = Installation::with_agent();
+    let service = Running::start(&installation, &[]);
+    let made = installation.run(&["token", "create", "--role", "agent", "--agent", "wren"]);
     assert_eq!((made.code, made.stdout.lines().count()), (Some(0), 1));
     let secret = made.stdout.trim_end();
     assert!(secret.starts_with("memoir_") && !made.stderr.contains(secret));
     assert_eq!(service.get("/v1/agents/wren", secret).0, 200);
 
-    let made = bench.json(&[
+    let made = installation.json(&[
         "token",
         "create",
         "--role",
@@ -361,31 +367,33 @@ fn spec_5_5_a_token_is_printed_once_and_ends_at_once() {
         (&json!("admin"), 200)
     );
 
-    let listed = bench.json(&["token", "list"]);
+    let listed = installation.json(&["token", "list"]);
     let items = listed["items"].as_array().unwrap();
     let roles: Vec<_> = items
         .iter()
         .map(|item| item["role"].as_str().unwrap())
         .collect();
     assert_eq!(roles, ["agent", "admin"]);
-    let shown = format!("{listed}{}", bench.ok(&["token", "list"]));
+    let shown = format!("{listed}{}", installation.ok(&["token", "list"]));
     assert!(!shown.contains(secret) && !shown.contains(admin));
 
     let id = items[0]["id"].as_str().unwrap();
     assert_eq!(
-        bench.ok(&["token", "revoke", id]),
+        installation.ok(&["token", "revoke", id]),
         format!("revoked {id}\n")
     );
     assert_eq!(service.get("/v1/agents/wren", secret).0, 401);
     assert_eq!(service.get("/v1/agents", admin).0, 200);
-    assert!(bench.ok(&["token", "list"]).contains("revoked"));
-    bench.refused(&["token", "revoke", "nothing"]);
-    bench.refused(&["token", "create", "--role", "admin", "--agent", "wren"]);
+    assert!(installation.ok(&["token", "list"]).contains("revoked"));
+    installation.refused(&["token", "revoke", "nothing"]);
+    installation.refused(&["token", "create", "--role", "admin", "--agent", "wren"]);
     assert_eq!(
-        bench.run(&["token", "create", "--role", "agent"]).code,
+        installation
+            .run(&["token", "create", "--role", "agent"])
+            .code,
         Some(2)
     );
-    bench.refused(&[
+    installation.refused(&[
         "token",
         "create",
         "--role",
@@ -397,13 +405,13 @@ fn spec_5_5_a_token_is_printed_once_and_ends_at_once() {
 
 #[test]
 fn spec_5_5_users_are_added_with_a_password_from_outside_the_arguments() {
-    let bench = Bench::new();
-    let file = bench.write("password", "correct horse battery\n");
-    let added = bench.ok(&["user", "add", "Ada", "--password-file", &file]);
+    let installation = Installation::new();
+    let file = installation.write("password", "correct horse battery\n");
+    let added = installation.ok(&["user", "add", "Ada", "--password-file", &file]);
     assert_eq!(added, "added Ada\n");
-    let ran = bench.run_with_input(&["user", "add", "Grace"], "correct horse battery\n");
+    let ran = installation.run_with_input(&["user", "add", "Grace"], "correct horse battery\n");
     assert_eq!(ran.stdout, "added Grace\n");
-    let mut command = bench.command(&["user", "add", "Lin", "--json"]);
+    let mut command = installation.command(&["user", "add", "Lin", "--json"]);
     let output = command
         .env("MEMOIR_PASSWORD", "correct horse battery")
         .output()
@@ -412,20 +420,20 @@ fn spec_5_5_users_are_added_with_a_password_from_outside_the_arguments() {
     assert_eq!(lin["name"], "Lin");
     assert!(!lin.to_string().contains("argon2"));
     assert!(
-        bench
+        installation
             .refused(&["user", "add", "ADA", "--password-file", &file])
             .contains("taken")
     );
-    let short = bench.write("short", "short\n");
-    let told = bench.refused(&["user", "add", "Kim", "--password-file", &short]);
+    let short = installation.write("short", "short\n");
+    let told = installation.refused(&["user", "add", "Kim", "--password-file", &short]);
     assert!(told.contains("12") && !told.contains("short"), "{told}");
 }
 
 #[test]
 fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
-    let bench = Bench::with_agent();
-    let token = agents_token(&bench);
-    let mut service = Running::start(&bench, &[]);
+    let installation = Installation::with_agent();
+    let token = agents_token(&installation);
+    let mut service = Running::start(&installation, &[]);
     let body = json!({"content": "What was on its way."}).to_string();
     let mut upload = service.connect();
     let head = head("POST", MEMORIES, &token, body.len());
@@ -444,8 +452,8 @@ fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
     let begun = Instant::now();
     assert!(service.ended().success());
     assert!(begun.elapsed() < Duration::from_secs(5));
-    assert_eq!(bench.texts(), ["What was on its way."]);
-    let listed = bench.json(&["token", "list"]);
+    assert_eq!(installation.texts(), ["What was on its way."]);
+    let listed = installation.json(&["token", "list"]);
     assert_ne!(
         listed["items"][0]["last_used_at"],
         json!(null),
@@ -456,19 +464,19 @@ fn spec_6_2_a_stop_answers_what_is_running_and_takes_no_more() {
 #[test]
 fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
     const WORD: &str = "Zwitscher";
-    let bench = Bench::with_agent();
-    let token = agents_token(&bench);
-    bench.ok(&["remember", "wren", WORD, "--tag", WORD]);
-    let log = std::fs::File::create(bench.path("log")).unwrap();
+    let installation = Installation::with_agent();
+    let token = agents_token(&installation);
+    installation.ok(&["remember", "wren", WORD, "--tag", WORD]);
+    let log = std::fs::File::create(installation.path("log")).unwrap();
     let everything = "trace,rmcp=trace,rmcp::service=trace,hyper=trace";
-    let service = Running::start_logging(&bench, &[], log, Some(everything));
+    let service = Running::start_logging(&installation, &[], log, Some(everything));
     let (status, said) = service.call("recall_memories", json!({"query": WORD}), &token);
     assert!(status == 200 && said.to_string().contains(WORD), "{said}");
     let search = format!("{MEMORIES}?q={WORD}");
     assert_eq!(service.get(&search, &token).0, 200);
     assert_eq!(service.ask("POST", MEMORIES, &token, WORD).unwrap().0, 400);
-    let file = bench.write("password", "correct horse battery\n");
-    bench.ok(&["user", "add", "Ada", "--password-file", &file]);
+    let file = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &file]);
     let sign_in = |body: &str| service.ask("POST", "/v1/sign-in", "", body).unwrap();
     let right = json!({"name": "Ada", "password": "correct horse battery"}).to_string();
     let (status, signed_in) = sign_in(&right);
@@ -477,7 +485,7 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
     assert_eq!(sign_in(&right.replace("name", "horse")).0, 400);
     assert_eq!(sign_in(&right.replace('}', "")).0, 400);
     drop(service);
-    let logged = std::fs::read_to_string(bench.path("log")).unwrap();
+    let logged = std::fs::read_to_string(installation.path("log")).unwrap();
     assert!(logged.contains("an administrator signed in"), "{logged}");
     let secret = signed_in["token"].as_str().unwrap();
     for private in [WORD, token.as_str(), secret, "horse"] {
@@ -488,10 +496,10 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
 #[test]
 fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
     const AT_ONCE: usize = 64;
-    let bench = Bench::new();
-    let file = bench.write("password", "correct horse battery\n");
-    bench.ok(&["user", "add", "Ada", "--password-file", &file]);
-    let service = Running::start(&bench, &[]);
+    let installation = Installation::new();
+    let file = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &file]);
+    let service = Running::start(&installation, &[]);
     let guess = |number: usize| {
         let name = if number.is_multiple_of(2) {
             "Ada".to_owned()
@@ -526,7 +534,7 @@ const SIX: [&str; 6] = [
 ];
 
 /// A session that made one edit and waits for its model.
-fn waiting_session(bench: &Bench, service: &Running, token: &str) -> String {
+fn waiting_session(installation: &Installation, service: &Running, token: &str) -> String {
     let body = json!({"driver": "model"}).to_string();
     let path = "/v1/agents/wren/sessions";
     let (status, session) = service.ask("POST", path, token, &body).unwrap();
@@ -534,7 +542,7 @@ fn waiting_session(bench: &Bench, service: &Running, token: &str) -> String {
     let id = session["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/sessions/{id}");
     wait_until(|| service.get(&path, token).1["edits"] == 1);
-    assert_eq!(bench.core().len(), 5);
+    assert_eq!(installation.core().len(), 5);
     id
 }
 
@@ -548,13 +556,13 @@ fn slow_script() -> Vec<Step> {
 
 #[test]
 fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
-    let bench = Bench::with_agent();
-    bench.remember(&SIX);
-    let token = agents_token(&bench);
-    let model = bench.scripted(slow_script());
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
-    let mut service = Running::start(&bench, &[]);
-    let id = waiting_session(&bench, &service, &token);
+    let installation = Installation::with_agent();
+    installation.remember(&SIX);
+    let token = agents_token(&installation);
+    let model = installation.scripted(slow_script());
+    installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    let mut service = Running::start(&installation, &[]);
+    let id = waiting_session(&installation, &service, &token);
     service.stop();
     let begun = Instant::now();
     assert!(service.ended().success());
@@ -562,18 +570,18 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
         begun.elapsed() < Duration::from_secs(10),
         "no model keeps it from stopping"
     );
-    let session = bench.json(&["session", &id]);
+    let session = installation.json(&["session", &id]);
     assert_eq!(
         (&session["state"], &session["edits"]),
         (&json!("open"), &json!(1))
     );
     drop(model);
 
-    let model = bench.scripted([
+    let model = installation.scripted([
         Step::call("protect_memory", json!({"id": 1})),
         Step::call("complete_refinement", json!({"summary": "Done."})),
     ]);
-    let service = Running::start(&bench, &[]);
+    let service = Running::start(&installation, &[]);
     let path = format!("/v1/sessions/{id}");
     wait_until(|| service.get(&path, &token).1["state"] == "completed");
     let (_, session) = service.get(&path, &token);
@@ -582,25 +590,28 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
         (&json!(1), &json!(1))
     );
     assert_eq!(model.steps_left(), 0);
-    assert_eq!(bench.json(&["audit", "verify", "wren"])["valid"], true);
+    assert_eq!(
+        installation.json(&["audit", "verify", "wren"])["valid"],
+        true
+    );
 }
 
 #[test]
 fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
-    let bench = Bench::with_agent();
-    bench.remember(&SIX);
-    bench.ok(&["agent", "create", "kite"]);
-    let token = agents_token(&bench);
-    let kite = self::token(&bench, &["--role", "agent", "--agent", "kite"]);
-    let _model = bench.scripted(slow_script());
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
-    let config = std::fs::read_to_string(bench.path(".config/memoir/config.toml")).unwrap();
-    bench.write(
+    let installation = Installation::with_agent();
+    installation.remember(&SIX);
+    installation.ok(&["agent", "create", "kite"]);
+    let token = agents_token(&installation);
+    let kite = self::token(&installation, &["--role", "agent", "--agent", "kite"]);
+    let _model = installation.scripted(slow_script());
+    installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    let config = std::fs::read_to_string(installation.path(".config/memoir/config.toml")).unwrap();
+    installation.write(
         ".config/memoir/config.toml",
         format!("lease_seconds = 5\n{config}"),
     );
-    let service = Running::start(&bench, &[]);
-    let id = waiting_session(&bench, &service, &token);
+    let service = Running::start(&installation, &[]);
+    let id = waiting_session(&installation, &service, &token);
 
     let (address, is_over) = (service.address.clone(), Arc::new(AtomicBool::new(false)));
     let savers: Vec<_> = (0..4)
@@ -640,7 +651,7 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
         .collect();
     assert!(!acknowledged.is_empty());
 
-    let ledger = bench.json(&["ledger", "kite"]);
+    let ledger = installation.json(&["ledger", "kite"]);
     let kept: std::collections::HashSet<String> = ledger["items"]
         .as_array()
         .unwrap()
@@ -650,16 +661,19 @@ fn spec_6_2_nothing_acknowledged_is_lost_by_a_kill_and_the_session_is_closed() {
     for content in &acknowledged {
         assert!(kept.contains(content));
     }
-    let service = Running::start(&bench, &[]);
+    let service = Running::start(&installation, &[]);
     let path = format!("/v1/sessions/{id}");
     let begun = Instant::now();
     while service.get(&path, &token).1["state"] != "abandoned" {
         assert!(begun.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(bench.core().len(), 5, "its edit stays");
+    assert_eq!(installation.core().len(), 5, "its edit stays");
     for agent in ["wren", "kite"] {
-        assert_eq!(bench.json(&["audit", "verify", agent])["valid"], true);
+        assert_eq!(
+            installation.json(&["audit", "verify", agent])["valid"],
+            true
+        );
     }
 }
 
@@ -686,21 +700,21 @@ fn next_request(listener: &TcpListener) -> (TcpStream, String) {
 
 #[test]
 fn spec_6_2_an_end_that_a_killed_service_was_telling_is_told_again() {
-    let bench = Bench::with_agent();
-    bench.remember(&SIX);
+    let installation = Installation::with_agent();
+    installation.remember(&SIX);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    bench.write(
+    installation.write(
         ".config/memoir/config.toml",
         format!("[[webhooks]]\nurl = \"{url}\"\nsecret_env = \"HOOK\"\nallow_private = true\n"),
     );
     let begin = || {
-        let mut command = Running::command(&bench, &[]);
+        let mut command = Running::command(&installation, &[]);
         command.env("HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         Running::begin(command.stderr(Stdio::null()))
     };
     let service = begin();
-    bench.ok(&["refine", "wren", "--model", "builtin:careful"]);
+    installation.ok(&["refine", "wren", "--model", "builtin:careful"]);
     let id = |head: &str| {
         let id = head
             .lines()
@@ -746,9 +760,9 @@ fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
     if !can_open(12_000) {
         return;
     }
-    let bench = Bench::with_agent();
-    let token = agents_token(&bench);
-    let service = Running::start(&bench, &[]);
+    let installation = Installation::with_agent();
+    let token = agents_token(&installation);
+    let service = Running::start(&installation, &[]);
     let before = service.resident();
     let request = head("GET", "/v1/agents/wren", &token, 0).replace("connection: close\r\n", "");
     let mut held: Vec<TcpStream> = (0..CONNECTIONS).map(|_| service.connect()).collect();

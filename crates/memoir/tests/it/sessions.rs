@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Duration};
 use memoir_testkit::Step;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Ran, script, wait_until};
+use crate::installation::{Installation, Ran, script, wait_until};
 
 const TEXTS: [&str; 6] = [
     "The kettle is in the kitchen, on the left of the window.",
@@ -18,9 +18,9 @@ const TEXTS: [&str; 6] = [
 
 #[test]
 fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let _server = bench.scripted(script(&[
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let _server = installation.scripted(script(&[
         ("search_memories", json!({"query": "kettle"})),
         (
             "update_memory",
@@ -29,7 +29,7 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
         ("delete_memory", json!({"id": 99})),
         ("protect_memory", json!({"id": 6})),
     ]));
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for told in [
         "wren: session ",
@@ -58,9 +58,9 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
 
 #[test]
 fn with_json_progress_and_the_session_are_lines() {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "Twice!"]);
-    let ran = bench.run(&["refine", "wren", "--json", "--mode", "dedup_only"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "Twice!"]);
+    let ran = installation.run(&["refine", "wren", "--json", "--mode", "dedup_only"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines = ran.lines();
     let (session, events) = lines.split_last().unwrap();
@@ -78,10 +78,10 @@ fn with_json_progress_and_the_session_are_lines() {
 
 #[test]
 fn an_agent_that_declines_is_no_failure() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let _server = bench.scripted([Step::text("No, thank you. Leave me as I am.")]);
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let _server = installation.scripted([Step::text("No, thank you. Leave me as I am.")]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("declined\n"), "{}", ran.stdout);
     assert!(
@@ -94,14 +94,14 @@ fn an_agent_that_declines_is_no_failure() {
 
 #[test]
 fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let before = bench.core();
-    let _server = bench.scripted(script(&[
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let before = installation.core();
+    let _server = installation.scripted(script(&[
         ("delete_memory", json!({"id": 1})),
         ("delete_memory", json!({"id": 2})),
     ]));
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("rolled back\n"), "{}", ran.stdout);
     assert!(
@@ -124,19 +124,19 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     ] {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
-    assert_eq!(bench.core(), before);
+    assert_eq!(installation.core(), before);
 }
 
 #[test]
 fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let before = bench.texts();
-    let _server = bench.scripted(script(&[
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let before = installation.texts();
+    let _server = installation.scripted(script(&[
         ("update_memory", json!({"id": 3, "content": "Marta waxes her thread twice."})),
         ("consolidate_memories", json!({"ids": [1, 2], "content": "The kettle is in the kitchen, on the left of the window, or on the right of the door."})),
     ]));
-    let ran = bench.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for told in [
         "#3 would be rewritten\n- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n",
@@ -145,21 +145,21 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
     ] {
         assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
     }
-    assert_eq!(bench.texts(), before);
-    let rehearsal = bench.last_session();
+    assert_eq!(installation.texts(), before);
+    let rehearsal = installation.last_session();
     assert!(
         ran.stderr.contains(&format!("`memoir apply {rehearsal}`")),
         "{}",
         ran.stderr
     );
 
-    let applied = bench.json(&["apply", &rehearsal]);
+    let applied = installation.json(&["apply", &rehearsal]);
     assert_eq!(
         (&applied["state"], &applied["edits"]),
         (&json!("completed"), &json!(2))
     );
-    assert_eq!(bench.core().len(), 5);
-    let again = bench.refused(&["apply", &rehearsal]);
+    assert_eq!(installation.core().len(), 5);
+    let again = installation.refused(&["apply", &rehearsal]);
     assert!(
         again.contains("it was applied as session") && !again.contains("hint: rehearse again"),
         "{again}"
@@ -168,16 +168,16 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
 
 #[test]
 fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
     let step = || {
         script(&[(
             "update_memory",
             json!({"id": 3, "content": "Marta waxes her thread twice."}),
         )])
     };
-    let _server = bench.scripted([step(), step()].concat());
-    let rehearsed = bench.run(&[
+    let _server = installation.scripted([step(), step()].concat());
+    let rehearsed = installation.run(&[
         "refine",
         "wren",
         "--model",
@@ -188,8 +188,8 @@ fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
     let lines = rehearsed.lines();
     let rehearsal = lines.last().unwrap();
     assert_eq!(rehearsal["changes"][0]["number"], 3);
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let refused = bench.refused(&["apply", rehearsal["id"].as_str().unwrap()]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let refused = installation.refused(&["apply", rehearsal["id"].as_str().unwrap()]);
     assert!(
         refused.contains("these memories changed since: #3"),
         "{refused}"
@@ -198,23 +198,23 @@ fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
 
 #[test]
 fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_the_way() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let before = bench.core();
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let before = installation.core();
     let update = |content: &str| script(&[("update_memory", json!({"id": 3, "content": content}))]);
-    let _server = bench.scripted(
+    let _server = installation.scripted(
         [
             update("Marta waxes her thread twice."),
             update("Marta waxes thread twice."),
         ]
         .concat(),
     );
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let first = bench.last_session();
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let second = bench.last_session();
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let first = installation.last_session();
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let second = installation.last_session();
 
-    let refused = bench.refused(&["rollback", &first]);
+    let refused = installation.refused(&["rollback", &first]);
     for told in [
         "stand in the way",
         "rewritten",
@@ -224,14 +224,14 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
     ] {
         assert!(refused.contains(told), "{told}: {refused}");
     }
-    assert_eq!(bench.core()[2], "Marta waxes thread twice.");
+    assert_eq!(installation.core()[2], "Marta waxes thread twice.");
 
-    let undone = bench.ok(&["rollback", &first, "--cascade"]);
+    let undone = installation.ok(&["rollback", &first, "--cascade"]);
     assert!(undone.starts_with("undone: 1 updated"), "{undone}");
-    assert_eq!(bench.core(), before);
-    let again = bench.refused(&["rollback", &first]);
+    assert_eq!(installation.core(), before);
+    let again = installation.refused(&["rollback", &first]);
     assert!(again.contains("it was undone already"), "{again}");
-    let sessions = bench.json(&["sessions", "wren"]);
+    let sessions = installation.json(&["sessions", "wren"]);
     for session in sessions["items"].as_array().unwrap() {
         assert!(session["undone_at"].is_string(), "{session}");
     }
@@ -239,34 +239,37 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
 
 #[test]
 fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let _server = bench.scripted(script(&[(
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let _server = installation.scripted(script(&[(
         "update_memory",
         json!({"id": 3, "content": "Marta waxes her thread twice."}),
     )]));
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
-    let session = bench.last_session();
-    let shown = bench.ok(&["session", &session]);
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
+    let session = installation.last_session();
+    let shown = installation.ok(&["session", &session]);
     assert!(
         shown.contains("rewritten          #3      66 → 65 tokens"),
         "{shown}"
     );
     assert!(!shown.contains("Marta"), "{shown}");
-    let shown = bench.ok(&["session", &session, "--text"]);
+    let shown = installation.ok(&["session", &session, "--text"]);
     assert!(
         shown.contains("- Marta waxes her linen thread twice.\n+ Marta waxes her thread twice.\n"),
         "{shown}"
     );
-    assert_eq!(bench.json(&["session", &session])["id"], session.as_str());
+    assert_eq!(
+        installation.json(&["session", &session])["id"],
+        session.as_str()
+    );
 }
 
 #[test]
 fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
-    let bench = Bench::new();
-    let _server = bench.scripted([Step::html(), Step::html()]);
+    let installation = Installation::new();
+    let _server = installation.scripted([Step::html(), Step::html()]);
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
-        bench.ok(&[
+        installation.ok(&[
             "agent",
             "create",
             agent,
@@ -283,14 +286,14 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
             "different",
             "in words",
         ] {
-            bench.ok(&["remember", agent, text]);
+            installation.ok(&["remember", agent, text]);
         }
     }
     // Of one memory none can go: the agent is not asked, and that is no failure.
-    bench.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
-    bench.ok(&["agent", "set", "kite", "model", "lab:small"]);
-    bench.ok(&["remember", "kite", "more than one token"]);
-    let ran = bench.run(&["sweep"]);
+    installation.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
+    installation.ok(&["agent", "set", "kite", "model", "lab:small"]);
+    installation.ok(&["remember", "kite", "more than one token"]);
+    let ran = installation.run(&["sweep"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert!(
@@ -301,7 +304,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     assert!(lines[1].starts_with("wren: declined"), "{}", ran.stdout);
     let told = "kite: not asked: no memory can be taken away: if more than 1 token goes";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    let again = bench.run(&["sweep"]);
+    let again = installation.run(&["sweep"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),
         (Some(0), ""),
@@ -312,20 +315,20 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
 
 #[test]
 fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let server = bench.scripted([Step::Slow(
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let server = installation.scripted([Step::Slow(
         Duration::from_secs(60),
         Box::new(Step::text("YES")),
     )]);
-    bench.write(
+    installation.write(
         "config.toml",
         format!(
             "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
             server.base_url()
         ),
     );
-    let mut child = bench
+    let mut child = installation
         .command(&[
             "refine",
             "wren",
@@ -341,13 +344,13 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     wait_until(|| !server.received().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    let open = bench.refused(&["refine", "wren"]);
+    let open = installation.refused(&["refine", "wren"]);
     assert!(
         open.contains("a session is running already") && open.contains("hint: "),
         "{open}"
     );
     std::thread::sleep(Duration::from_millis(5_500));
-    let ran = bench.run(&["sessions", "wren", "--json"]);
+    let ran = installation.run(&["sessions", "wren", "--json"]);
     assert!(
         ran.stderr.contains("closed 1 session left behind"),
         "{}",
@@ -361,13 +364,13 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let server = bench.scripted([Step::Slow(
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let server = installation.scripted([Step::Slow(
         Duration::from_secs(60),
         Box::new(Step::text("YES")),
     )]);
-    let child = bench
+    let child = installation
         .command(&["refine", "wren", "--model", "lab:small"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -391,17 +394,17 @@ fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
         "{ran:?}"
     );
     assert_eq!(
-        bench.json(&["sessions", "wren"])["items"][0]["end_reason"],
+        installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
         "cancelled"
     );
 }
 
 #[test]
 fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
     let update = json!({"id": 3, "content": "Marta waxes her thread twice."});
-    let server = bench.scripted([
+    let server = installation.scripted([
         Step::text("YES"),
         Step::call("update_memory", update),
         Step::Slow(Duration::from_secs(60), Box::new(Step::text("Hm."))),
@@ -411,28 +414,28 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
         "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
         server.base_url()
     );
-    bench.write(".config/memoir/config.toml", config);
-    let worker = bench
+    installation.write(".config/memoir/config.toml", config);
+    let worker = installation
         .command(&["refine", "wren", "--model", "lab:small"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     wait_until(|| server.received().len() == 3);
-    let session = bench.last_session();
+    let session = installation.last_session();
 
-    let cancelled = bench.json(&["cancel", &session]);
+    let cancelled = installation.json(&["cancel", &session]);
     assert_eq!(
         (&cancelled["id"], &cancelled["state"], &cancelled["edits"]),
         (&json!(session), &json!("abandoned"), &json!(1))
     );
     assert_eq!(
-        bench.json(&["sessions", "wren"])["items"][0]["end_reason"],
+        installation.json(&["sessions", "wren"])["items"][0]["end_reason"],
         "cancelled"
     );
-    assert_eq!(bench.core()[2], "Marta waxes her thread twice.");
+    assert_eq!(installation.core()[2], "Marta waxes her thread twice.");
 
-    let again = bench.refused(&["cancel", &session]);
+    let again = installation.refused(&["cancel", &session]);
     assert!(
         again.starts_with(&format!(
             "error: session {session} cannot be cancelled: it has ended as `abandoned`\n"
@@ -446,13 +449,13 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
 
 #[test]
 fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
-    let bench = Bench::with_agent();
-    bench.remember(&TEXTS);
-    let server = bench.scripted([Step::Slow(
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let server = installation.scripted([Step::Slow(
         Duration::from_secs(60),
         Box::new(Step::text("YES")),
     )]);
-    let mut worker = bench
+    let mut worker = installation
         .command(&["refine", "wren", "--model", "lab:small"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -461,47 +464,51 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     wait_until(|| !server.received().is_empty());
     worker.kill().unwrap();
     worker.wait().unwrap();
-    let session = bench.last_session();
-    let shown = bench.ok(&["cancel", &session]);
+    let session = installation.last_session();
+    let shown = installation.ok(&["cancel", &session]);
     assert!(
         shown.starts_with(&format!("abandoned\n  session   {session}\n")),
         "{shown}"
     );
-    bench.ok(&["refine", "wren"]);
+    installation.ok(&["refine", "wren"]);
 }
 
 /// SPEC 4.1: who began a session is told wherever it is shown, by its first record too.
 #[test]
 fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
-    let bench = Bench::with_agent();
-    bench.remember(&["twice", "Twice.", "once"]);
-    bench.ok(&["refine", "wren"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["twice", "Twice.", "once"]);
+    installation.ok(&["refine", "wren"]);
     let owner = json!({"kind": "owner", "name": "command line"});
-    let sessions = bench.json(&["sessions", "wren"]);
+    let sessions = installation.json(&["sessions", "wren"]);
     assert_eq!(sessions["items"][0]["started_by"], owner);
     let id = sessions["items"][0]["id"].as_str().unwrap();
-    assert_eq!(bench.json(&["session", id])["started_by"], owner);
+    assert_eq!(installation.json(&["session", id])["started_by"], owner);
     assert!(
-        bench
+        installation
             .ok(&["session", id])
             .contains("by owner (command line)")
     );
     let list = ["audit", "list", "wren", "--session", id];
-    let records = Ran::of(&mut bench.command(&[&list[..], &["--json"]].concat())).lines();
+    let records = Ran::of(&mut installation.command(&[&list[..], &["--json"]].concat())).lines();
     assert_eq!(records[0]["data"]["started_by"], owner);
     let told = |record: &Value| record["data"].get("started_by").is_some();
     assert_eq!(records.iter().filter(|record| told(record)).count(), 1);
-    assert!(bench.ok(&list).contains("begun by: owner (command line)"));
+    assert!(
+        installation
+            .ok(&list)
+            .contains("begun by: owner (command line)")
+    );
 }
 
 #[test]
 fn what_cannot_be_applied_is_told_why() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ann likes tea."]);
-    bench.ok(&["refine", "wren", "--rehearse"]);
-    let refused = bench.refused(&["apply", "last"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Ann likes tea."]);
+    installation.ok(&["refine", "wren", "--rehearse"]);
+    let refused = installation.refused(&["apply", "last"]);
     assert!(refused.contains("it was not completed"), "{refused}");
-    bench.ok(&["refine", "wren"]);
-    let refused = bench.refused(&["apply", "last"]);
+    installation.ok(&["refine", "wren"]);
+    let refused = installation.refused(&["apply", "last"]);
     assert!(refused.contains("it is no rehearsal"), "{refused}");
 }

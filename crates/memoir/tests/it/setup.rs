@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Ran, files_in},
+    installation::{Installation, Ran, files_in},
     serving::Running,
 };
 
@@ -64,18 +64,18 @@ const SETTINGS: [(&str, &str); 13] = [
     ),
 ];
 
-fn with_settings() -> Bench {
-    let bench = Bench::with_agent();
+fn with_settings() -> Installation {
+    let installation = Installation::with_agent();
     for (path, text) in SETTINGS {
-        bench.write(path, text);
+        installation.write(path, text);
     }
-    bench
+    installation
 }
 
 /// Everything in the home that is not Memoir's own.
-fn others(bench: &Bench) -> BTreeMap<PathBuf, Vec<u8>> {
+fn others(installation: &Installation) -> BTreeMap<PathBuf, Vec<u8>> {
     let own = [".local/", ".config/memoir/", "tmp/"];
-    let home = bench.path("");
+    let home = installation.path("");
     files_in(&home)
         .into_iter()
         .map(|(path, bytes)| (path.strip_prefix(&home).unwrap().to_owned(), bytes))
@@ -85,17 +85,17 @@ fn others(bench: &Bench) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
-    for (bench, is_new) in [(with_settings(), false), (Bench::with_agent(), true)] {
-        let before = others(&bench);
+    for (installation, is_new) in [(with_settings(), false), (Installation::with_agent(), true)] {
+        let before = others(&installation);
         for program in PROGRAMS {
-            let ran = bench.run(&["setup", program, "--yes"]);
+            let ran = installation.run(&["setup", program, "--yes"]);
             assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
             assert!(
                 ran.stdout.contains("the memory of `wren`"),
                 "{program}: {ran:?}"
             );
         }
-        let after = others(&bench);
+        let after = others(&installation);
         for (path, bytes) in &after {
             let text = String::from_utf8_lossy(bytes);
             assert!(
@@ -110,14 +110,14 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
             assert!(!text.replace("\r\n", "").contains('\n'), "{text}");
         }
         for program in PROGRAMS {
-            let again = bench.ok(&["setup", program, "--yes"]);
+            let again = installation.ok(&["setup", program, "--yes"]);
             assert!(
                 again.contains("is set up already; nothing was changed"),
                 "{again}"
             );
         }
-        assert_eq!(others(&bench), after);
-        let listed = bench.json(&["setup"]);
+        assert_eq!(others(&installation), after);
+        let listed = installation.json(&["setup"]);
         for item in listed["items"].as_array().unwrap() {
             assert_eq!(
                 (&item["found"], &item["set_up"]),
@@ -126,14 +126,16 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
             );
         }
         for program in PROGRAMS {
-            bench.ok(&["setup", program, "--remove", "--yes"]);
+            installation.ok(&["setup", program, "--remove", "--yes"]);
         }
-        assert_eq!(others(&bench), before);
+        assert_eq!(others(&installation), before);
         if is_new {
-            assert!(!bench.path(".agents").exists() && !bench.path(".copilot").exists());
+            assert!(
+                !installation.path(".agents").exists() && !installation.path(".copilot").exists()
+            );
         }
         for program in PROGRAMS {
-            let ran = bench.ok(&["setup", program, "--remove", "--yes"]);
+            let ran = installation.ok(&["setup", program, "--remove", "--yes"]);
             assert!(ran.contains("has nothing of Memoir"), "{program}: {ran}");
         }
     }
@@ -141,15 +143,15 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
 
 #[test]
 fn what_others_wrote_since_stays_when_it_is_taken_back() {
-    let bench = with_settings();
-    let before = others(&bench);
+    let installation = with_settings();
+    let before = others(&installation);
     for program in PROGRAMS {
-        bench.ok(&["setup", program, "--yes"]);
+        installation.ok(&["setup", program, "--yes"]);
     }
     // Somebody has written into each file meanwhile, and a session of Goose has begun.
     let mut expected = before.clone();
     for (path, _) in SETTINGS {
-        let full = bench.path(path);
+        let full = installation.path(path);
         let text = fs::read_to_string(&full).unwrap();
         let name = PathBuf::from(path);
         let added = match name.extension().and_then(|extension| extension.to_str()) {
@@ -160,9 +162,9 @@ fn what_others_wrote_since_stays_when_it_is_taken_back() {
         expected.get_mut(&name).unwrap().extend(added.as_bytes());
     }
     for program in PROGRAMS {
-        bench.ok(&["setup", program, "--remove", "--yes"]);
+        installation.ok(&["setup", program, "--remove", "--yes"]);
     }
-    let after = others(&bench);
+    let after = others(&installation);
     for (path, bytes) in &expected {
         let (now, then) = (
             String::from_utf8_lossy(&after[path]),
@@ -180,8 +182,8 @@ fn what_others_wrote_since_stays_when_it_is_taken_back() {
 
 #[test]
 fn the_hooks_that_are_written_are_those_that_answer() {
-    let bench = Bench::new();
-    let made = bench.run(&["setup", "claude-code", "--yes"]);
+    let installation = Installation::new();
+    let made = installation.run(&["setup", "claude-code", "--yes"]);
     assert!(
         made.stdout.contains("the memory of `assistant`"),
         "{made:?}"
@@ -190,9 +192,10 @@ fn the_hooks_that_are_written_are_those_that_answer() {
         made.stdout.contains("+ "),
         "the differences are shown: {made:?}"
     );
-    bench.ok(&["remember", "assistant", "Ines keeps bees."]);
+    installation.ok(&["remember", "assistant", "Ines keeps bees."]);
     let settings: Value =
-        serde_json::from_slice(&fs::read(bench.path(".claude/settings.json")).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(installation.path(".claude/settings.json")).unwrap())
+            .unwrap();
     let command = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]
         .as_str()
         .unwrap();
@@ -201,20 +204,20 @@ fn the_hooks_that_are_written_are_those_that_answer() {
     shell
         .args(["-c", &format!("{command} --within 20000")])
         .env_clear()
-        .env("HOME", bench.path("."));
+        .env("HOME", installation.path("."));
     let ran = Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#);
     assert!(ran.stdout.contains("bees"), "{ran:?}");
     let servers: Value =
-        serde_json::from_slice(&fs::read(bench.path(".claude.json")).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(installation.path(".claude.json")).unwrap()).unwrap();
     let server = &servers["mcpServers"]["memoir"];
     assert_eq!(server["args"], json!(["mcp", "--agent", "assistant"]));
 }
 
 #[test]
 fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
-    let bench = with_settings();
-    let before = others(&bench);
-    let refused = bench.run(&["setup", "claude-code"]);
+    let installation = with_settings();
+    let before = others(&installation);
+    let refused = installation.run(&["setup", "claude-code"]);
     assert_eq!(refused.code, Some(1));
     assert!(
         refused
@@ -227,7 +230,7 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
             .stderr
             .contains("hint: look at the differences, and give `--yes`")
     );
-    assert_eq!(others(&bench), before);
+    assert_eq!(others(&installation), before);
     for (path, text, told) in [
         (
             ".claude/settings.json",
@@ -236,41 +239,41 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
         ),
         (".claude.json", "[]", "it is not an object"),
     ] {
-        bench.write(path, text);
-        let error = bench.refused(&["setup", "claude-code", "--yes"]);
+        installation.write(path, text);
+        let error = installation.refused(&["setup", "claude-code", "--yes"]);
         assert!(
             error.contains(told) && error.contains("nothing was changed"),
             "{error}"
         );
-        bench.write(path, "{}");
+        installation.write(path, "{}");
     }
     // What somebody means to stay as it is.
-    let settings = bench.path(".claude/settings.json");
+    let settings = installation.path(".claude/settings.json");
     let writable = fs::metadata(&settings).unwrap().permissions();
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
-    let before = others(&bench);
-    let error = bench.refused(&["setup", "claude-code", "--yes"]);
+    let before = others(&installation);
+    let error = installation.refused(&["setup", "claude-code", "--yes"]);
     assert!(error.contains("settings.json`: it is read-only"), "{error}");
     fs::set_permissions(&settings, writable).unwrap();
     fs::remove_file(&settings).unwrap();
     std::os::unix::fs::symlink("nowhere.json", &settings).unwrap();
-    let error = bench.refused(&["setup", "claude-code", "--yes"]);
+    let error = installation.refused(&["setup", "claude-code", "--yes"]);
     assert!(
         error.contains("a link to a file that there is not"),
         "{error}"
     );
     fs::remove_file(&settings).unwrap();
-    bench.write(".claude/settings.json", "{}");
-    assert_eq!(others(&bench), before);
-    bench.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
+    installation.write(".claude/settings.json", "{}");
+    assert_eq!(others(&installation), before);
+    installation.write(".codex/config.toml", "mcp_servers = { memoir = {} }\n");
     assert!(
-        bench
+        installation
             .refused(&["setup", "codex", "--yes"])
             .contains("it is no TOML")
     );
-    bench.write(".config/goose/config.yaml", "extensions: {}\n");
+    installation.write(".config/goose/config.yaml", "extensions: {}\n");
     assert!(
-        bench
+        installation
             .refused(&["setup", "goose", "--yes"])
             .contains("is written on one line")
     );
@@ -278,11 +281,11 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
 
 #[test]
 fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file() {
-    let house = Bench::with_agent();
-    let token = crate::serving::agents_token(&house);
-    let service = Running::start(&house, &[]);
-    house.remember(&["Ines keeps bees."]);
-    let away = Bench::new();
+    let installation = Installation::with_agent();
+    let token = crate::serving::agents_token(&installation);
+    let service = Running::start(&installation, &[]);
+    installation.remember(&["Ines keeps bees."]);
+    let away = Installation::new();
     let url = format!("http://{}", service.address);
     let setup = [
         "setup",

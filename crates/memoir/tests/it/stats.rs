@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, script};
+use crate::installation::{Installation, script};
 
 const CANARY: &str = "Kanarienvogel";
 
 /// Ten memories of ten tokens over as many days, a session that deletes one, one that the breaker undoes,
 /// and a discarding.
-fn with_a_past() -> Bench {
-    let bench = Bench::with_agent();
+fn with_a_past() -> Installation {
+    let installation = Installation::with_agent();
     let lines: Vec<String> = (0..10)
         .map(|day| {
             let words = [
@@ -20,22 +20,22 @@ fn with_a_past() -> Bench {
             json!({"content": content}).to_string()
         })
         .collect();
-    let file = bench.write("past.jsonl", lines.join("\n"));
-    bench.ok(&["import", "wren", &file]);
+    let file = installation.write("past.jsonl", lines.join("\n"));
+    installation.ok(&["import", "wren", &file]);
     let delete = |id: u64| ("delete_memory", json!({"id": id}));
-    let server = bench.scripted(script(&[delete(1)]));
-    bench.ok(&["refine", "wren", "--model", "lab:small"]);
+    let server = installation.scripted(script(&[delete(1)]));
+    installation.ok(&["refine", "wren", "--model", "lab:small"]);
     drop(server);
-    let server = bench.scripted(script(&[delete(2), delete(3), delete(4)]));
-    bench.run(&["refine", "wren", "--model", "lab:small"]);
+    let server = installation.scripted(script(&[delete(2), delete(3), delete(4)]));
+    installation.run(&["refine", "wren", "--model", "lab:small"]);
     drop(server);
-    bench
+    installation
 }
 
 #[test]
 fn spec_5_1_the_figures_are_told_without_a_word() {
-    let bench = with_a_past();
-    let told = bench.json(&["stats", "wren"]);
+    let installation = with_a_past();
+    let told = installation.json(&["stats", "wren"]);
     assert_eq!(told["core_tokens"], 90);
     assert_eq!(
         told["causes"],
@@ -53,7 +53,7 @@ fn spec_5_1_the_figures_are_told_without_a_word() {
     let points = told["history"]["points"].as_array().unwrap();
     assert_eq!(points.last().unwrap()["core_tokens"], 90);
     assert!(!told.to_string().contains(CANARY));
-    let text = bench.ok(&["stats", "wren"]);
+    let text = installation.ok(&["stats", "wren"]);
     for part in [
         "edited in sessions",
         "-40",
@@ -68,9 +68,9 @@ fn spec_5_1_the_figures_are_told_without_a_word() {
 
 #[test]
 fn the_picture_fits_a_wide_terminal_and_a_narrow_one() {
-    let bench = with_a_past();
+    let installation = with_a_past();
     for width in ["80", "40"] {
-        let text = bench.ok(&["stats", "wren", "--width", width]);
+        let text = installation.ok(&["stats", "wren", "--width", width]);
         let columns: usize = width.parse().unwrap();
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest.unwrap() <= columns, "{text}");
@@ -79,17 +79,20 @@ fn the_picture_fits_a_wide_terminal_and_a_narrow_one() {
         let (_, numbers) = numbers.split_once('\n').unwrap();
         insta::assert_snapshot!(format!("numbers_at_{width}_columns"), numbers);
     }
-    assert_eq!(bench.run(&["stats", "wren", "--width", "39"]).code, Some(2));
+    assert_eq!(
+        installation.run(&["stats", "wren", "--width", "39"]).code,
+        Some(2)
+    );
 }
 
 #[test]
 fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
-    let bench = with_a_past();
-    let file = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    let ran = bench.run(&["stats", "wren", "--json", "--plot", &file("mass.svg")]);
+    let installation = with_a_past();
+    let file = |name: &str| installation.path(name).to_str().unwrap().to_owned();
+    let ran = installation.run(&["stats", "wren", "--json", "--plot", &file("mass.svg")]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains("mass.svg"));
-    let svg = std::fs::read_to_string(bench.path("mass.svg")).unwrap();
+    let svg = std::fs::read_to_string(installation.path("mass.svg")).unwrap();
     for label in [
         "<svg",
         "core memory, tokens",
@@ -100,25 +103,29 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
         assert!(svg.contains(label), "{label}");
     }
     assert!(!svg.contains(CANARY) && !svg.contains("wren"));
-    bench.ok(&["stats", "wren", "--plot", &file("mass.PNG")]);
-    let png = std::fs::read(bench.path("mass.PNG")).unwrap();
+    installation.ok(&["stats", "wren", "--plot", &file("mass.PNG")]);
+    let png = std::fs::read(installation.path("mass.PNG")).unwrap();
     assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
     let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
     assert_eq!((size(16), size(20)), (960, 480));
     for name in ["mass.gif", "mass"] {
-        let ran = bench.run(&["stats", "wren", "--plot", &file(name)]);
+        let ran = installation.run(&["stats", "wren", "--plot", &file(name)]);
         assert_eq!(ran.code, Some(1));
         assert!(ran.stderr.contains("`.svg` or `.png`"), "{}", ran.stderr);
-        assert!(!bench.path(name).exists());
+        assert!(!installation.path(name).exists());
     }
 }
 
 #[test]
 fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
-    let bench = Bench::with_agent();
-    assert!(bench.ok(&["stats", "wren"]).contains("100.0% of all words"));
-    bench.remember(&["Tea at 5"]);
-    let told = bench.json(&[
+    let installation = Installation::with_agent();
+    assert!(
+        installation
+            .ok(&["stats", "wren"])
+            .contains("100.0% of all words")
+    );
+    installation.remember(&["Tea at 5"]);
+    let told = installation.json(&[
         "stats",
         "wren",
         "--since",
@@ -133,7 +140,7 @@ fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
         ),
         (&json!({}), &json!(0))
     );
-    let ran = bench.run(&[
+    let ran = installation.run(&[
         "stats",
         "wren",
         "--since",

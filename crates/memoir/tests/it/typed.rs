@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::bench::{Bench, Ran};
+use crate::installation::{Installation, Ran};
 
 /// The names under `Commands:` of a page of help, or in the groups of the first one.
 fn commands(help: &str) -> Vec<String> {
@@ -19,22 +19,22 @@ fn commands(help: &str) -> Vec<String> {
         .collect()
 }
 
-fn pages(bench: &Bench, path: &[String], pages: &mut String) {
+fn pages(installation: &Installation, path: &[String], pages: &mut String) {
     let mut words: Vec<&str> = path.iter().map(String::as_str).collect();
     words.push("--help");
-    let help = Ran::of(bench.command(&words).env("COLUMNS", "80"));
+    let help = Ran::of(installation.command(&words).env("COLUMNS", "80"));
     assert_eq!(help.code, Some(0), "{words:?}");
     writeln!(pages, "$ memoir {}\n{}", words.join(" "), help.stdout).unwrap();
     for name in commands(&help.stdout) {
-        self::pages(bench, &[path, &[name]].concat(), pages);
+        self::pages(installation, &[path, &[name]].concat(), pages);
     }
 }
 
 #[test]
 fn every_page_of_help_fits_80_columns() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     let mut all = String::new();
-    pages(&bench, &[], &mut all);
+    pages(&installation, &[], &mut all);
     assert!(all.matches("$ memoir ").count() > 50);
     for line in all.lines() {
         assert!(line.chars().count() <= 80, "{line}");
@@ -132,15 +132,15 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn what_is_typed_wrongly_is_told_so() {
-    let bench = Bench::with_agent();
-    bench.write("notes.pdf", "%PDF-1.7\n\u{1}binary");
-    let home = bench.path("").canonicalize().unwrap();
+    let installation = Installation::with_agent();
+    installation.write("notes.pdf", "%PDF-1.7\n\u{1}binary");
+    let home = installation.path("").canonicalize().unwrap();
     let home = home.to_str().unwrap();
     let mut all = String::new();
     for line in WRONG {
         let words = words(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ran = Ran::of(bench.command(&words).env("COLUMNS", "80"));
+        let ran = Ran::of(installation.command(&words).env("COLUMNS", "80"));
         assert_eq!(ran.stdout, "", "{line}");
         assert!(!ran.stderr.trim().is_empty(), "{line}");
         let told = ran.stderr.replace(home, "HOME");

@@ -2,52 +2,56 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Ran, names_in};
+use crate::installation::{Installation, Ran, names_in};
 
 #[test]
 fn the_only_agent_and_the_one_of_the_environment_need_not_be_named() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ines keeps bees."]);
-    assert!(bench.ok(&["context"]).contains("Ines keeps bees."));
-    bench.ok(&["agent", "create", "robin"]);
-    let refused = bench.refused(&["context"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    assert!(installation.ok(&["context"]).contains("Ines keeps bees."));
+    installation.ok(&["agent", "create", "robin"]);
+    let refused = installation.refused(&["context"]);
     assert!(
         refused.contains("several agents, and none is named"),
         "{refused}"
     );
-    let ran = Ran::of(bench.command(&["context"]).env("MEMOIR_AGENT", "wren"));
+    let ran = Ran::of(
+        installation
+            .command(&["context"])
+            .env("MEMOIR_AGENT", "wren"),
+    );
     assert!(ran.stdout.contains("Ines keeps bees."), "{ran:?}");
 }
 
 #[test]
 fn a_session_is_named_by_its_beginning_or_as_the_last_one() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ines keeps bees.", "ines keeps bees"]);
-    bench.ok(&["refine", "wren", "--rehearse"]);
-    let id = bench.last_session();
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees.", "ines keeps bees"]);
+    installation.ok(&["refine", "wren", "--rehearse"]);
+    let id = installation.last_session();
     for named in [&id[..13], "last", "LAST", id.as_str()] {
         assert_eq!(
-            bench.json(&["session", named])["id"],
+            installation.json(&["session", named])["id"],
             id.as_str(),
             "{named}"
         );
     }
     for wrong in [&id[..3], "ffff"] {
-        let refused = bench.refused(&["session", wrong]);
+        let refused = installation.refused(&["session", wrong]);
         assert!(refused.contains("hint: "), "{refused}");
     }
 }
 
 #[test]
 fn a_name_with_a_slip_is_told_the_one_that_was_meant() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     assert!(
-        bench
+        installation
             .refused(&["context", "wern"])
             .contains("hint: did you mean `wren`?")
     );
     assert!(
-        bench
+        installation
             .refused(&["context", "quite different"])
             .contains("hint: `memoir agent list`")
     );
@@ -55,8 +59,9 @@ fn a_name_with_a_slip_is_told_the_one_that_was_meant() {
 
 #[test]
 fn a_setting_with_a_slip_and_a_provider_that_there_is_not_are_told() {
-    let bench = Bench::with_agent();
-    let set = |field: &str, value: &str| bench.refused(&["agent", "set", "wren", field, value]);
+    let installation = Installation::with_agent();
+    let set =
+        |field: &str, value: &str| installation.refused(&["agent", "set", "wren", field, value]);
     let told = set("refinment_threshold", "0.8");
     assert!(
         told.contains("hint: did you mean `refinement_threshold`?"),
@@ -69,52 +74,56 @@ fn a_setting_with_a_slip_and_a_provider_that_there_is_not_are_told() {
     );
     let create = ["agent", "create", "robin", "--model", "opnai:gpt"];
     assert!(
-        bench
+        installation
             .refused(&create)
             .contains("provider that there is not")
     );
     // One that is configured is known, and its key need not be there yet.
-    bench.ok(&["agent", "set", "wren", "model", "openai:gpt"]);
+    installation.ok(&["agent", "set", "wren", "model", "openai:gpt"]);
     let config = "[providers.lab]\nbase_url = \"http://127.0.0.1:9\"\n";
-    bench.write(".config/memoir/config.toml", config);
-    bench.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    installation.write(".config/memoir/config.toml", config);
+    installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
 }
 
 #[test]
 fn it_is_quiet_and_says_more_where_that_is_asked_for() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Ines keeps bees."]);
-    let told = bench.run(&["protect", "wren", "1"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    let told = installation.run(&["protect", "wren", "1"]);
     assert!(told.stderr.contains("no session can delete"), "{told:?}");
-    let quiet = bench.run(&["-q", "unprotect", "wren", "1"]);
+    let quiet = installation.run(&["-q", "unprotect", "wren", "1"]);
     assert_eq!(
         (quiet.stdout.as_str(), quiet.stderr.as_str()),
         ("unprotected #1\n", "")
     );
-    let wrong = bench.run(&["discard", "wren", "9", "--quiet"]);
+    let wrong = installation.run(&["discard", "wren", "9", "--quiet"]);
     assert!(wrong.stderr.starts_with("error: "), "{wrong:?}");
-    let both = bench.run(&["-q", "-v", "context"]);
+    let both = installation.run(&["-q", "-v", "context"]);
     assert_eq!(both.code, Some(2), "{both:?}");
 }
 
 #[test]
 fn what_another_program_reads_is_not_paged() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let lines: String = (0..200)
         .map(|at| format!("{{\"content\": \"Note {at}.\"}}\n"))
         .collect();
-    let file = bench.write("notes.jsonl", lines);
-    bench.ok(&["import", "wren", &file]);
-    let ran = Ran::of(bench.command(&["context"]).env("MEMOIR_PAGER", "false"));
+    let file = installation.write("notes.jsonl", lines);
+    installation.ok(&["import", "wren", &file]);
+    let ran = Ran::of(
+        installation
+            .command(&["context"])
+            .env("MEMOIR_PAGER", "false"),
+    );
     assert!(ran.stdout.contains("Note 199."), "{ran:?}");
 }
 
 #[test]
 fn a_file_of_the_wrong_kind_is_told_what_it_is() {
-    let bench = Bench::with_agent();
+    let installation = Installation::with_agent();
     let import = |name: &str, text: &[u8]| {
-        let file = bench.write(name, text);
-        bench.refused(&["import", "wren", &file])
+        let file = installation.write(name, text);
+        installation.refused(&["import", "wren", &file])
     };
     assert!(import("a.pdf", b"%PDF-1.7\n").contains("it is a PDF document"));
     assert!(import("a.html", b"<!doctype html>").contains("it is a page of HTML"));
@@ -127,15 +136,15 @@ fn a_file_of_the_wrong_kind_is_told_what_it_is() {
         "{said}"
     );
     assert!(said.contains("hint: `memoir absorb AGENT FILE`"), "{said}");
-    let file = bench.write("b.pdf", b"%PDF-1.7\n");
-    let absorb = bench.refused(&["absorb", "wren", &file, "--later"]);
+    let file = installation.write("b.pdf", b"%PDF-1.7\n");
+    let absorb = installation.refused(&["absorb", "wren", &file, "--later"]);
     assert!(absorb.contains("it is a PDF document"), "{absorb}");
 }
 
 #[test]
 fn a_failure_is_json_for_a_program_with_the_code_of_the_service() {
-    let bench = Bench::with_agent();
-    let ran = bench.run(&["discard", "wren", "7", "--json"]);
+    let installation = Installation::with_agent();
+    let ran = installation.run(&["discard", "wren", "7", "--json"]);
     assert_eq!(ran.code, Some(1));
     let told: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
     assert_eq!(
@@ -151,17 +160,23 @@ fn a_failure_is_json_for_a_program_with_the_code_of_the_service() {
 
 #[test]
 fn shells_complete_and_the_manual_has_a_page_for_each_command() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     for shell in ["bash", "zsh", "fish"] {
         assert!(
-            bench.ok(&["completions", shell]).contains("rollback"),
+            installation
+                .ok(&["completions", shell])
+                .contains("rollback"),
             "{shell}"
         );
     }
-    bench.ok(&["man", bench.path("tmp").to_str().unwrap()]);
-    let pages = names_in(&bench.path("tmp"));
+    installation.ok(&["man", installation.path("tmp").to_str().unwrap()]);
+    let pages = names_in(&installation.path("tmp"));
     for page in ["memoir.1", "memoir-remember.1", "memoir-hook.1"] {
         assert!(pages.contains(&page.to_owned()), "{page}: {pages:?}");
     }
-    assert!(bench.ok(&["help", "remember"]).contains("Save one memory"));
+    assert!(
+        installation
+            .ok(&["help", "remember"])
+            .contains("Save one memory")
+    );
 }

@@ -9,21 +9,21 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::{bench::Bench, serving::Running};
+use crate::{installation::Installation, serving::Running};
 
 const PASSWORD: &str = "correct horse battery";
 
-fn password(bench: &Bench, text: &str) -> String {
-    bench.write("password", format!("{text}\n"))
+fn password(installation: &Installation, text: &str) -> String {
+    installation.write("password", format!("{text}\n"))
 }
 
-fn add(bench: &Bench, name: &str) {
-    let file = password(bench, PASSWORD);
-    bench.ok(&["user", "add", name, "--password-file", &file]);
+fn add(installation: &Installation, name: &str) {
+    let file = password(installation, PASSWORD);
+    installation.ok(&["user", "add", name, "--password-file", &file]);
 }
 
-fn names(bench: &Bench) -> Vec<String> {
-    let users = bench.json(&["user", "list"]);
+fn names(installation: &Installation) -> Vec<String> {
+    let users = installation.json(&["user", "list"]);
     let items = users["items"].as_array().unwrap();
     let name = |user: &Value| user["name"].as_str().unwrap().to_owned();
     items.iter().map(name).collect()
@@ -60,8 +60,8 @@ fn sign_in(service: &Running, password: &str) -> (u16, Value) {
 }
 
 /// What the service prints for people before it is told to stop.
-fn first_lines(bench: &Bench, address: &str) -> Vec<String> {
-    let mut child = bench
+fn first_lines(installation: &Installation, address: &str) -> Vec<String> {
+    let mut child = installation
         .command(&["serve", "--listen", address])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -81,90 +81,90 @@ fn first_lines(bench: &Bench, address: &str) -> Vec<String> {
 
 #[test]
 fn administrators_are_listed_and_removed_but_for_the_last_one() {
-    let bench = Bench::new();
+    let installation = Installation::new();
     assert!(
-        bench
+        installation
             .run(&["user", "list"])
             .stderr
             .contains("memoir user add")
     );
-    add(&bench, "Ada");
-    add(&bench, "Grace");
-    assert_eq!(names(&bench), ["Ada", "Grace"]);
-    let listed = bench.ok(&["user", "list"]);
+    add(&installation, "Ada");
+    add(&installation, "Grace");
+    assert_eq!(names(&installation), ["Ada", "Grace"]);
+    let listed = installation.ok(&["user", "list"]);
     assert!(
         listed.contains("second factor") && listed.contains("Grace"),
         "{listed}"
     );
-    assert_eq!(bench.ok(&["user", "remove", "ada"]), "removed Ada\n");
-    let refused = bench.refused(&["user", "remove", "Grace"]);
+    assert_eq!(installation.ok(&["user", "remove", "ada"]), "removed Ada\n");
+    let refused = installation.refused(&["user", "remove", "Grace"]);
     assert!(
         refused.contains("last administrator") && refused.contains("hint: "),
         "{refused}"
     );
-    assert_eq!(names(&bench), ["Grace"]);
-    let refused = bench.refused(&["user", "remove", "Ada"]);
+    assert_eq!(names(&installation), ["Grace"]);
+    let refused = installation.refused(&["user", "remove", "Ada"]);
     assert!(refused.contains("no administrator `Ada`"), "{refused}");
     // The name is free.
-    add(&bench, "Ada");
-    assert_eq!(names(&bench), ["Grace", "Ada"]);
+    add(&installation, "Ada");
+    assert_eq!(names(&installation), ["Grace", "Ada"]);
 }
 
 #[test]
 fn a_new_password_ends_what_was_signed_in_for() {
-    let bench = Bench::new();
-    add(&bench, "Ada");
-    let service = Running::start(&bench, &[]);
+    let installation = Installation::new();
+    add(&installation, "Ada");
+    let service = Running::start(&installation, &[]);
     let (status, made) = sign_in(&service, PASSWORD);
     assert_eq!(status, 201);
     let token = made["token"].as_str().unwrap();
     assert_eq!(service.get("/v1/agents", token).0, 200);
-    let file = password(&bench, "another horse battery");
-    let ran = bench.run(&["user", "password", "Grace", "--password-file", &file]);
+    let file = password(&installation, "another horse battery");
+    let ran = installation.run(&["user", "password", "Grace", "--password-file", &file]);
     assert_eq!(ran.code, Some(1));
-    bench.ok(&["user", "password", "Ada", "--password-file", &file]);
+    installation.ok(&["user", "password", "Ada", "--password-file", &file]);
     assert_eq!(service.get("/v1/agents", token).0, 401);
     assert_eq!(sign_in(&service, PASSWORD).0, 401);
     let (status, made) = sign_in(&service, "another horse battery");
     assert_eq!(status, 201);
     let token = made["token"].as_str().unwrap();
-    let told = bench.ok(&["user", "reset-second-factor", "Ada"]);
+    let told = installation.ok(&["user", "reset-second-factor", "Ada"]);
     assert_eq!(told, "reset the second factor of Ada\n");
     assert_eq!(service.get("/v1/agents", token).0, 401);
-    let short = password(&bench, "short");
-    let refused = bench.refused(&["user", "password", "Ada", "--password-file", &short]);
+    let short = password(&installation, "short");
+    let refused = installation.refused(&["user", "password", "Ada", "--password-file", &short]);
     assert!(refused.contains("12 to 1000 characters"), "{refused}");
 }
 
 #[test]
 fn spec_5_5_the_service_prints_a_link_for_the_first_administrator_until_there_is_one() {
-    let bench = Bench::with_agent();
-    bench.remember(&["Zwitscher"]);
-    let mut service = Running::start(&bench, &[]);
+    let installation = Installation::with_agent();
+    installation.remember(&["Zwitscher"]);
+    let mut service = Running::start(&installation, &[]);
     let link = service.first_link.as_str().unwrap().to_owned();
     let before = format!("http://{}", service.address);
     let path = link.strip_prefix(&before).unwrap();
     assert_eq!(path.trim_start_matches("/first/").len(), 43, "{path}");
     assert!(browse(&service, "GET", path, "").starts_with("HTTP/1.1 200 "));
-    assert!(bench.ok(&["context", "wren"]).contains("Zwitscher"));
+    assert!(installation.ok(&["context", "wren"]).contains("Zwitscher"));
     let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
     let made = browse(&service, "POST", path, form);
     assert!(made.starts_with("HTTP/1.1 303 "), "{made}");
     assert!(made.contains("set-cookie: memoir=signed-in_"), "{made}");
     assert!(browse(&service, "GET", path, "").starts_with("HTTP/1.1 404 "));
-    assert_eq!(names(&bench), ["Ada"]);
-    bench.refused(&["context", "wren"]);
+    assert_eq!(names(&installation), ["Ada"]);
+    installation.refused(&["context", "wren"]);
     service.stop();
     assert!(service.ended().success());
-    let service = Running::start(&bench, &[]);
+    let service = Running::start(&installation, &[]);
     assert_eq!(service.first_link, Value::Null);
 }
 
 #[test]
 fn a_link_is_of_one_process_and_dead_once_the_command_line_made_an_administrator() {
-    let bench = Bench::new();
-    let one = Running::start(&bench, &[]);
-    let other = Running::start(&bench, &["--behind-proxy"]);
+    let installation = Installation::new();
+    let one = Running::start(&installation, &[]);
+    let other = Running::start(&installation, &["--behind-proxy"]);
     let path = other.first_link.as_str().unwrap();
     assert!(
         path.starts_with("/first/"),
@@ -177,14 +177,14 @@ fn a_link_is_of_one_process_and_dead_once_the_command_line_made_an_administrator
         .strip_prefix(&format!("http://{}", one.address))
         .unwrap();
     assert!(browse(&one, "GET", path, "").starts_with("HTTP/1.1 200 "));
-    add(&bench, "Ada");
+    add(&installation, "Ada");
     assert!(browse(&one, "GET", path, "").starts_with("HTTP/1.1 404 "));
 }
 
 #[test]
 fn no_link_is_printed_where_a_password_would_travel_in_the_open() {
-    let bench = Bench::new();
-    let lines = first_lines(&bench, "0.0.0.0:0");
+    let installation = Installation::new();
+    let lines = first_lines(&installation, "0.0.0.0:0");
     assert!(
         lines[0].contains("listening on http://0.0.0.0:"),
         "{lines:?}"
@@ -194,8 +194,8 @@ fn no_link_is_printed_where_a_password_would_travel_in_the_open() {
 
 #[test]
 fn people_are_told_the_link_on_a_line_of_its_own() {
-    let bench = Bench::new();
-    let lines = first_lines(&bench, "127.0.0.1:0");
+    let installation = Installation::new();
+    let lines = first_lines(&installation, "127.0.0.1:0");
     let [listening, first] = lines.try_into().unwrap();
     let address = listening.strip_prefix("listening on ").unwrap();
     let begin = format!("First administrator: {address}/first/");

@@ -19,7 +19,7 @@ use prost::Message;
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Ran, script, wait_until},
+    installation::{Installation, Ran, script, wait_until},
     serving::{Running, token},
 };
 
@@ -173,7 +173,7 @@ fn around<'a>(spans: &'a [Span], span: &Span) -> Vec<&'a str> {
 
 /// A service with an agent that has memories, told by its configuration where the collector is.
 struct Scene {
-    bench: Bench,
+    installation: Installation,
     service: Running,
     agent: String,
     token: String,
@@ -181,14 +181,14 @@ struct Scene {
 
 impl Scene {
     fn new(collector: &Collector, script: Vec<Step>) -> (Self, memoir_testkit::ScriptedServer) {
-        let bench = Bench::new();
-        let model = bench.scripted(script);
+        let installation = Installation::new();
+        let model = installation.scripted(script);
         let path = ".config/memoir/config.toml";
-        let config = std::fs::read_to_string(bench.path(path)).unwrap();
+        let config = std::fs::read_to_string(installation.path(path)).unwrap();
         let telemetry = format!("[telemetry]\notlp_endpoint = \"{}\"\n", collector.address);
-        bench.write(path, format!("{telemetry}{config}"));
+        installation.write(path, format!("{telemetry}{config}"));
         let agent = format!("wren-{CANARY}");
-        bench.ok(&[
+        installation.ok(&[
             "agent",
             "create",
             &agent,
@@ -197,10 +197,10 @@ impl Scene {
             "--loss-guard",
             "off",
         ]);
-        let token = token(&bench, &["--role", "agent", "--agent", &agent]);
-        let service = Running::start(&bench, &[]);
+        let token = token(&installation, &["--role", "agent", "--agent", &agent]);
+        let service = Running::start(&installation, &[]);
         let scene = Self {
-            bench,
+            installation,
             service,
             agent,
             token,
@@ -265,7 +265,7 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     // What waits is sent at the end.
     scene.service.stop();
     assert!(scene.service.ended().success());
-    let verified = scene.bench.json(&["audit", "verify", &scene.agent]);
+    let verified = scene.installation.json(&["audit", "verify", &scene.agent]);
     assert_eq!(verified["valid"], true);
 
     let spans = collector.spans();
@@ -358,15 +358,15 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
 
 #[test]
 fn the_environment_names_the_collector_too_and_switches_traces_off() {
-    let bench = Bench::with_agent();
-    bench.remember(&[
+    let installation = Installation::with_agent();
+    installation.remember(&[
         "The kiln is fired.",
         "The kiln is fired!",
         "Ada keeps bees by the river.",
     ]);
     let collector = Collector::start(200);
     let refine = |variables: &[(&str, &str)]| {
-        let mut command = bench.command(&["refine", "wren"]);
+        let mut command = installation.command(&["refine", "wren"]);
         command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
         let ran = Ran::of(command.envs(variables.iter().copied()));
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -375,7 +375,7 @@ fn the_environment_names_the_collector_too_and_switches_traces_off() {
     refine(&[("OTEL_SDK_DISABLED", "true")]);
     assert_eq!(collector.requests(), 0);
     // Commands that run no session send nothing.
-    let mut recall = bench.command(&["recall", "wren", "kiln"]);
+    let mut recall = installation.command(&["recall", "wren", "kiln"]);
     recall.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
     assert_eq!(Ran::of(&mut recall).code, Some(0));
     assert_eq!(collector.requests(), 0);
@@ -401,13 +401,13 @@ fn a_collector_that_takes_nothing_disturbs_nothing_and_is_told_of_once() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
     let gone = format!("http://{}", gone.unwrap());
     for address in [refusing.address.as_str(), &gone] {
-        let bench = Bench::with_agent();
-        bench.remember(&[
+        let installation = Installation::with_agent();
+        installation.remember(&[
             "The kiln is fired.",
             "The kiln is fired!",
             "Ada keeps bees by the river.",
         ]);
-        let mut command = bench.command(&["refine", "wren", "--json"]);
+        let mut command = installation.command(&["refine", "wren", "--json"]);
         command
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", address)
             .env("MEMOIR_LOG", "info");
@@ -415,18 +415,18 @@ fn a_collector_that_takes_nothing_disturbs_nothing_and_is_told_of_once() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let told = ran.stderr.matches("the collector takes no spans").count();
         assert_eq!(told, 1, "{}", ran.stderr);
-        let mut quiet = bench.command(&["refine", "wren", "--json"]);
+        let mut quiet = installation.command(&["refine", "wren", "--json"]);
         let ran = Ran::of(quiet.env("OTEL_EXPORTER_OTLP_ENDPOINT", address));
         assert!(!ran.stderr.contains("collector"), "{}", ran.stderr);
     }
     assert!(refusing.requests() > 0);
-    let bench = Bench::with_agent();
-    bench.remember(&["The kiln is fired."]);
-    let mut command = bench.command(&["refine", "wren"]);
+    let installation = Installation::with_agent();
+    installation.remember(&["The kiln is fired."]);
+    let mut command = installation.command(&["refine", "wren"]);
     let ran = Ran::of(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     assert!(ran.stderr.contains("traces are not sent: "), "{ran:?}");
     assert_eq!(
-        bench.json(&["sessions", "wren"])["items"]
+        installation.json(&["sessions", "wren"])["items"]
             .as_array()
             .unwrap()
             .len(),

@@ -19,7 +19,7 @@ pub const CANARY: &str = "kanarienvogel";
 /// Of every administrator.
 pub const PASSWORD: &str = "correct horse battery";
 
-pub struct House {
+pub struct Installation {
     pub memoir: Memoir,
     pub clock: Arc<TestClock>,
     pub account: Account,
@@ -31,7 +31,7 @@ pub fn owner() -> Actor {
     Actor::administrator("test")
 }
 
-impl House {
+impl Installation {
     pub async fn open() -> Self {
         Self::with(Options::default()).await
     }
@@ -157,13 +157,13 @@ pub struct Browser {
 }
 
 /// An answer.
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub text: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -183,7 +183,7 @@ impl Answer {
 }
 
 impl Browser {
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> HttpAnswer {
         let request = self.client.get(format!("{}{path}", self.address));
         let request = request.header("cookie", &self.cookie);
         answer(request.send().await.unwrap()).await
@@ -200,7 +200,12 @@ impl Browser {
     }
 
     /// A request with these headers.
-    pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> HttpAnswer {
         let url = format!("{}{path}", self.address);
         let request = self.client.request(method, url);
         let request = request.header("cookie", &self.cookie);
@@ -218,7 +223,7 @@ impl Browser {
     }
 
     /// Sends a form as a browser does from a page of the console.
-    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> HttpAnswer {
         let own = [("sec-fetch-site", "same-origin")];
         self.send(path, fields, &own).await
     }
@@ -228,7 +233,7 @@ impl Browser {
         path: &str,
         fields: &[(&str, &str)],
         headers: &[(&str, &str)],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let request = self
             .client
             .request(Method::POST, format!("{}{path}", self.address))
@@ -245,7 +250,7 @@ impl Browser {
     }
 
     /// Presses a button or sends a form that the page at `page` has, with what it holds.
-    pub async fn press(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub async fn press(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> HttpAnswer {
         let document = self.page(page).await;
         assert!(
             document.forms().iter().any(|form| form == path),
@@ -259,7 +264,7 @@ impl Browser {
 
     /// Fills in a form of a page as it stands there, but for these fields, and sends it. A box is ticked by
     /// `yes`, and not sent where it is blank.
-    pub async fn fill_in(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub async fn fill_in(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> HttpAnswer {
         let document = self.page(page).await;
         self.send_filled_in(&document, path, fields).await
     }
@@ -270,7 +275,7 @@ impl Browser {
         document: &Document,
         path: &str,
         fields: &[(&str, &str)],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let mut sent: Vec<(&str, &str)> = document
             .filled_in(path)
             .iter()
@@ -281,7 +286,7 @@ impl Browser {
         self.post(path, &sent).await
     }
 
-    pub async fn sign_in(&mut self, name: &str, password: &str) -> Answer {
+    pub async fn sign_in(&mut self, name: &str, password: &str) -> HttpAnswer {
         let fields = [("name", name), ("password", password)];
         let answer = self.post("/sign-in", &fields).await;
         let set = answer.header("set-cookie");
@@ -302,8 +307,8 @@ fn encoded(value: &str) -> String {
     value.bytes().map(byte).collect()
 }
 
-async fn answer(response: reqwest::Response) -> Answer {
-    Answer {
+async fn answer(response: reqwest::Response) -> HttpAnswer {
+    HttpAnswer {
         status: response.status(),
         headers: response.headers().clone(),
         text: response.text().await.unwrap(),

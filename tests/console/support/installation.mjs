@@ -111,24 +111,24 @@ class Clock {
   }
 }
 
-export class House {
+export class Installation {
   /**
    * A service without agents, an administrator named Ada unless there is to be none, and a browser.
    * @param {{ clock?: boolean, administrator?: boolean }} [options]
    */
   static async open({ clock = false, administrator = true } = {}) {
-    const house = new House();
+    const installation = new Installation();
     try {
-      if (clock) house.clock = await Clock.make();
-      house.service = await Service.start({ MEMOIR_PASSWORD: PASSWORD, ...house.clock?.environment });
-      house.witness = await Witness.of(house.service.url);
-      house.browser = await launch();
-      if (administrator) await house.service.memoir("user", "add", "Ada");
+      if (clock) installation.clock = await Clock.make();
+      installation.service = await Service.start({ MEMOIR_PASSWORD: PASSWORD, ...installation.clock?.environment });
+      installation.witness = await Witness.of(installation.service.url);
+      installation.browser = await launch();
+      if (administrator) await installation.service.memoir("user", "add", "Ada");
     } catch (error) {
-      await house.close();
+      await installation.close();
       throw error;
     }
-    return house;
+    return installation;
   }
 
   constructor() {

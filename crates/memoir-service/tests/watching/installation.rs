@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 pub const CANARY: &str = "canary-9b1e";
 
 /// An installation that services can be started on.
-pub struct House {
+pub struct Installation {
     dir: TempDir,
     clock: Arc<TestClock>,
     model: SetModel,
@@ -43,7 +43,7 @@ pub fn owner() -> Actor {
     Actor::administrator("test")
 }
 
-impl House {
+impl Installation {
     pub fn new() -> Self {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -197,33 +197,49 @@ fn memoir_in(dir: &Path, model: &SetModel, clock: &Arc<TestClock>) -> Memoir {
 }
 
 impl Running {
-    pub async fn get(&self, house: &House, path: &str, token: &str) -> Response {
-        let request = house.client.get(format!("{}{path}", self.address));
+    pub async fn get(&self, installation: &Installation, path: &str, token: &str) -> Response {
+        let request = installation.client.get(format!("{}{path}", self.address));
         request.bearer_auth(token).send().await.unwrap()
     }
 
-    pub async fn json(&self, house: &House, path: &str, token: &str) -> Value {
-        self.get(house, path, token).await.json().await.unwrap()
+    pub async fn json(&self, installation: &Installation, path: &str, token: &str) -> Value {
+        self.get(installation, path, token)
+            .await
+            .json()
+            .await
+            .unwrap()
     }
 
-    pub async fn post(&self, house: &House, path: &str, token: &str, body: Value) -> Value {
-        let request = house.client.post(format!("{}{path}", self.address));
+    pub async fn post(
+        &self,
+        installation: &Installation,
+        path: &str,
+        token: &str,
+        body: Value,
+    ) -> Value {
+        let request = installation.client.post(format!("{}{path}", self.address));
         let answer = request.bearer_auth(token).json(&body).send().await.unwrap();
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
         answer.json().await.unwrap()
     }
 
     /// Opens a session of the agent's own.
-    pub async fn open(&self, house: &House, agent: &str, token: &str) -> String {
+    pub async fn open(&self, installation: &Installation, agent: &str, token: &str) -> String {
         let path = format!("/v1/agents/{agent}/sessions");
-        let opened = self.post(house, &path, token, json!({"driver": "agent"}));
+        let opened = self.post(installation, &path, token, json!({"driver": "agent"}));
         opened.await["id"].as_str().unwrap().to_owned()
     }
 
-    pub async fn tool(&self, house: &House, at: (&str, &str), tool: &str, with: Value) -> Value {
+    pub async fn tool(
+        &self,
+        installation: &Installation,
+        at: (&str, &str),
+        tool: &str,
+        with: Value,
+    ) -> Value {
         let (session, token) = at;
         let path = format!("/v1/sessions/{session}/tools/{tool}");
-        self.post(house, &path, token, with).await
+        self.post(installation, &path, token, with).await
     }
 
     /// Stops it; every test that ends with this shows that nothing holds the stop up.

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use crate::client::Client;
 
-pub struct House {
+pub struct Installation {
     pub dir: TempDir,
     pub memoir: Memoir,
     pub model: SetModel,
@@ -54,7 +54,7 @@ pub fn memoir_in(dir: &Path, model: &SetModel) -> Memoir {
     Memoir::new(store, Arc::new(keys), models, Settings::default())
 }
 
-impl House {
+impl Installation {
     pub async fn open() -> Self {
         Self::with(options()).await
     }

@@ -12,7 +12,7 @@ use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
 
 /// A user's home, empty at first.
-pub(crate) struct Bench {
+pub(crate) struct Installation {
     home: tempfile::TempDir,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-impl Bench {
+impl Installation {
     pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("tmp")).unwrap();
@@ -33,9 +33,9 @@ impl Bench {
 
     /// With the agent `wren`, whose model needs no network.
     pub(crate) fn with_agent() -> Self {
-        let bench = Self::new();
+        let installation = Self::new();
         // What may be let go is tested by itself; elsewhere edits may say what they like.
-        bench.ok(&[
+        installation.ok(&[
             "agent",
             "create",
             "wren",
@@ -44,7 +44,7 @@ impl Bench {
             "--loss-guard",
             "off",
         ]);
-        bench
+        installation
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -13,7 +13,7 @@ use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-pub struct House {
+pub struct Installation {
     pub memoir: Memoir,
     pub clock: Arc<TestClock>,
     pub account: Account,
@@ -24,13 +24,13 @@ pub struct House {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub text: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ pub fn owner() -> Actor {
     Actor::administrator("test")
 }
 
-impl House {
+impl Installation {
     pub async fn open() -> Self {
         let models = Arc::new(Providers::new(BTreeMap::new()).unwrap());
         Self::with(models, Settings::default()).await
@@ -108,7 +108,7 @@ impl House {
     }
 
     /// Sends a request with a body of any kind; none for null.
-    pub async fn send(&self, method: &str, path: &str, token: &str, body: &Value) -> Answer {
+    pub async fn send(&self, method: &str, path: &str, token: &str, body: &Value) -> HttpAnswer {
         self.send_with(method, path, token, body, &[]).await
     }
 
@@ -119,7 +119,7 @@ impl House {
         token: &str,
         body: &Value,
         headers: &[(&str, &str)],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let url = format!("{}{path}", self.address);
         let mut request = self.client.request(method, url);
@@ -133,18 +133,18 @@ impl House {
             request = request.json(body);
         }
         let response = request.send().await.unwrap();
-        Answer {
+        HttpAnswer {
             status: response.status(),
             headers: response.headers().clone(),
             text: response.text().await.unwrap(),
         }
     }
 
-    pub async fn get(&self, path: &str, token: &str) -> Answer {
+    pub async fn get(&self, path: &str, token: &str) -> HttpAnswer {
         self.send("GET", path, token, &Value::Null).await
     }
 
-    pub async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
+    pub async fn post(&self, path: &str, token: &str, body: Value) -> HttpAnswer {
         self.send("POST", path, token, &body).await
     }
 
