@@ -512,6 +512,11 @@ impl AgentHandle {
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
         let takes_words = !decision.redactions.is_empty();
+        let ended = decision
+            .sessions
+            .iter()
+            .filter(|one| !one.state.is_running());
+        let ended: Vec<SessionId> = ended.map(|session| session.id).collect();
         let embeds = self.memoir.settings.recall.embeddings.is_some();
         // What the agent has agreed to counts at once.
         let is_of_vectors = embeds && !(decision.changes.is_empty() && decision.access.is_empty());
@@ -525,6 +530,10 @@ impl AgentHandle {
                 opened.follow(self.scope, base.version(), version, &changed);
             }
             _ => self.memoir.opened.forget(self.scope),
+        }
+        // However it ended: what was read in its course is wiped.
+        for session in ended {
+            self.memoir.recent.drop_notes(session);
         }
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);

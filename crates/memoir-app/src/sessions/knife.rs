@@ -100,7 +100,16 @@ impl AgentHandle {
     ) -> Result<Called> {
         let mut notes = self.memoir.recent.take_notes(id);
         let called = self.attempt_noting(id, request, usage, &mut notes).await;
-        let is_over = matches!(&called, Ok(called) if called.result.ends_session());
+        let is_over = called.as_ref().is_ok_and(|called| {
+            let refused = matches!(
+                called.result,
+                ToolResult::Error {
+                    code: "session_over",
+                    ..
+                }
+            );
+            refused || called.result.ends_session()
+        });
         if is_over {
             self.memoir.recent.drop_notes(id);
         } else {
