@@ -169,10 +169,11 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-async fn installation(server: &Postgres) -> (String, Memoir) {
+async fn installation(server: &Postgres, parameters: &str) -> (String, Memoir) {
     let url = server.database().unwrap();
     PostgresStore::at(&url).unwrap().migrate().await.unwrap();
-    let store = Arc::new(PostgresStore::open(&url).await.unwrap());
+    let address = format!("{url}{parameters}");
+    let store = Arc::new(PostgresStore::open(&address).await.unwrap());
     let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
     let models = Providers::new(BTreeMap::new()).unwrap();
     let memoir = Memoir::new(store, Arc::new(keys), Arc::new(models), Settings::default());
@@ -180,8 +181,8 @@ async fn installation(server: &Postgres) -> (String, Memoir) {
     (url, memoir)
 }
 
-async fn measure(server: &Postgres, callers: usize) {
-    let (url, memoir) = installation(server).await;
+async fn measure(server: &Postgres, callers: usize, parameters: &str) {
+    let (url, memoir) = installation(server, parameters).await;
     let database = url.rsplit('/').next().unwrap().to_owned();
     let mut agents = Vec::new();
     for number in 0..callers {
@@ -197,7 +198,7 @@ async fn measure(server: &Postgres, callers: usize) {
     }
     let (rate, floor) = (median(rates), median(floors));
     println!(
-        "{callers} callers: {rate:.0} governed edits a second, {floor:.0} transactions of pgbench: {:.2}; \
+        "{callers} callers{parameters}: {rate:.0} governed edits a second, {floor:.0} transactions of pgbench: {:.2}; \
          an edit took {:.2} ms (p50), {:.2} ms (p99)",
         rate / floor,
         percentile(&mut times, 50),
@@ -216,7 +217,9 @@ async fn main() {
         .query("postgres", "ALTER SYSTEM SET fsync = on")
         .unwrap();
     server.query("postgres", "SELECT pg_reload_conf()").unwrap();
-    for callers in [1, AGENTS] {
-        measure(&server, callers).await;
+    for parameters in ["", "?prepare=true"] {
+        for callers in [1, AGENTS] {
+            measure(&server, callers, parameters).await;
+        }
     }
 }

@@ -67,7 +67,7 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
         is_theirs!(),
         " AND "
     );
-    Some(Statement::new(format!("{sql}{condition}"), values))
+    Some(Statement::new(format!("{sql}{condition}"), values).repeating())
 }
 
 /// Which memories are on a page, behind the agent and its account.

@@ -84,14 +84,14 @@ impl PostgresKeys {
     /// given, and for the schema of the data, or their role.
     pub fn at(url: &str, data: Option<&DatabaseIdentity>) -> Result<Self> {
         let store = |error: memoir_store::Error| error_of("the key store", error);
-        let (config, location) = configured(url).map_err(store)?;
+        let configured = configured(url).map_err(store)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("memoir-keys")
             .enable_all()
             .build()
             .map_err(|problem| Error::Driver(problem.to_string()))?;
-        let connections = Connections::new(config, location, CONNECTIONS).map_err(store)?;
+        let connections = Connections::new(configured, CONNECTIONS).map_err(store)?;
         let keys = Self {
             runtime: Some(runtime),
             connections,

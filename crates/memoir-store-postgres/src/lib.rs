@@ -2,7 +2,7 @@
 //!
 //! It behaves as the embedded store does, which the same stories hold both to. It needs no extension and no
 //! superuser, and works behind a pooler that hands each transaction to another connection: nothing is prepared,
-//! set, locked or listened to beyond a transaction.
+//! set, locked or listened to beyond a transaction, unless the URL says that there is no pooler (`prepare=true`).
 //!
 //! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under the
 //! version of its agent: the statement that counts it up holds the agent until the transaction ends, so that
@@ -77,12 +77,8 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::Open`] for a URL that is none.
     pub fn at(url: &str) -> Result<Self> {
-        let (config, location) = configured(url)?;
-        Ok(Self(Arc::new(Connections::new(
-            config,
-            location,
-            CONNECTIONS,
-        )?)))
+        let connections = Connections::new(configured(url)?, CONNECTIONS)?;
+        Ok(Self(Arc::new(connections)))
     }
 
     /// Opens the database that the URL names.
@@ -205,9 +201,19 @@ impl PostgresStore {
     }
 }
 
-/// What a URL says, and where that is, as it may be shown. Connections to another machine are secret unless the URL
-/// says `sslmode=disable`; those to this one never are.
-fn configured(url: &str) -> Result<(Config, String)> {
+/// What a URL says.
+struct Configured {
+    config: Config,
+    /// Where that is, as it may be shown.
+    location: String,
+    /// Whether statements are prepared on each connection.
+    prepares: bool,
+}
+
+/// What a URL says. Connections to another machine are secret unless it says `sslmode=disable`; those to this one never
+/// are. Statements are prepared where it says `prepare=true`: that no pooler stands before the server.
+fn configured(url: &str) -> Result<Configured> {
+    let (url, prepares) = without_prepare(url);
     // Neither the URL nor what is wrong with it is told: it may hold a password.
     let mut config: Config = url.parse().map_err(|_| Error::Open {
         location: "postgres:".to_owned(),
@@ -225,7 +231,26 @@ fn configured(url: &str) -> Result<(Config, String)> {
         .connect_timeout(Duration::from_secs(2))
         .keepalives_idle(UNANSWERED)
         .tcp_user_timeout(UNANSWERED);
-    Ok((config, location))
+    Ok(Configured {
+        config,
+        location,
+        prepares,
+    })
+}
+
+/// The URL without what it says of preparing, which the driver does not know, and whether that is so.
+fn without_prepare(url: &str) -> (String, bool) {
+    const PREPARE: &str = "prepare=true";
+    let Some((head, parameters)) = url.split_once('?') else {
+        return (url.to_owned(), false);
+    };
+    let all: Vec<&str> = parameters.split('&').collect();
+    let others: Vec<&str> = all.iter().copied().filter(|one| *one != PREPARE).collect();
+    let is_there = others.len() < all.len();
+    match others.is_empty() {
+        true => (head.to_owned(), is_there),
+        false => (format!("{head}?{}", others.join("&")), is_there),
+    }
 }
 
 /// A role of the database, and what it could do to the walls between accounts.

@@ -3,7 +3,9 @@
 //! A transaction is sent whole, from `BEGIN` to `COMMIT`, without waiting for an answer in between. Where what
 //! follows depends on what a statement did, the statement itself fails unless it did it (see [`met`]), and with it
 //! all of the transaction. No statement is prepared under a name and nothing is set beyond the transaction, so
-//! that a pooler may hand each transaction to another connection.
+//! that a pooler may hand each transaction to another connection; but where the URL says that there is none. Then what
+//! comes again and again is prepared once for each connection: to understand and plan it takes the database several
+//! times as long as to carry it out.
 
 use std::{borrow::Cow, fmt, future::Future, pin::Pin, time::Duration};
 
@@ -14,9 +16,14 @@ use deadpool_postgres::{
 use futures_util::future::join_all;
 use memoir_domain::{AccountId, AgentScope};
 use memoir_store::Error;
-use tokio_postgres::{Client, Config, NoTls, Row, config::SslMode, types::ToSql};
+use tokio_postgres::{
+    Client, NoTls, Row,
+    config::SslMode,
+    types::{ToSql, Type},
+};
 
 use crate::{
+    Configured,
     error::{self, Fault},
     value::Value,
 };
@@ -82,14 +89,31 @@ fn hexadecimal(bytes: &[u8]) -> String {
 pub(crate) struct Statement<'value> {
     sql: Cow<'static, str>,
     values: Vec<Value<'value>>,
+    /// Whether it comes again in these words, and may be prepared: there are few of them.
+    repeats: bool,
 }
 
 impl<'value> Statement<'value> {
     pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: Vec<Value<'value>>) -> Self {
+        let sql = sql.into();
         Self {
-            sql: sql.into(),
+            repeats: matches!(sql, Cow::Borrowed(_)),
+            sql,
             values,
         }
+    }
+
+    /// The same, which is put together anew each time and comes again all the same.
+    #[must_use]
+    pub(crate) fn repeating(self) -> Self {
+        Self {
+            repeats: true,
+            ..self
+        }
+    }
+
+    fn kinds(&self) -> Vec<Type> {
+        self.values.iter().map(Value::kind).collect()
     }
 }
 
@@ -98,7 +122,12 @@ pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) ->
     let sql = format!(
         "WITH written AS ({sql} RETURNING 1) SELECT 1 / (count(*) = {rows})::int FROM written"
     );
-    Statement::new(sql, values)
+    let statement = Statement::new(sql, values);
+    match rows {
+        // Any other number makes other words of it.
+        1 => statement.repeating(),
+        _ => statement,
+    }
 }
 
 /// The answers of a transaction's statements, in their order.
@@ -109,6 +138,8 @@ pub(crate) struct Connections {
     pool: Pool,
     /// Where the database is, without what opens it.
     location: String,
+    /// Whether statements are prepared: each connection leads to the same server process for as long as it lasts.
+    prepares: bool,
 }
 
 impl fmt::Debug for Connections {
@@ -119,7 +150,12 @@ impl fmt::Debug for Connections {
 
 impl Connections {
     /// At most so many connections.
-    pub(crate) fn new(config: Config, location: String, most: usize) -> Result<Self, Error> {
+    pub(crate) fn new(configured: Configured, most: usize) -> Result<Self, Error> {
+        let Configured {
+            config,
+            location,
+            prepares,
+        } = configured;
         let recycling_method = RecyclingMethod::Fast;
         let settings = ManagerConfig { recycling_method };
         let manager = match config.get_ssl_mode() {
@@ -137,7 +173,11 @@ impl Connections {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|problem| Error::Driver(problem.to_string()))?;
-        Ok(Self { pool, location })
+        Ok(Self {
+            pool,
+            location,
+            prepares,
+        })
     }
 
     /// Where the database is.
@@ -152,7 +192,10 @@ impl Connections {
             problem,
         };
         match self.pool.get().await {
-            Ok(object) => Ok(Connection(Some(object))),
+            Ok(object) => Ok(Connection {
+                object: Some(object),
+                prepares: self.prepares,
+            }),
             Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Busy),
             Err(PoolError::Timeout(_)) => Err(open("it does not answer".to_owned())),
             Err(PoolError::Backend(problem)) => Err(open(error::connection(&problem))),
@@ -229,7 +272,10 @@ pub(crate) async fn answered<T>(
 
 /// A connection that is closed, and its transaction rolled back, unless it is given back: whoever is interrupted,
 /// or does not know how a transaction ended, leaves nothing open for the next caller.
-pub(crate) struct Connection(Option<Object>);
+pub(crate) struct Connection {
+    object: Option<Object>,
+    prepares: bool,
+}
 
 impl Connection {
     /// Sends what begins a transaction, statements, and what ends it, and waits for all answers. A transaction
@@ -243,13 +289,16 @@ impl Connection {
         statements: &[Statement<'_>],
         closing: Option<&str>,
     ) -> Result<Answers, Fault> {
-        let Some(object) = &self.0 else {
+        let Some(object) = &self.object else {
             return Err(Error::Closed.into());
         };
         let client: &Client = object;
+        let prepared = self.prepared(object, statements).await?;
         let first = usize::from(opening.is_some());
         let steps = opening.into_iter().map(|sql| simple(client, sql));
-        let steps = steps.chain(statements.iter().map(|statement| typed(client, statement)));
+        let pairs = statements.iter().zip(prepared);
+        let steps =
+            steps.chain(pairs.map(|(statement, prepared)| ask(client, statement, prepared)));
         let steps = steps.chain(closing.into_iter().map(|sql| simple(client, sql)));
         // They are sent in this order, as each of them is first asked for its answer.
         let mut answers = Vec::with_capacity(statements.len());
@@ -274,15 +323,36 @@ impl Connection {
         Ok(answers)
     }
 
+    /// Those that this connection has prepared, which it does the first time; `None` for each other one. Nothing of the
+    /// transaction is sent before.
+    async fn prepared(
+        &self,
+        object: &Object,
+        statements: &[Statement<'_>],
+    ) -> Result<Vec<Option<tokio_postgres::Statement>>, Fault> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (at, statement) in statements.iter().enumerate() {
+            prepared.push(match self.prepares && statement.repeats {
+                true => {
+                    let kinds = statement.kinds();
+                    let found = object.prepare_typed_cached(&statement.sql, &kinds).await;
+                    Some(found.map_err(|error| Fault::of(at, &error))?)
+                }
+                false => None,
+            });
+        }
+        Ok(prepared)
+    }
+
     /// Lets others have it.
     pub(crate) fn give_back(&mut self) {
-        drop(self.0.take());
+        drop(self.object.take());
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(object) = self.0.take() {
+        if let Some(object) = self.object.take() {
             drop(Object::take(object));
         }
     }
@@ -295,13 +365,20 @@ fn simple<'step>(client: &'step Client, sql: &'step str) -> Step<'step> {
     Box::pin(async move { client.batch_execute(sql).await.map(|()| Vec::new()) })
 }
 
-fn typed<'step>(client: &'step Client, statement: &'step Statement<'_>) -> Step<'step> {
+fn ask<'step>(
+    client: &'step Client,
+    statement: &'step Statement<'_>,
+    prepared: Option<tokio_postgres::Statement>,
+) -> Step<'step> {
     Box::pin(async move {
-        let values: Vec<_> = statement
-            .values
-            .iter()
-            .map(|value| (value as &(dyn ToSql + Sync), value.kind()))
-            .collect();
-        client.query_typed(&statement.sql, &values).await
+        let values = statement.values.iter();
+        let values = values.map(|value| value as &(dyn ToSql + Sync));
+        match prepared {
+            Some(prepared) => client.query(&prepared, &values.collect::<Vec<_>>()).await,
+            None => {
+                let typed: Vec<_> = values.zip(statement.kinds()).collect();
+                client.query_typed(&statement.sql, &typed).await
+            }
+        }
     })
 }

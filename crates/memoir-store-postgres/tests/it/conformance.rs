@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use memoir_store::{Store, conformance::STORIES};
+use memoir_store_postgres::PostgresStore;
 
 use crate::common;
 
@@ -16,6 +17,20 @@ async fn tell(name: &str) {
     };
     let store = common::migrated(&database.url).await;
     story(Arc::new(store) as Arc<dyn Store>).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_the_same_stories_are_true_where_statements_are_prepared() {
+    for (name, story) in STORIES {
+        println!("{name}");
+        let Some(database) = common::database() else {
+            return;
+        };
+        drop(common::migrated(&database.url).await);
+        let url = format!("{}?prepare=true", database.url);
+        let store = PostgresStore::open(&url).await.unwrap();
+        story(Arc::new(store) as Arc<dyn Store>).await;
+    }
 }
 
 macro_rules! story {
