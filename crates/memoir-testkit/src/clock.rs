@@ -21,6 +21,7 @@ pub struct TestClock {
     /// By how many microseconds the time of day is behind what has passed.
     behind: AtomicI64,
     tick: i64,
+    gives_way: bool,
 }
 
 #[expect(clippy::unwrap_used, reason = "a test says which time it is")]
@@ -48,6 +49,16 @@ impl TestClock {
             passed: AtomicI64::new(0),
             behind: AtomicI64::new(0),
             tick,
+            gives_way: false,
+        }
+    }
+
+    /// The same, which gives way to the time of a database that several machines share, as a machine's clock does.
+    #[must_use]
+    pub fn giving_way(self) -> Self {
+        Self {
+            gives_way: true,
+            ..self
         }
     }
 
@@ -95,8 +106,8 @@ impl Clock for TestClock {
         Duration::from_micros(self.passed.load(Ordering::SeqCst).unsigned_abs())
     }
 
-    /// A test's time stays its own.
+    /// A test's time stays its own unless it says otherwise.
     fn gives_way(&self) -> bool {
-        false
+        self.gives_way
     }
 }

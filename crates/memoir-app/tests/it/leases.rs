@@ -271,7 +271,7 @@ async fn spec_3_2_a_lease_is_judged_by_the_databases_time_whatever_a_node_takes_
     world.agent.open_own(Mode::Full).await.unwrap();
 
     // A node of the same fleet, whose machine is a day ahead.
-    let clock = TestClock::standing_at("2026-01-05T09:00:00Z");
+    let clock = TestClock::standing_at("2026-01-05T09:00:00Z").giving_way();
     let ahead = world.memoir.now().seconds_since(clock.now()) + 86_400;
     clock.put_forward(Duration::from_secs(ahead.try_into().unwrap()));
     let node = memoir_app::Memoir::new(

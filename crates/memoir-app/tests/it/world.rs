@@ -137,7 +137,7 @@ impl World {
     }
 
     fn unmade(store: Arc<dyn Store>, keys: Arc<KeyStore>, settings: Settings) -> Unmade {
-        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
+        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z").giving_way());
         let model = SetModel::default();
         let memoir = Memoir::new(
             store.clone(),
