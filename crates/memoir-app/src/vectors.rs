@@ -121,7 +121,7 @@ pub struct AgentEmbedding {
 /// How far the making of an agent's vectors has come. What is sent is read anew for each attempt, so that nothing is
 /// sent that was shredded or discarded since the one before.
 #[derive(Default)]
-struct Place {
+struct BatchProgress {
     /// Behind which memory it goes on.
     after: u64,
     /// Up to which memory each text is sent by itself, since some text of that batch is not taken.
@@ -134,7 +134,7 @@ struct Place {
     has_answered: bool,
 }
 
-impl Place {
+impl BatchProgress {
     /// The most texts of the next request.
     fn most(&self) -> u32 {
         if self.after < self.alone { 1 } else { BATCH }
@@ -392,7 +392,7 @@ impl AgentHandle {
             }
         };
         let limits = memoir.settings.limits;
-        let mut place = Place::default();
+        let mut progress = BatchProgress::default();
         loop {
             // At each request: it may have been taken back, and then the one before was kept too late.
             if !self.lets_embed(embedder.as_ref()).await? {
@@ -402,7 +402,7 @@ impl AgentHandle {
                 return Ok(made);
             }
             let store = &memoir.store;
-            let rows = store.without_vector(self.scope, &name, place.after, place.most());
+            let rows = store.without_vector(self.scope, &name, progress.after, progress.most());
             let rows = rows.await?;
             let Some(last) = rows.last() else { break };
             let last = last.number;
@@ -410,7 +410,7 @@ impl AgentHandle {
             let mut texts = Vec::with_capacity(rows.len());
             let versions: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
             for row in rows {
-                texts.push(place.shortened(codec::memory(&key, row)?));
+                texts.push(progress.shortened(codec::memory(&key, row)?));
             }
             let error = match embedder.embed(&model.before_memories, &texts).await {
                 Ok(Embeddings { vectors, .. }) => {
@@ -422,20 +422,20 @@ impl AgentHandle {
                     });
                     let sealed: Result<Vec<VectorRow>> = sealed.collect();
                     made.made += store.keep_vectors(self.scope, sealed?).await?;
-                    place.has_answered = true;
-                    place.go_behind(last);
+                    progress.has_answered = true;
+                    progress.go_behind(last);
                     continue;
                 }
                 Err(error) => error,
             };
-            place.failures += 1;
-            if error.is_retryable() && place.failures < limits.attempts {
-                tokio::time::sleep(limits.wait_after(place.failures, &error)).await;
-            } else if is_too_long(&error) && place.takes_less(texts.len(), last) {
-                place.failures = 0;
-            } else if error.is_about_request() || is_too_long(&error) && place.has_answered {
+            progress.failures += 1;
+            if error.is_retryable() && progress.failures < limits.attempts {
+                tokio::time::sleep(limits.wait_after(progress.failures, &error)).await;
+            } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
+                progress.failures = 0;
+            } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {
                 made.refused += 1;
-                place.go_behind(last);
+                progress.go_behind(last);
             } else {
                 made.problem = Some(error.to_string());
                 return Ok(made);

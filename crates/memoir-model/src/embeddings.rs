@@ -45,8 +45,10 @@ pub struct EmbeddingModel {
     pub before_memories: String,
 }
 
-/// What some models want before a question and before a text that is to be found, by how their names begin, as the
-/// models' cards say. Without it they find less, and behind it others do: a model is here only where its card says so.
+/// What some models want before a question and before a text that is to be found, by how their names begin. Without it
+/// they find less, and behind it others do. From the cards of nomic-embed-text, multilingual-e5-small and
+/// mxbai-embed-large; of e5-small, e5-large and multilingual-e5-large from copies of theirs or the pages of those who
+/// serve them; the two of the size `base` want what their families do.
 const WANTED: [(&str, [&str; 2]); 8] = [
     ("nomic-embed-text", ["search_query: ", "search_document: "]),
     ("multilingual-e5-small", ["query: ", "passage: "]),
