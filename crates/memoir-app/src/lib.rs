@@ -520,6 +520,7 @@ impl AgentHandle {
         let embeds = self.memoir.settings.recall.embeddings.is_some();
         // What the agent has agreed to counts at once.
         let is_of_vectors = embeds && !(decision.changes.is_empty() && decision.access.is_empty());
+        let open = sessions::open_in(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
         self.memoir.keys.check_there()?;
@@ -530,6 +531,10 @@ impl AgentHandle {
                 opened.follow(self.scope, base.version(), version, &changed);
             }
             _ => self.memoir.opened.forget(self.scope),
+        }
+        if let Some((agent, session)) = open {
+            let known = sessions::Known::new(next.clone(), agent, session);
+            self.memoir.recent.put(self.scope, known);
         }
         // However it ended: what was read in its course is wiped.
         for session in ended {

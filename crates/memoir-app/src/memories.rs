@@ -278,9 +278,7 @@ impl AgentHandle {
             }
             let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
             let decision = if memory.is_kept() {
-                let texts = self
-                    .texts(base.key(), std::iter::once(&memory), &[])
-                    .await?;
+                let texts = self.texts(base.key(), std::iter::once(&memory)).await?;
                 let mut own = texts.into_iter().filter(|(id, _)| id.number == number);
                 // The oldest one is the wording; it may have been made constitutional later.
                 let (_, text) = own.next().ok_or(Error::NotDiscarded(number))?;

@@ -1,9 +1,11 @@
-//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3).
+//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3), and texts of the log that it
+//! has read.
 //!
 //! Nothing is answered from here alone: whoever reads a memory reads its row from the store, and what is kept
 //! stands in for opening it only where the row is the same, byte for byte and in every column, as the one that
 //! was opened. So a row that was changed, by whomever, is opened, or refused, as if nothing were kept; and an
-//! agent's key is asked for before.
+//! agent's key is asked for before. A decision that can only be written may rest on what is kept for the version of
+//! the agent that it is written under: where anybody wrote since, that version is gone, and it is decided again.
 //!
 //! What a commit of this process changed leaves at once, and all that is kept of an agent where it took words
 //! out. Where the agent's version shows that somebody else wrote, all of it leaves that the look which shows it did
@@ -11,14 +13,14 @@
 //! the agent that was read longest ago leave first.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
 };
 
 use memoir_domain::{
-    AgentScope,
+    AgentScope, PrivateText,
     memory::{Memory, Number},
-    wording::Wording,
+    wording::{Wording, WordingId, WordingTexts},
 };
 use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
@@ -55,7 +57,15 @@ struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
     memories: HashMap<Number, Opened>,
+    /// Texts that stand in its log.
+    texts: WordingTexts,
     bytes: usize,
+}
+
+impl Drop for OfAgent {
+    fn drop(&mut self) {
+        self.forget_texts();
+    }
 }
 
 impl OfAgent {
@@ -65,7 +75,9 @@ impl OfAgent {
         self.memories.insert(opened.row.number, opened);
     }
 
+    /// Keeps these memories, and no text of the log: somebody may have taken words out of it.
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
+        self.forget_texts();
         self.memories.retain(|number, _| numbers.contains(number));
         self.bytes = self.memories.values().map(Opened::bytes).sum();
     }
@@ -75,6 +87,34 @@ impl OfAgent {
             self.bytes -= opened.bytes();
         }
     }
+
+    /// What would take all of the room alone begins anew.
+    fn keep_within_bounds(&mut self) {
+        if self.bytes > OPENED_BYTES {
+            self.keep_only(&HashSet::new());
+        }
+    }
+
+    fn put_texts(&mut self, texts: &WordingTexts) {
+        for (id, text) in texts {
+            if !self.texts.contains_key(id) {
+                self.bytes += bytes_of(text);
+                self.texts.insert(*id, text.clone());
+            }
+        }
+    }
+
+    fn forget_texts(&mut self) {
+        for mut text in std::mem::take(&mut self.texts).into_values() {
+            self.bytes -= bytes_of(&text);
+            text.zeroize();
+        }
+    }
+}
+
+/// What a text of the log takes here.
+fn bytes_of(text: &PrivateText) -> usize {
+    size_of::<(WordingId, PrivateText)>() + text.expose().len()
 }
 
 /// How the memory of a row was had.
@@ -146,14 +186,69 @@ impl OpenedMemories {
             }
             memories.push(memory);
         }
-        // What would take all of the room alone begins anew.
-        if own.bytes > OPENED_BYTES {
-            own.keep_only(&HashSet::new());
-        }
+        own.keep_within_bounds();
         let bytes = own.bytes;
         drop(own);
         self.weigh(scope, shared, bytes);
         memories
+    }
+
+    /// The memories of these numbers as they are where the agent is at `version`; `None` where one of them is not kept,
+    /// or what is kept is of another version.
+    pub(crate) fn at(
+        &self,
+        scope: AgentScope,
+        version: u64,
+        numbers: &[Number],
+    ) -> Option<Vec<Memory>> {
+        let own = self.lock().get(scope)?;
+        let own = own.read().unwrap_or_else(PoisonError::into_inner);
+        let memory = |number| Some(own.memories.get(number)?.memory.clone());
+        let is_of_version = own.version == version;
+        is_of_version.then(|| numbers.iter().map(memory).collect())?
+    }
+
+    /// Of the texts at these places of the log those that were read where the agent is at `version`.
+    pub(crate) fn texts(
+        &self,
+        scope: AgentScope,
+        version: u64,
+        ids: &BTreeSet<WordingId>,
+    ) -> WordingTexts {
+        let Some(shared) = self.lock().get(scope) else {
+            return WordingTexts::new();
+        };
+        let own = shared.read().unwrap_or_else(PoisonError::into_inner);
+        let text = |id: &WordingId| Some((*id, own.texts.get(id)?.clone()));
+        match own.version == version {
+            true => ids.iter().filter_map(text).collect(),
+            false => WordingTexts::new(),
+        }
+    }
+
+    /// Keeps texts that were read from the log where the agent was at `version`.
+    pub(crate) fn keep_texts(&self, scope: AgentScope, version: u64, texts: &WordingTexts) {
+        let bytes: usize = texts.values().map(bytes_of).sum();
+        if texts.is_empty() || bytes > OPENED_BYTES / 4 {
+            return;
+        }
+        let Some(shared) = self.of(scope) else {
+            return;
+        };
+        let mut own = write(&shared);
+        if own.version != version {
+            return;
+        }
+        own.put_texts(texts);
+        own.keep_within_bounds();
+        let bytes = own.bytes;
+        drop(own);
+        self.weigh(scope, shared, bytes);
+    }
+
+    /// Notes that more than one look at the agent will come, so that the first one is kept already.
+    pub(crate) fn expect(&self, scope: AgentScope) {
+        let _ = self.of(scope);
     }
 
     /// Follows a commit of this process, made on one version of the agent: `changed` are opened anew.
@@ -209,8 +304,6 @@ fn write(shared: &Shared) -> RwLockWriteGuard<'_, OfAgent> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use memoir_domain::{
         AccountId, AgentId, Timestamp,
         audit::ActorKind,
@@ -304,6 +397,52 @@ mod tests {
         // Nor is anything another agent's.
         let other = self::key(3);
         assert!(opened.open(&other, 5, written).iter().all(Result::is_err));
+    }
+
+    #[test]
+    fn spec_5_3_what_is_kept_is_given_without_its_row_for_its_own_version_alone() {
+        let (opened, key) = (OpenedMemories::default(), key(2));
+        let scope = key.scope();
+        let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
+        let place = |seq| WordingId {
+            seq,
+            number: Number(1),
+        };
+        let asked = BTreeSet::from([place(7), place(8)]);
+        let texts = WordingTexts::from([(place(7), "She rowed.".into())]);
+        let known = |version, numbers: &[u64]| {
+            let numbers: Vec<Number> = numbers.iter().copied().map(Number).collect();
+            let memories = opened.at(scope, version, &numbers);
+            let found = memories.map(|all| all.iter().map(|one| one.number.0).collect::<Vec<_>>());
+            let texts = opened.texts(scope, version, &asked).into_keys();
+            (found, texts.map(|id| id.seq).collect::<Vec<_>>())
+        };
+        opened.expect(scope);
+        opened.open(&key, 5, rows.clone());
+        let before = kept(&opened, &key).1;
+        opened.keep_texts(scope, 5, &texts);
+        opened.keep_texts(scope, 5, &texts);
+        assert_eq!(kept(&opened, &key).1, before + bytes_of(&texts[&place(7)]));
+        assert_eq!(known(5, &[3, 1]), (Some(vec![3, 1]), vec![7]));
+        assert_eq!(known(5, &[3, 4]).0, None);
+        assert_eq!(known(4, &[1]), (None, vec![]));
+        // What was read of another version is none of this one.
+        opened.keep_texts(
+            scope,
+            4,
+            &WordingTexts::from([(place(8), "He sang.".into())]),
+        );
+        assert_eq!(known(5, &[]).1, [7]);
+        opened.follow(scope, Some(5), 6, &[Number(2)]);
+        assert_eq!(known(6, &[1, 3]), (Some(vec![1, 3]), vec![7]));
+        assert_eq!(known(6, &[2]).0, None);
+        assert_eq!(known(5, &[1]).0, None);
+        // Somebody else wrote, who may have taken words out of the log.
+        opened.open(&key, 7, rows[..1].to_vec());
+        assert_eq!(known(7, &[1]), (Some(vec![1]), vec![]));
+        opened.keep_texts(scope, 7, &texts);
+        opened.forget(scope);
+        assert_eq!(known(7, &[1]), (None, vec![]));
     }
 
     #[test]

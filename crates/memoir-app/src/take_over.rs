@@ -221,7 +221,7 @@ impl AgentHandle {
             }
         }
         if !asked.is_empty() {
-            let texts = self.texts_at(key, &asked, &[]).await?;
+            let texts = self.texts_at(key, &asked).await?;
             for (of_source, wordings) in &sieve.wordings {
                 for text in wordings.iter().filter_map(|id| texts.get(id)) {
                     let of_text = short(&sieve.digester, text.expose());

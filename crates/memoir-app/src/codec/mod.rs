@@ -612,6 +612,12 @@ impl Base {
         self.version
     }
 
+    /// As if the agent had been read without its prompts.
+    pub(crate) fn forget_prompts(&mut self, agent: &mut Agent) {
+        drop(Prompts::taken_from(&mut agent.settings));
+        self.has_prompts = false;
+    }
+
     /// The hash that the agent's log ends with.
     pub(crate) fn head(&self) -> [u8; 32] {
         self.head.0

@@ -224,6 +224,8 @@ impl AgentHandle {
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<OpenedSession> {
+        // Its calls are decided on what is read here.
+        self.memoir.opened.expect(self.scope);
         self.decide(&as_it_stands(id), |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
             let digester = loaded.digester();

@@ -22,11 +22,7 @@ use memoir_vault::AgentKey;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{
-    recent::{Known, Notes},
-    rehearsal_copy::RehearsalCopy,
-    rehearse::Rehearsal,
-};
+use super::{recent::Notes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, spans};
 
 /// A tool's answer, and where the session stands after it.
@@ -184,18 +180,24 @@ impl AgentHandle {
         let Some(known) = self.memoir.recent.take(self.scope, id) else {
             return Ok(None);
         };
-        let rows = self
-            .memoir
-            .store
-            .memories(self.scope, request.numbers())
-            .await?;
+        let (store, opened) = (&self.memoir.store, &self.memoir.opened);
         let version = known.base.version().unwrap_or_default();
-        let memories = self.memoir.opened.open(known.base.key(), version, rows);
+        let numbers = request.numbers();
+        let memories = match opened.at(self.scope, version, numbers) {
+            Some(memories) => memories,
+            None => {
+                let rows = store.memories(self.scope, numbers).await?;
+                let memories = opened.open(known.base.key(), version, rows).into_iter();
+                memories.collect::<Result<_>>()?
+            }
+        };
+        let memories = memories.into_iter();
         Ok(Some(CallState {
-            memories: memories.into_iter().map(numbered).collect::<Result<_>>()?,
+            memories: memories.map(|memory| (memory.number, memory)).collect(),
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
+            is_known: true,
             // Nothing is known of those.
             rehearsed: None,
         }))
@@ -210,6 +212,7 @@ impl AgentHandle {
             agent: loaded.agent,
             memories: memories.map(|memory| (memory.number, memory)).collect(),
             session,
+            is_known: false,
             rehearsed: None,
         };
         match rehearsal.flatten().and_then(Rehearsal::into_copy) {
@@ -231,19 +234,7 @@ impl AgentHandle {
         now: Timestamp,
     ) -> Result<(Outcome, Option<Gauge>)> {
         let digester = state.base.digester();
-        let members = request
-            .numbers()
-            .iter()
-            .filter_map(|one| state.memories.get(one));
-        let own = state
-            .rehearsed
-            .as_ref()
-            .map_or(&[][..], |(copy, _)| copy.history());
-        let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
-        let texts = match is_edit {
-            true => self.texts(state.base.key(), members, own).await?,
-            false => WordingTexts::new(),
-        };
+        let texts = self.call_texts(state, request).await?;
         let decide = |notes: &Notes| {
             let version = state.base.version();
             let survey = notes.survey.as_ref();
@@ -276,7 +267,7 @@ impl AgentHandle {
         Ok((outcome, before))
     }
 
-    /// Writes a call's decision, and keeps what the next call of an open session is decided on.
+    /// Writes a call's decision.
     async fn write_call(
         &self,
         state: CallState,
@@ -298,37 +289,14 @@ impl AgentHandle {
                 is_rehearsed: true,
             });
         }
-        // What the next call is decided on has them too.
-        let settled = self.memoir.refusals.settle(&mut decision.sessions);
-        let session = decision
-            .sessions
-            .iter_mut()
-            .find(|session| session.id == id);
-        let session = session.map(|session| {
+        let mut sessions = decision.sessions.iter_mut();
+        let after = sessions.find(|session| session.id == id).map(|session| {
             self.prolong(session, self.memoir.now());
-            session.clone()
+            knife::session_gauge(&decision.agent, session)
         });
-        let agent = decision.agent.clone();
-        let after = session
-            .as_ref()
-            .map(|session| knife::session_gauge(&agent, session));
         let written = self.commit(&state.base, decision, codec::Beside::default());
-        let base = match written.await {
-            Ok(base) => base,
-            Err(error) => {
-                self.memoir.refusals.give_back(settled);
-                return Err(error);
-            }
-        };
+        let base = written.await?;
         follow(notes, &state.base, base.version(), &changes);
-        if let Some(session) = session.filter(|session| session.state == State::Open) {
-            let known = Known {
-                base,
-                agent,
-                session,
-            };
-            self.memoir.recent.put(self.scope, known);
-        }
         Ok(Called {
             result,
             gauges: before.zip(after.or(before)),
@@ -399,8 +367,30 @@ impl AgentHandle {
         }
     }
 
+    /// The texts that a call is measured by. Those that this process has read before are not read again where the call
+    /// rests on what it knows.
+    async fn call_texts(&self, state: &CallState, request: &Request) -> Result<WordingTexts> {
+        if !request.tool.is_some_and(knife::Tool::is_edit) {
+            return Ok(WordingTexts::new());
+        }
+        let (scope, key) = (self.scope, state.base.key());
+        let version = state.base.version().unwrap_or_default();
+        let numbers = request.numbers().iter();
+        let members = numbers.filter_map(|one| state.memories.get(one));
+        let ids: BTreeSet<WordingId> = members.flat_map(wording::places).collect();
+        let mut texts = match (&state.rehearsed, state.is_known) {
+            (Some((copy, _)), _) => wording::texts_in(copy.history()),
+            (None, true) => self.memoir.opened.texts(scope, version, &ids),
+            (None, false) => WordingTexts::new(),
+        };
+        let mut read = self.texts_in_log(key, &ids, &texts).await?;
+        self.memoir.opened.keep_texts(scope, version, &read);
+        texts.append(&mut read);
+        complete(texts, &ids)
+    }
+
     /// The texts of all that these memories stand for, and of what they were protected at: each from the
-    /// record of the log in which it stands. `own` are records that are written nowhere yet.
+    /// record of the log in which it stands.
     ///
     /// # Errors
     /// A record is missing, or is not as it was written.
@@ -408,10 +398,9 @@ impl AgentHandle {
         &self,
         key: &AgentKey,
         memories: impl Iterator<Item = &'a Memory>,
-        own: &[Record],
     ) -> Result<WordingTexts> {
         let ids: BTreeSet<WordingId> = memories.flat_map(wording::places).collect();
-        self.texts_at(key, &ids, own).await
+        self.texts_at(key, &ids).await
     }
 
     /// The texts that stand at these places of the log.
@@ -422,31 +411,31 @@ impl AgentHandle {
         &self,
         key: &AgentKey,
         ids: &BTreeSet<WordingId>,
-        own: &[Record],
     ) -> Result<WordingTexts> {
-        let mut texts = wording::texts_in(own);
-        let missing: Vec<WordingId> = ids
-            .iter()
-            .filter(|id| !texts.contains_key(id))
-            .copied()
-            .collect();
-        let mut seqs: Vec<u64> = missing.iter().map(|id| id.seq).collect();
+        let texts = self.texts_in_log(key, ids, &WordingTexts::new()).await?;
+        complete(texts, ids)
+    }
+
+    /// The texts at these places of the log that are not at hand.
+    async fn texts_in_log(
+        &self,
+        key: &AgentKey,
+        ids: &BTreeSet<WordingId>,
+        at_hand: &WordingTexts,
+    ) -> Result<WordingTexts> {
+        let mut texts = WordingTexts::new();
+        let missing = || ids.iter().filter(|id| !at_hand.contains_key(id));
+        let mut seqs: Vec<u64> = missing().map(|id| id.seq).collect();
         seqs.dedup();
         if !seqs.is_empty() {
             for row in self.memoir.store.records_at(self.scope, &seqs).await? {
                 let record = codec::record(Some(key), row)?;
-                for id in missing.iter().filter(|id| id.seq == record.seq) {
+                for id in missing().filter(|id| id.seq == record.seq) {
                     texts.extend(wording::text_in(&record, id.number).map(|text| (*id, text)));
                 }
             }
         }
-        match ids.iter().find(|id| !texts.contains_key(id)) {
-            None => Ok(texts),
-            Some(id) => Err(Error::Inconsistent(format!(
-                "table `audit_records`, record {}: does not tell of memory {}, which stands for what was said there",
-                id.seq, id.number
-            ))),
-        }
+        Ok(texts)
     }
 
     async fn search(&self, state: &CallState, call: &Call) -> Result<ToolResult> {
@@ -548,6 +537,8 @@ struct CallState {
     agent: Agent,
     session: Option<Session>,
     memories: BTreeMap<Number, Memory>,
+    /// Whether it rests on what this process knows of the session, and can only be written.
+    is_known: bool,
     /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
     /// on the copy.
     rehearsed: Option<(RehearsalCopy, Agent)>,
@@ -572,6 +563,20 @@ impl CallState {
     }
 }
 
+/// These texts, where all are there that were asked for.
+///
+/// # Errors
+/// One is missing.
+fn complete(texts: WordingTexts, ids: &BTreeSet<WordingId>) -> Result<WordingTexts> {
+    match ids.iter().find(|id| !texts.contains_key(id)) {
+        None => Ok(texts),
+        Some(id) => Err(Error::Inconsistent(format!(
+            "table `audit_records`, record {}: does not tell of memory {}, which stands for what was said there",
+            id.seq, id.number
+        ))),
+    }
+}
+
 /// Whether the session works on a copy.
 fn needs_copy(session: &Session) -> bool {
     session.rehearsal && session.state == State::Open
@@ -583,10 +588,6 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
         let lapsed = session.lease.is_some_and(|lease| lease.until <= now);
         session.driver == Driver::Agent && session.state.is_running() && lapsed
     })
-}
-
-fn numbered(memory: Result<Memory>) -> Result<(Number, Memory)> {
-    memory.map(|memory| (memory.number, memory))
 }
 
 /// Counts a refused edit against the memories that it named, so that the answers can say when to leave

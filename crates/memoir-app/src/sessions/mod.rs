@@ -26,7 +26,7 @@ pub(crate) use live::Changes;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, SessionProgress};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
-pub(crate) use recent::{Bounded, Recent};
+pub(crate) use recent::{Bounded, Known, Recent, open_in};
 pub(crate) use refusals::Refusals;
 pub use rehearse::{AppliedMass, BlindChange, BlindRehearsal, Rehearsal, RehearsedMemory};
 pub use sweep::{Scheduled, Scheduler};

@@ -52,6 +52,8 @@ impl AgentHandle {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
+        // Its calls are decided on what is read here.
+        self.memoir.opened.expect(self.scope);
         again(|| async {
             let wanted = wanted(Selection::KeptCore).with_prompts();
             let loaded = self.load(&wanted).await?;

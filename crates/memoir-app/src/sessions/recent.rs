@@ -1,8 +1,9 @@
-//! What this process knows of open sessions from its own last call in each, so that the next one needs
+//! What this process knows of open sessions from its own last commit in each, so that the next one needs
 //! fewer look-ups. Nothing is ever answered from here alone: a commit that rests on it fails where
 //! anybody else wrote meanwhile, and whatever is not a commit is decided again on what the store says.
 //!
-//! So a call that names memories takes one look-up, of these, before its commit.
+//! So a call that names memories takes one look-up before its commit, of the texts that they stand for, and none
+//! where this process has read these in the course of the session.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,7 +12,12 @@ use std::{
 };
 
 use memoir_domain::{
-    AgentScope, SessionId, agent::Agent, memory::Number, session::Session, survey::Survey,
+    AgentScope, SessionId,
+    agent::Agent,
+    draft::Decision,
+    memory::Number,
+    session::{Session, State},
+    survey::Survey,
 };
 
 use crate::codec::Base;
@@ -25,8 +31,29 @@ const LOOK_BYTES: usize = 200 << 20;
 /// An agent and its open session after a commit of this process.
 pub(crate) struct Known {
     pub(crate) base: Base,
+    /// Without its prompts.
     pub(crate) agent: Agent,
     pub(crate) session: Session,
+}
+
+impl Known {
+    /// What the next call of `session` is decided on, after the commit that gave `base`.
+    pub(crate) fn new(mut base: Base, mut agent: Agent, session: Session) -> Self {
+        base.forget_prompts(&mut agent);
+        Self {
+            base,
+            agent,
+            session,
+        }
+    }
+}
+
+/// The agent of a decision and the session that is open after it; `None` where none is. A rehearsal's own is not: what
+/// its calls are decided on is its copy.
+pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
+    let is_open = |session: &&Session| session.state == State::Open && !session.rehearsal;
+    let session = decision.sessions.iter().find(is_open)?;
+    Some((decision.agent.clone(), session.clone()))
 }
 
 /// What this process learned in the course of an open session, refusals included.

@@ -350,7 +350,7 @@ impl AgentHandle {
             .memories
             .iter()
             .filter(|one| named.contains(&one.number));
-        let texts = self.texts(loaded.base.key(), members, &[]).await?;
+        let texts = self.texts(loaded.base.key(), members).await?;
         let decision = self.apply(loaded, texts, rehearsed, rehearsal, applied, actor, now)?;
         Ok((applied, decision))
     }

@@ -171,7 +171,7 @@ impl AgentLens<'_> {
 impl AgentHandle {
     async fn with_words(&self, key: &AgentKey, all: Vec<Wording>) -> Result<Vec<ShownWording>> {
         let ids: BTreeSet<WordingId> = all.iter().map(Wording::id).collect();
-        let texts = self.texts_at(key, &ids, &[]).await?;
+        let texts = self.texts_at(key, &ids).await?;
         let lost = self.deleted_words(key, &all).await?;
         let view = |wording: Wording| {
             let mut view = ShownWording::without_words(&wording);

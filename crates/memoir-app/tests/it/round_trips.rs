@@ -90,7 +90,7 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, count: Arc<Atomic
 }
 
 #[tokio::test]
-async fn spec_6_2_an_edit_and_a_page_under_a_grant_take_three_round_trips_each() {
+async fn spec_6_2_a_page_under_a_grant_takes_three_round_trips_and_an_edit_at_most_two() {
     let Some(server) = Postgres::start("round-trips").unwrap() else {
         println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
         return;
@@ -140,17 +140,24 @@ async fn spec_6_2_an_edit_and_a_page_under_a_grant_take_three_round_trips_each()
         );
     }
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
-    for number in [3, 4] {
-        let content = memories[number - 1].replace("by hand and slowly", "slowly by hand");
+    // The memories that the session was opened on are known, and so is what was read in its course.
+    let trips = [
+        (3, "slowly by hand", 2, "the texts, the commit"),
+        (4, "slowly by hand", 2, "the texts, the commit"),
+        (
+            3,
+            "by hand, slowly",
+            2,
+            "the memory that was changed, the commit",
+        ),
+    ];
+    for (number, said, expected, of) in trips {
+        let content = memories[number - 1].replace("by hand and slowly", said);
         let arguments = json!({"id": number, "content": content});
         proxy.counted();
         let edit = agent.call_tool(session.id, "update_memory", Some(&arguments));
         let answer = edit.await.unwrap();
         assert!(matches!(answer, ToolResult::Updated { .. }), "{answer:?}");
-        assert_eq!(
-            proxy.counted(),
-            3,
-            "the memory, the texts that it stands for, the commit"
-        );
+        assert_eq!(proxy.counted(), expected, "{of}");
     }
 }
