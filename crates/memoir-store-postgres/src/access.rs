@@ -10,7 +10,7 @@ use memoir_store::{
 
 use crate::{
     PostgresStore, commit,
-    error::Fault,
+    error::StatementFault,
     pool::{Reach, Statement, met},
     value::{Value, all, count, first, sought},
 };
@@ -46,7 +46,7 @@ impl PostgresStore {
             Ok(()) => Ok(true),
             Err(fault) if fault.is_unmet(1) => Ok(false),
             Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
-            Err(fault @ Fault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
+            Err(fault @ StatementFault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
             Err(fault) => Err(fault.into()),
         }
     }
@@ -56,7 +56,7 @@ impl PostgresStore {
         &self,
         mut statements: Vec<Statement<'_>>,
         told: Option<&Commit>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StatementFault> {
         let first = statements.len();
         let decision = told.map(commit::checked).transpose()?;
         let abouts = match decision {
@@ -68,8 +68,8 @@ impl PostgresStore {
         };
         let sent = self.write(Reach::Fleet, &statements).await;
         sent.map(drop).map_err(|fault| match (told, fault) {
-            (Some(told), Fault::Refused(at, refusal)) if at >= first => {
-                commit::meaning(Fault::Refused(at - first, refusal), &abouts, told)
+            (Some(told), StatementFault::Refused(at, refusal)) if at >= first => {
+                commit::meaning(StatementFault::Refused(at - first, refusal), &abouts, told)
             }
             (_, fault) => fault,
         })
@@ -194,7 +194,7 @@ impl Access for PostgresStore {
         match self.write_told(statements, told.as_ref()).await {
             Ok(()) => Ok(true),
             Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
-            Err(fault @ Fault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),
+            Err(fault @ StatementFault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),
             Err(fault) => Err(fault.into()),
         }
     }

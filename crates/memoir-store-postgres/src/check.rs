@@ -10,7 +10,7 @@ use memoir_store::{
 use crate::{
     migrate::MIGRATIONS,
     pool::{Connections, Reach, Statement},
-    value::Line,
+    value::PostgresRow,
 };
 
 /// Findings of one kind that are named; a broken table would otherwise fill screens.
@@ -30,10 +30,10 @@ fn finding(problem: String, advice: &str) -> Finding {
 }
 
 /// A function that reads a row as anybody would.
-type Read = fn(&dyn Row) -> Result<()>;
+type RowReader = fn(&dyn Row) -> Result<()>;
 
 /// Every table's rows.
-const TABLES: [(&str, Read); 10] = [
+const TABLES: [(&str, RowReader); 10] = [
     (
         concat!("SELECT ", account_columns!(), " FROM accounts"),
         |row| decode::account(row).map(drop),
@@ -150,7 +150,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
             let fetch = Statement::new(format!("FETCH {FETCHED} FROM every"), values![]);
             let rows = connection.send(None, &[fetch], None).await?.concat();
             for row in &rows {
-                if let Err(error) = read(&Line(row))
+                if let Err(error) = read(&PostgresRow(row))
                     && named < NAMED
                 {
                     named += 1;

@@ -9,8 +9,8 @@ use memoir_store::{
 };
 
 use crate::{
-    error::Fault,
-    pool::{Connection, Connections, Reach, Statement, answered, met},
+    error::StatementFault,
+    pool::{Connections, PooledConnection, Reach, Statement, answered, met},
     value::{Value, column, count},
 };
 
@@ -19,7 +19,7 @@ const ROWS: usize = 1_000;
 
 /// What a statement of a decision is about, and with it what it means that the database refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum StatementSubject {
     Agent,
     Prompts,
     Memories,
@@ -32,10 +32,13 @@ pub(crate) enum About {
 }
 
 /// Statements, and what each is about.
-pub(crate) struct Statements<'commit>(pub(crate) Vec<Statement<'commit>>, pub(crate) Vec<About>);
+pub(crate) struct Statements<'commit>(
+    pub(crate) Vec<Statement<'commit>>,
+    pub(crate) Vec<StatementSubject>,
+);
 
 impl<'commit> Statements<'commit> {
-    fn add(&mut self, about: About, statement: Statement<'commit>) {
+    fn add(&mut self, about: StatementSubject, statement: Statement<'commit>) {
         self.0.push(statement);
         self.1.push(about);
     }
@@ -55,18 +58,18 @@ pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<(
             count_progress(&commit);
             Ok(())
         }
-        Err(Fault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
+        Err(StatementFault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
         Err(fault) => Err(fault.into()),
     }
 }
 
 /// Sends a decision's statements.
 async fn send(
-    connection: &mut Connection,
+    connection: &mut PooledConnection,
     opening: Option<&str>,
     commit: &Commit,
     is_whole: bool,
-) -> Result<(), Fault> {
+) -> Result<(), StatementFault> {
     // What was decided on an agent as it was need not fit the one that is there now, and is a conflict then, not
     // an inconsistency: so the version is looked at all the same.
     let problem = commit.check().err();
@@ -125,8 +128,12 @@ fn count_progress(commit: &Commit) {
 }
 
 /// What it means for a decision that a statement of it was refused.
-pub(crate) fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault {
-    let Fault::Refused(at, _) = fault else {
+pub(crate) fn meaning(
+    fault: StatementFault,
+    abouts: &[StatementSubject],
+    commit: &Commit,
+) -> StatementFault {
+    let StatementFault::Refused(at, _) = fault else {
         return fault;
     };
     let is_unmet = fault.is_unmet(at);
@@ -136,26 +143,32 @@ pub(crate) fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault 
         Error::inconsistent(table, problem).into()
     };
     match abouts.get(at) {
-        Some(About::Agent) if fault.broken() == Some("agents_by_name") => Error::NameTaken.into(),
-        Some(About::Agent | About::Bodies | About::Messages) if is_unmet || fault.is_taken() => {
+        Some(StatementSubject::Agent) if fault.broken() == Some("agents_by_name") => {
+            Error::NameTaken.into()
+        }
+        Some(StatementSubject::Agent | StatementSubject::Bodies | StatementSubject::Messages)
+            if is_unmet || fault.is_taken() =>
+        {
             Error::Conflict.into()
         }
-        Some(About::Records) if fault.is_taken() => Error::Conflict.into(),
-        Some(About::Sessions) if fault.broken() == Some("sessions_running") => {
+        Some(StatementSubject::Records) if fault.is_taken() => Error::Conflict.into(),
+        Some(StatementSubject::Sessions) if fault.broken() == Some("sessions_running") => {
             Error::SessionRunning.into()
         }
-        Some(About::Sessions) if is_unmet => about("sessions", "belongs to another agent"),
-        Some(About::Tokens) if fault.broken() == Some("tokens_by_digest") => {
+        Some(StatementSubject::Sessions) if is_unmet => {
+            about("sessions", "belongs to another agent")
+        }
+        Some(StatementSubject::Tokens) if fault.broken() == Some("tokens_by_digest") => {
             about("tokens", "has the digest of another token")
         }
         // Somebody else wrote a later version of one.
-        Some(About::Tokens) if is_unmet => Error::Conflict.into(),
-        Some(About::Requests) if is_unmet => {
+        Some(StatementSubject::Tokens) if is_unmet => Error::Conflict.into(),
+        Some(StatementSubject::Requests) if is_unmet => {
             about("access_requests", "is another request, or is over")
         }
-        Some(About::Memories | About::Prompts | About::Records) if is_unmet => {
-            about("of a decision", "was not written")
-        }
+        Some(
+            StatementSubject::Memories | StatementSubject::Prompts | StatementSubject::Records,
+        ) if is_unmet => about("of a decision", "was not written"),
         _ => fault,
     }
 }
@@ -163,7 +176,7 @@ pub(crate) fn meaning(fault: Fault, abouts: &[About], commit: &Commit) -> Fault 
 /// The statement that holds a decision against the agent's version.
 fn agent_only(commit: &Commit) -> Result<Statements<'_>> {
     let written = write_agent(commit.expected_version, &commit.agent)?;
-    Ok(Statements(vec![written], vec![About::Agent]))
+    Ok(Statements(vec![written], vec![StatementSubject::Agent]))
 }
 
 /// The statements of a decision that holds together.
@@ -183,38 +196,44 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     if let Some(StoredText(prompts)) = &commit.prompts {
         let sql = "INSERT INTO agent_prompts (agent_id, body) VALUES ($1, $2) \
              ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body";
-        statements.add(About::Prompts, met(sql, 1, values![agent, &prompts[..]]));
+        statements.add(
+            StatementSubject::Prompts,
+            met(sql, 1, values![agent, &prompts[..]]),
+        );
     }
     for memories in apart(&commit.memories, |row| row.number.0) {
-        statements.add(About::Memories, write_memories(agent, memories)?);
+        statements.add(StatementSubject::Memories, write_memories(agent, memories)?);
         // Vectors are of one version of a row.
         let mut values = values![agent];
         values.push(counts(memories, "memory_vectors", "number", |row| {
             row.number.0
         })?);
         let sql = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
-        statements.add(About::Memories, Statement::new(sql, values));
+        statements.add(StatementSubject::Memories, Statement::new(sql, values));
     }
     for sessions in apart(&commit.sessions, |row| *row.id.as_bytes()) {
         let written = write_sessions(agent, account.as_bytes(), sessions)?;
-        statements.add(About::Sessions, written);
+        statements.add(StatementSubject::Sessions, written);
     }
     for bodies in apart(&commit.bodies, |row| row.seq) {
-        statements.add(About::Bodies, write_bodies(agent, bodies)?);
+        statements.add(StatementSubject::Bodies, write_bodies(agent, bodies)?);
     }
     for tokens in apart(&commit.tokens, |row| *row.id.as_bytes()) {
-        statements.add(About::Tokens, write_tokens(tokens)?);
+        statements.add(StatementSubject::Tokens, write_tokens(tokens)?);
     }
     for requests in apart(&commit.access, |row| *row.id.as_bytes()) {
-        statements.add(About::Requests, write_requests(agent, requests)?);
+        statements.add(StatementSubject::Requests, write_requests(agent, requests)?);
     }
     for messages in apart(&commit.messages, |row| row.0) {
-        statements.add(About::Messages, write_states(agent, messages)?);
+        statements.add(StatementSubject::Messages, write_states(agent, messages)?);
     }
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased || !commit.bodies.is_empty() {
         let sql = "DELETE FROM log_summaries WHERE agent_id = $1";
-        statements.add(About::Bodies, Statement::new(sql, values![agent]));
+        statements.add(
+            StatementSubject::Bodies,
+            Statement::new(sql, values![agent]),
+        );
     }
     if is_erased {
         // What is sealed under a key that is gone is of use to nobody.
@@ -223,11 +242,14 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             "DELETE FROM transcripts WHERE agent_id = $1",
             "DELETE FROM memory_vectors WHERE agent_id = $1",
         ] {
-            statements.add(About::Messages, Statement::new(sql, values![agent]));
+            statements.add(
+                StatementSubject::Messages,
+                Statement::new(sql, values![agent]),
+            );
         }
     }
     for records in commit.records.chunks(ROWS) {
-        statements.add(About::Records, write_records(agent, records)?);
+        statements.add(StatementSubject::Records, write_records(agent, records)?);
     }
     Ok(statements)
 }

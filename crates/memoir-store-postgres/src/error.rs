@@ -8,7 +8,7 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// What stopped the statements of a transaction.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum StatementFault {
     /// Nothing reached the database, or the store itself found something.
     Store(Error),
     /// The database refused the statement at that place: nothing was written.
@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     Lost(String),
 }
 
-impl Fault {
+impl StatementFault {
     /// What the driver reports for the statement at that place.
     pub(crate) fn of(at: usize, error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
@@ -48,18 +48,18 @@ impl Fault {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for StatementFault {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<StatementFault> for Error {
+    fn from(fault: StatementFault) -> Self {
         match fault {
-            Fault::Store(error) => error,
-            Fault::Refused(_, refusal) => refused(&refusal),
-            Fault::Lost(problem) => Self::Driver(problem),
+            StatementFault::Store(error) => error,
+            StatementFault::Refused(_, refusal) => refused(&refusal),
+            StatementFault::Lost(problem) => Self::Driver(problem),
         }
     }
 }

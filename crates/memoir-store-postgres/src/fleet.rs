@@ -234,7 +234,7 @@ impl Fleet for PostgresStore {
         };
         let sessions = all(sessions, decode::session)?;
         let row = |row: &tokio_postgres::Row| {
-            let agent = decode::agent(&crate::value::Line(row))?;
+            let agent = decode::agent(&crate::value::PostgresRow(row))?;
             let last = |session: &&SessionRow| session.agent == agent.scope.agent;
             let last_session = sessions.iter().find(last).map(|session| FleetSession {
                 id: session.id,

@@ -26,7 +26,7 @@ use tokio_postgres::{Row, types::FromSql};
 
 use crate::{
     DatabaseIdentity, configured,
-    error::Fault,
+    error::StatementFault,
     migrate::{self, KEY_MIGRATIONS, Migration},
     pool::{Connections, Reach, Statement, met},
     value::column,
@@ -66,12 +66,12 @@ pub struct PostgresKeys {
     /// Taken when it is dropped.
     runtime: Option<Runtime>,
     connections: Connections,
-    seen: Mutex<Option<Seen>>,
+    seen: Mutex<Option<SeenGeneration>>,
 }
 
 /// The latest generation that is known, and when the question was asked that was answered with it.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenGeneration {
     generation: i64,
     asked: Instant,
 }
@@ -159,7 +159,7 @@ impl PostgresKeys {
     }
 
     /// Blocks, on whatever thread this is.
-    fn wait<T: Send, E: Into<Fault> + Send>(
+    fn wait<T: Send, E: Into<StatementFault> + Send>(
         &self,
         work: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T> {
@@ -181,11 +181,11 @@ impl PostgresKeys {
         let mut seen = self.seen();
         // Of two answers that cross, the older one says nothing.
         if seen.is_none_or(|seen| (generation, asked) > (seen.generation, seen.asked)) {
-            *seen = Some(Seen { generation, asked });
+            *seen = Some(SeenGeneration { generation, asked });
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+    fn seen(&self) -> MutexGuard<'_, Option<SeenGeneration>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -39,7 +39,7 @@ use tokio_postgres::{
 };
 
 use crate::{
-    error::Fault,
+    error::StatementFault,
     pool::{Answers, Connections, Reach, Statement},
     value::Value,
 };
@@ -185,7 +185,11 @@ impl PostgresStore {
         self.0.rows(reach, sql, values).await
     }
 
-    async fn write(&self, reach: Reach, statements: &[Statement<'_>]) -> Result<Answers, Fault> {
+    async fn write(
+        &self,
+        reach: Reach,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, StatementFault> {
         self.0.write(reach, statements).await
     }
 

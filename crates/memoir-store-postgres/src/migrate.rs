@@ -9,7 +9,7 @@ use std::time::Duration;
 use memoir_store::{Error, Result};
 
 use crate::{
-    error::Fault,
+    error::StatementFault,
     pool::{Connections, Reach, Statement},
 };
 
@@ -103,7 +103,7 @@ pub(crate) async fn run(
     Ok(done)
 }
 
-async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), Fault> {
+async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
     let mut connection = connections.take().await?;
     // The files have several statements each, and come without values.
     let opening = format!("{}; {MADE}; {}", Reach::Fleet.writing(), migration.sql);

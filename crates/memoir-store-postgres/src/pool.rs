@@ -24,7 +24,7 @@ use tokio_postgres::{
 
 use crate::{
     Configured,
-    error::{self, Fault},
+    error::{self, StatementFault},
     value::Value,
 };
 
@@ -186,13 +186,13 @@ impl Connections {
     }
 
     /// A connection of its own until it is given back.
-    pub(crate) async fn take(&self) -> Result<Connection, Error> {
+    pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
         let open = |problem: String| Error::Open {
             location: self.location.clone(),
             problem,
         };
         match self.pool.get().await {
-            Ok(object) => Ok(Connection {
+            Ok(object) => Ok(PooledConnection {
                 object: Some(object),
                 prepares: self.prepares,
             }),
@@ -215,7 +215,7 @@ impl Connections {
     ) -> Result<Answers, Error> {
         let opening = reach.looking();
         match self.transaction(&opening, statements).await {
-            Err(Fault::Lost(_)) => Ok(self.transaction(&opening, statements).await?),
+            Err(StatementFault::Lost(_)) => Ok(self.transaction(&opening, statements).await?),
             answered => Ok(answered?),
         }
     }
@@ -239,12 +239,12 @@ impl Connections {
     /// this returns.
     ///
     /// # Errors
-    /// [`Fault::Refused`] with the statement's place; [`Fault::Lost`] where nobody knows.
+    /// [`StatementFault::Refused`] with the statement's place; [`StatementFault::Lost`] where nobody knows.
     pub(crate) async fn write(
         &self,
         reach: Reach,
         statements: &[Statement<'_>],
-    ) -> Result<Answers, Fault> {
+    ) -> Result<Answers, StatementFault> {
         self.transaction(&reach.writing(), statements).await
     }
 
@@ -252,7 +252,7 @@ impl Connections {
         &self,
         opening: &str,
         statements: &[Statement<'_>],
-    ) -> Result<Answers, Fault> {
+    ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
         let answers = answered(connection.send(Some(opening), statements, Some("COMMIT"))).await?;
         connection.give_back();
@@ -262,22 +262,24 @@ impl Connections {
 
 /// What a transaction is answered; lost where a database that is not gone keeps silent.
 pub(crate) async fn answered<T>(
-    answer: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
+    answer: impl Future<Output = Result<T, StatementFault>>,
+) -> Result<T, StatementFault> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(answer) => answer,
-        Err(_) => Err(Fault::Lost("the database does not answer".to_owned())),
+        Err(_) => Err(StatementFault::Lost(
+            "the database does not answer".to_owned(),
+        )),
     }
 }
 
 /// A connection that is closed, and its transaction rolled back, unless it is given back: whoever is interrupted,
 /// or does not know how a transaction ended, leaves nothing open for the next caller.
-pub(crate) struct Connection {
+pub(crate) struct PooledConnection {
     object: Option<Object>,
     prepares: bool,
 }
 
-impl Connection {
+impl PooledConnection {
     /// Sends what begins a transaction, statements, and what ends it, and waits for all answers. A transaction
     /// that failed and was to be ended is rolled back.
     ///
@@ -288,7 +290,7 @@ impl Connection {
         opening: Option<&str>,
         statements: &[Statement<'_>],
         closing: Option<&str>,
-    ) -> Result<Answers, Fault> {
+    ) -> Result<Answers, StatementFault> {
         let Some(object) = &self.object else {
             return Err(Error::Closed.into());
         };
@@ -308,12 +310,12 @@ impl Connection {
                 Ok(rows) => answers.push(rows),
                 Err(error) => {
                     // What comes after is refused because of the first one.
-                    fault.get_or_insert_with(|| Fault::of(at.wrapping_sub(first), &error));
+                    fault.get_or_insert_with(|| StatementFault::of(at.wrapping_sub(first), &error));
                 }
             }
         }
         if let Some(fault) = fault {
-            if closing.is_some() && matches!(fault, Fault::Refused(..)) {
+            if closing.is_some() && matches!(fault, StatementFault::Refused(..)) {
                 self.give_back();
             }
             return Err(fault);
@@ -329,14 +331,14 @@ impl Connection {
         &self,
         object: &Object,
         statements: &[Statement<'_>],
-    ) -> Result<Vec<Option<tokio_postgres::Statement>>, Fault> {
+    ) -> Result<Vec<Option<tokio_postgres::Statement>>, StatementFault> {
         let mut prepared = Vec::with_capacity(statements.len());
         for (at, statement) in statements.iter().enumerate() {
             prepared.push(match self.prepares && statement.repeats {
                 true => {
                     let kinds = statement.kinds();
                     let found = object.prepare_typed_cached(&statement.sql, &kinds).await;
-                    Some(found.map_err(|error| Fault::of(at, &error))?)
+                    Some(found.map_err(|error| StatementFault::of(at, &error))?)
                 }
                 false => None,
             });
@@ -350,7 +352,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
             drop(Object::take(object));
@@ -358,10 +360,10 @@ impl Drop for Connection {
     }
 }
 
-type Step<'step> =
+type StatementFuture<'step> =
     Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'step>>;
 
-fn simple<'step>(client: &'step Client, sql: &'step str) -> Step<'step> {
+fn simple<'step>(client: &'step Client, sql: &'step str) -> StatementFuture<'step> {
     Box::pin(async move { client.batch_execute(sql).await.map(|()| Vec::new()) })
 }
 
@@ -369,7 +371,7 @@ fn ask<'step>(
     client: &'step Client,
     statement: &'step Statement<'_>,
     prepared: Option<tokio_postgres::Statement>,
-) -> Step<'step> {
+) -> StatementFuture<'step> {
     Box::pin(async move {
         let values = statement.values.iter();
         let values = values.map(|value| value as &(dyn ToSql + Sync));

@@ -140,9 +140,9 @@ pub(crate) fn sought(text: &str) -> &str {
 }
 
 /// A row of an answer.
-pub(crate) struct Line<'row>(pub(crate) &'row tokio_postgres::Row);
+pub(crate) struct PostgresRow<'row>(pub(crate) &'row tokio_postgres::Row);
 
-impl Row for Line<'_> {
+impl Row for PostgresRow<'_> {
     fn value(&self, at: usize) -> Result<Found<'_>> {
         let fault = |_| Error::Driver(format!("an answer has no column {at} of a known type"));
         let Some(column) = self.0.columns().get(at) else {
@@ -187,7 +187,7 @@ pub(crate) fn all<T>(
     rows: &[tokio_postgres::Row],
     read: impl Fn(&dyn Row) -> Result<T>,
 ) -> Result<Vec<T>> {
-    rows.iter().map(|row| read(&Line(row))).collect()
+    rows.iter().map(|row| read(&PostgresRow(row))).collect()
 }
 
 /// Reads the first row of an answer.
@@ -198,5 +198,5 @@ pub(crate) fn first<T>(
     rows: &[tokio_postgres::Row],
     read: impl FnOnce(&dyn Row) -> Result<T>,
 ) -> Result<Option<T>> {
-    rows.first().map(|row| read(&Line(row))).transpose()
+    rows.first().map(|row| read(&PostgresRow(row))).transpose()
 }
