@@ -8,10 +8,10 @@ use rusqlite::{Connection, params};
 use crate::{
     agent::{all, first},
     decode::{self, reply_columns, token_columns, user_columns},
-    encode::{self, Text, count, one},
+    encode::{self, BoundText, count, one},
     error::{Result, constraint, inconsistent},
     fault,
-    writer::Written,
+    writer::WriteOutcome,
 };
 
 /// The token of that digest, and its agent's name.
@@ -98,7 +98,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
                 encode::time(token.columns.revoked_at),
                 count(token.document.version, "tokens", "version")?,
                 token.document.open,
-                Text(&token.document.sealed),
+                BoundText(&token.document.sealed),
             ])
             .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
         if written == 0 {
@@ -110,7 +110,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
 }
 
 /// Writes one token by itself.
-pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Written> {
+pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<WriteOutcome> {
     if let Some(agent) = token.agent {
         let is_theirs = connection
             .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
@@ -124,14 +124,14 @@ pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<Wri
     }
     write_tokens(connection, std::slice::from_ref(token))?;
     fault::point("token.written");
-    Ok(Written::DONE)
+    Ok(WriteOutcome::DONE)
 }
 
 /// Notes when tokens were last used.
 pub(crate) fn note_uses(
     connection: &Connection,
     uses: &[(TokenId, Timestamp)],
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let mut statement = connection.prepare_cached(
         "UPDATE tokens SET last_used_at = ?2 \
          WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
@@ -141,7 +141,7 @@ pub(crate) fn note_uses(
         noted += statement.execute(params![token.as_bytes(), used_at.microseconds()])?;
     }
     fault::point("token.uses");
-    Ok(Written::any(noted))
+    Ok(WriteOutcome::any(noted))
 }
 
 /// Writes a new user; with `only_first`, where there is none.
@@ -149,9 +149,9 @@ pub(crate) fn create_user(
     connection: &Connection,
     user: &UserRow,
     only_first: bool,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     if only_first && has_users(connection)? {
-        return Ok(Written::unchanged(false));
+        return Ok(WriteOutcome::unchanged(false));
     }
     let written = connection
         .prepare_cached(
@@ -166,21 +166,21 @@ pub(crate) fn create_user(
             encode::time(user.columns.removed_at),
             count(user.document.version, "users", "version")?,
             user.document.open,
-            Text(&user.document.sealed),
+            BoundText(&user.document.sealed),
         ])
         .map_err(|error| constraint(error, "users", Error::NameTaken, Error::Conflict))?;
     one(written, "users")?;
     fault::point("user.created");
-    Ok(Written::with(true))
+    Ok(WriteOutcome::with(true))
 }
 
 /// Writes a user in place of the version before; nothing where it would be removed and no other one stays.
-pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Written<bool>> {
+pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<WriteOutcome<bool>> {
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
         .exists([user.id.as_bytes()])?;
     if user.columns.removed_at.is_some() && !others_stay {
-        return Ok(Written::unchanged(false));
+        return Ok(WriteOutcome::unchanged(false));
     }
     let written = connection
         .prepare_cached(
@@ -193,13 +193,13 @@ pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<Writte
             count(user.document.version, "users", "version")?,
             encode::time(user.columns.removed_at),
             user.document.open,
-            Text(&user.document.sealed),
+            BoundText(&user.document.sealed),
         ])?;
     if written == 0 {
         return Err(Error::Conflict.into());
     }
     fault::point("user.written");
-    Ok(Written::with(true))
+    Ok(WriteOutcome::with(true))
 }
 
 /// The account's users that are not removed, oldest first.
@@ -263,7 +263,7 @@ pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
 pub(crate) fn begin_reply(
     connection: &Connection,
     reply: &ReplyRow,
-) -> Result<Written<Option<ReplyRow>>> {
+) -> Result<WriteOutcome<Option<ReplyRow>>> {
     let entered = connection
         .prepare_cached(
             "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
@@ -278,12 +278,12 @@ pub(crate) fn begin_reply(
         .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
     fault::point("reply.begun");
     if entered > 0 {
-        return Ok(Written::with(None));
+        return Ok(WriteOutcome::with(None));
     }
     let found = reply_of(connection, reply.account, &reply.key_digest)?;
     // One that was neither entered nor found would be carried out with every repetition.
     let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
-    Ok(Written::unchanged(Some(found)))
+    Ok(WriteOutcome::unchanged(Some(found)))
 }
 
 fn reply_of(
@@ -309,7 +309,7 @@ pub(crate) fn end_reply(
     account: AccountId,
     key_digest: &[u8; 32],
     answer: Option<&Document>,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let ended = match answer {
         Some(answer) => connection
             .prepare_cached(
@@ -321,14 +321,14 @@ pub(crate) fn end_reply(
                 key_digest,
                 count(answer.version, "replies", "version")?,
                 answer.open,
-                Text(&answer.sealed)
+                BoundText(&answer.sealed)
             ])?,
         None => connection
             .prepare_cached("DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2")?
             .execute(params![account.as_bytes(), key_digest])?,
     };
     fault::point("reply.ended");
-    Ok(Written::any(ended))
+    Ok(WriteOutcome::any(ended))
 }
 
 /// Forgets the requests that came before; of one account, their answers only.
@@ -336,7 +336,7 @@ pub(crate) fn forget_replies(
     connection: &Connection,
     before: Timestamp,
     account: Option<AccountId>,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let before = before.microseconds();
     let forgotten = match account {
         None => connection
@@ -350,7 +350,7 @@ pub(crate) fn forget_replies(
             .execute(params![before, account.as_bytes()])?,
     };
     fault::point("reply.forgotten");
-    Ok(Written::any(forgotten))
+    Ok(WriteOutcome::any(forgotten))
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use memoir_store::{
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
-    decode::{self, Columns, Line, Row, agent_columns, memory_columns, session_columns},
+    decode::{self, Columns, Row, SqliteRow, agent_columns, memory_columns, session_columns},
     encode::{self, count, number},
     error::{Result, inconsistent},
-    reader::View,
+    reader::ReadTransaction,
     requests,
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn snapshot(
     scope: AgentScope,
     wanted: &AgentQuery,
 ) -> Result<Option<Snapshot>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
     };
@@ -162,7 +162,7 @@ pub(crate) fn numbered_memories(
     // One statement is a view by itself.
     let _view = match numbers {
         [_] => None,
-        _ => Some(View::new(connection)?),
+        _ => Some(ReadTransaction::new(connection)?),
     };
     numbered(numbers, |number| {
         first(
@@ -240,7 +240,7 @@ pub(crate) fn memory_page(
     scope: AgentScope,
     page: &MemoryPage,
 ) -> Result<Vec<MemoryRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     match exists(connection, scope)? {
         true => page_of(connection, scope, page),
         false => Ok(Vec::new()),
@@ -297,7 +297,7 @@ pub(crate) fn session_page(
         Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
         None => (i64::MAX, &[0; 16]),
     };
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
@@ -318,7 +318,7 @@ pub(crate) fn first<T>(
 ) -> Result<Option<T>> {
     let found = connection
         .prepare_cached(sql)?
-        .query_row(values, |row| Ok(read(&Line(row))))
+        .query_row(values, |row| Ok(read(&SqliteRow(row))))
         .optional()?;
     Ok(found.transpose()?)
 }
@@ -334,7 +334,7 @@ pub(crate) fn all<T>(
     let mut rows = statement.query(values)?;
     let mut answer = Vec::new();
     while let Some(row) = rows.next()? {
-        answer.push(read(&Line(row))?);
+        answer.push(read(&SqliteRow(row))?);
     }
     Ok(answer)
 }

@@ -7,12 +7,12 @@ use rusqlite::Connection;
 use crate::{
     agent::all,
     decode::{
-        self, Columns, Line, Row, access_columns, account_columns, agent_columns, leaf_columns,
-        memory_columns, record_columns, reply_columns, session_columns, token_columns,
-        user_columns,
+        self, Columns, Row, SqliteRow, access_columns, account_columns, agent_columns,
+        leaf_columns, memory_columns, record_columns, reply_columns, session_columns,
+        token_columns, user_columns,
     },
     error::Result,
-    reader::View,
+    reader::ReadTransaction,
     schema, scrub,
 };
 
@@ -21,7 +21,7 @@ const NAMED: usize = 20;
 
 /// Everything that is wrong with the database.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let mut findings = Vec::new();
     for part in [
         schema::findings,
@@ -103,7 +103,7 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
         let mut rows = statement.query([])?;
         let mut named = 0;
         while let Some(row) = rows.next()? {
-            if let Err(error) = read(&Line(row))
+            if let Err(error) = read(&SqliteRow(row))
                 && named < NAMED
             {
                 named += 1;

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     access,
-    decode::{Columns, Line},
-    encode::{self, Text, count, number, one},
+    decode::{Columns, SqliteRow},
+    encode::{self, BoundText, count, number, one},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, summaries, transcripts, vectors,
-    writer::Written,
+    writer::WriteOutcome,
 };
 
 /// How many rows a decision writes.
@@ -28,7 +28,7 @@ pub(crate) fn rows(commit: &Commit) -> usize {
 }
 
 /// Writes one decision.
-pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written> {
+pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOutcome> {
     fault::point("commit.begun");
     // The version first: what was decided on an agent as it was need not fit the one that is there now, and
     // is a conflict then, not an inconsistency.
@@ -66,15 +66,15 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<Written>
     fault::point("commit.messages");
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
-    Ok(Written::DONE)
+    Ok(WriteOutcome::DONE)
 }
 
 /// Writes decisions one after the other, as they come.
-pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Written> {
+pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<WriteOutcome> {
     while let Some(next) = commits.next() {
         match next {
             Some(commit) => write(connection, &commit)?,
-            None => return Ok(Written::DONE),
+            None => return Ok(WriteOutcome::DONE),
         };
     }
     Err(Error::Unfinished.into())
@@ -113,7 +113,7 @@ fn write_agent(
         column(ranks.removable_tokens, "removable_tokens")?,
         column(ranks.lost_share, "lost_share")?,
         agent.document.open,
-        Text(&agent.document.sealed),
+        BoundText(&agent.document.sealed),
         agent.columns.name,
         agent.columns.folded_name,
         encode::time(agent.columns.erased_at),
@@ -173,7 +173,7 @@ fn write_prompts(
             "INSERT INTO agent_prompts (agent_id, body) VALUES (?1, ?2) \
              ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body",
         )?
-        .execute(params![agent, Text(prompts)])?;
+        .execute(params![agent, BoundText(prompts)])?;
     one(written, "agent_prompts")
 }
 
@@ -222,7 +222,7 @@ fn write_memories(
             discarded_at,
             version,
             encode::time(memory.shredded_at),
-            Text(&memory.body),
+            BoundText(&memory.body),
         ];
         if reword.execute(row)? == 0 {
             one(replace.execute(row)?, "memories")?;
@@ -288,7 +288,7 @@ fn write_sessions(
             session.lease.map(|lease| lease.holder.cast_signed()),
             count(session.document.version, "sessions", "version")?,
             session.document.open,
-            Text(&session.document.sealed),
+            BoundText(&session.document.sealed),
             columns.state.as_str(),
             columns.driver.as_str(),
             columns.model,
@@ -329,7 +329,7 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
         let replaced = statement.execute(params![
             agent,
             count(body.seq, "audit_records", "seq")?,
-            Text(&body.body),
+            BoundText(&body.body),
             count(body.body_version, "audit_records", "body_version")?,
         ])?;
         if replaced == 0 {
@@ -369,7 +369,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 record.body_commitment,
                 record.hash,
                 record.facts,
-                Text(&record.body),
+                BoundText(&record.body),
             ])
             .map_err(|error| {
                 constraint(error, "audit_records", Error::Conflict, Error::Conflict)
@@ -392,7 +392,10 @@ fn prepared<'connection, Row>(
 }
 
 /// Writes a new account.
-pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> Result<Written> {
+pub(crate) fn create_account(
+    connection: &Connection,
+    account: &AccountRow,
+) -> Result<WriteOutcome> {
     let written = connection
         .prepare_cached(
             "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
@@ -405,7 +408,7 @@ pub(crate) fn create_account(connection: &Connection, account: &AccountRow) -> R
         ])
         .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
     one(written, "accounts")?;
-    Ok(Written::DONE)
+    Ok(WriteOutcome::DONE)
 }
 
 /// Prolongs a hold; unchanged where the session has ended or somebody else holds it.
@@ -415,7 +418,7 @@ pub(crate) fn renew_lease(
     session: SessionId,
     holder: u64,
     until: Timestamp,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let renewed = connection
         .prepare_cached(
             "UPDATE sessions SET lease_until = ?5 \
@@ -430,7 +433,7 @@ pub(crate) fn renew_lease(
             holder.cast_signed(),
             until.microseconds(),
         ])?;
-    Ok(Written::any(renewed))
+    Ok(WriteOutcome::any(renewed))
 }
 
 /// Ends the log over all heads with an entry for every one of these agents whose log is another than at its
@@ -439,7 +442,7 @@ pub(crate) fn append_leaves(
     connection: &Connection,
     recorded_at: Timestamp,
     of: LogsOf,
-) -> Result<Written<u64>> {
+) -> Result<WriteOutcome<u64>> {
     let (account, agent) = match &of {
         LogsOf::Everybody => (None, None),
         LogsOf::Account(account) => (Some(account.as_bytes()), None),
@@ -462,8 +465,10 @@ pub(crate) fn append_leaves(
     fault::point("leaves.appended");
     let length = connection
         .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
-        .query_row([], |row| Ok(Columns::new(&Line(row), "log_leaves").count()))??;
-    Ok(Written {
+        .query_row([], |row| {
+            Ok(Columns::new(&SqliteRow(row), "log_leaves").count())
+        })??;
+    Ok(WriteOutcome {
         is_written: appended > 0,
         value: length,
     })

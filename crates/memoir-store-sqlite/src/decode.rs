@@ -15,9 +15,9 @@ pub(crate) use memoir_store::{
 };
 
 /// A row of an answer.
-pub(crate) struct Line<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);
+pub(crate) struct SqliteRow<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);
 
-impl Row for Line<'_, '_> {
+impl Row for SqliteRow<'_, '_> {
     fn value(&self, at: usize) -> Result<Value<'_>> {
         match self.0.get_ref(at) {
             Ok(ValueRef::Null) => Ok(Value::Null),

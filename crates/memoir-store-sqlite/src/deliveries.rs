@@ -7,11 +7,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::all,
-    decode::{Columns, Line},
+    decode::{Columns, SqliteRow},
     encode::one,
     error::{Result, inconsistent},
     fault,
-    writer::Written,
+    writer::WriteOutcome,
 };
 
 /// Registers receivers, and forgets those that nobody wants any more.
@@ -21,7 +21,7 @@ pub(crate) fn register(
     now: Timestamp,
     forget_before: Timestamp,
     reopen: bool,
-) -> Result<Written> {
+) -> Result<WriteOutcome> {
     let mut enter = connection.prepare_cached(
         "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
          ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
@@ -43,7 +43,7 @@ pub(crate) fn register(
         .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
         .execute([before])?;
     fault::point("receivers.forgotten");
-    Ok(Written::DONE)
+    Ok(WriteOutcome::DONE)
 }
 
 /// Two ranges of the index of what is due.
@@ -84,7 +84,7 @@ pub(crate) fn claim(
     now: Timestamp,
     (until, latest): (Timestamp, Timestamp),
     limit: u32,
-) -> Result<Written<Vec<DeliveryRow>>> {
+) -> Result<WriteOutcome<Vec<DeliveryRow>>> {
     let mut claim = connection.prepare_cached(
         "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
@@ -104,7 +104,7 @@ pub(crate) fn claim(
         let row = rows
             .next()?
             .ok_or_else(|| inconsistent("deliveries", format!("{session} is no session")))?;
-        let line = Line(row);
+        let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "deliveries");
         let agent = AgentId::from_bytes(columns.id()?);
         let account = AccountId::from_bytes(columns.id()?);
@@ -118,7 +118,7 @@ pub(crate) fn claim(
         });
     }
     fault::point("deliveries.claimed");
-    Ok(Written::with(deliveries))
+    Ok(WriteOutcome::with(deliveries))
 }
 
 /// Ends a delivery, or puts it off, unless it was claimed again.
@@ -127,7 +127,7 @@ pub(crate) fn settle(
     receiver: &ReceiverDigest,
     delivery: &DeliveryRow,
     again_at: Option<Timestamp>,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let session = delivery.session.as_bytes();
     let settled = match again_at {
         Some(again_at) => connection
@@ -148,7 +148,7 @@ pub(crate) fn settle(
             .execute(params![receiver, session, delivery.attempt])?,
     };
     fault::point("delivery.settled");
-    Ok(Written::any(settled))
+    Ok(WriteOutcome::any(settled))
 }
 
 /// Closes a receiver.
@@ -156,7 +156,7 @@ pub(crate) fn close(
     connection: &Connection,
     receiver: &ReceiverDigest,
     now: Timestamp,
-) -> Result<Written> {
+) -> Result<WriteOutcome> {
     connection
         .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
         .execute(params![receiver, now.microseconds()])?;
@@ -164,7 +164,7 @@ pub(crate) fn close(
         .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
         .execute([receiver])?;
     fault::point("receiver.closed");
-    Ok(Written::DONE)
+    Ok(WriteOutcome::DONE)
 }
 
 #[cfg(test)]

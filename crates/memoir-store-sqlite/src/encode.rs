@@ -26,9 +26,9 @@ pub(crate) fn time(value: Option<Timestamp>) -> Option<i64> {
 }
 
 /// Stored text, bound without copying it.
-pub(crate) struct Text<'text>(pub(crate) &'text StoredText);
+pub(crate) struct BoundText<'text>(pub(crate) &'text StoredText);
 
-impl ToSql for Text<'_> {
+impl ToSql for BoundText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
     }

@@ -8,38 +8,38 @@ use rusqlite::{ErrorCode, ffi};
 
 /// What stops a query: SQLite, or something that the store itself found.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum QueryFault {
     Sqlite(rusqlite::Error),
     Store(Error),
 }
 
 /// The result inside of this crate.
-pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = QueryFault> = std::result::Result<T, E>;
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for QueryFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for QueryFault {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<QueryFault> for Error {
+    fn from(fault: QueryFault) -> Self {
         match fault {
-            Fault::Store(error) => error,
-            Fault::Sqlite(error) => driver(&error),
+            QueryFault::Store(error) => error,
+            QueryFault::Sqlite(error) => driver(&error),
         }
     }
 }
 
 /// A row that cannot be right.
-pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> Fault {
-    Fault::Store(Error::Inconsistent {
+pub(crate) fn inconsistent(table: &'static str, problem: impl Into<String>) -> QueryFault {
+    QueryFault::Store(Error::Inconsistent {
         table,
         problem: problem.into(),
     })
@@ -52,7 +52,7 @@ pub(crate) fn constraint(
     table: &'static str,
     unique: Error,
     primary_key: Error,
-) -> Fault {
+) -> QueryFault {
     match extended_code(&error) {
         Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => unique.into(),
         Some(ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => primary_key.into(),

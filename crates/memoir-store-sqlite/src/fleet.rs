@@ -6,10 +6,10 @@ use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
     agent::{all, first},
-    decode::{self, Columns, Line, Row, account_columns, agent_columns, leaf_columns},
+    decode::{self, Columns, Row, SqliteRow, account_columns, agent_columns, leaf_columns},
     encode::count,
     error::{Result, inconsistent},
-    reader::View,
+    reader::ReadTransaction,
 };
 
 /// All accounts, by name.
@@ -90,7 +90,7 @@ pub(crate) fn agent_named(
     account: AccountId,
     folded_name: &str,
 ) -> Result<Option<AgentRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let living = first(
         connection,
         concat!(
@@ -172,7 +172,7 @@ const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, st
 
 /// Sessions that Memoir drives and nobody holds, oldest first, at most so many of each account and model.
 pub(crate) fn waiting_sessions(connection: &Connection, limit: u32) -> Result<Vec<WaitingSession>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let mut waiting = Vec::new();
     let mut last = (Vec::new(), String::new());
     while let Some(queue) = next_queue(connection, &last)? {
@@ -230,7 +230,7 @@ const AHEAD_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
 
 /// Agents that are due by what their rows say, account by account.
 pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let accounts = match wanted.account {
         Some(account) => vec![account],
         None => all(
@@ -282,7 +282,7 @@ fn proposed(
         let Some(row) = rows.next()? else {
             break;
         };
-        let line = Line(row);
+        let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "agents");
         let agent = AgentId::from_bytes(columns.id()?);
         if !wanted.except.contains(&agent) {

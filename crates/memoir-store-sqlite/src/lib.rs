@@ -59,7 +59,7 @@ use rusqlite::Connection;
 use crate::{
     opened_files::OpenedFiles,
     reader::Readers,
-    writer::{BULK_ROWS, Change, Writer, Written},
+    writer::{BULK_ROWS, QueuedChange, WriteOutcome, Writer},
 };
 
 /// Records up to which they are read on the calling thread: at about 4 µs each, these hold it up no longer
@@ -69,11 +69,11 @@ const FEW_RECORDS: usize = 32;
 /// A store in one SQLite file. Clones share it; the last one to go waits for what is queued, moves the
 /// log into the file and closes it.
 #[derive(Clone)]
-pub struct SqliteStore(Arc<Inner>);
+pub struct SqliteStore(Arc<OpenDatabase>);
 
 /// The readers are dropped before the writer: the last connection to close tidies up, and only the
 /// writer's can.
-struct Inner {
+struct OpenDatabase {
     /// `None` for a database in memory, which has only the writer's connection.
     readers: Option<Arc<Readers>>,
     writer: Writer,
@@ -145,7 +145,7 @@ impl SqliteStore {
     ) -> Result<Self> {
         let writer =
             Writer::start(connection, place).map_err(|error| Error::Driver(error.to_string()))?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(OpenDatabase {
             readers,
             writer,
             #[cfg(feature = "fault-points")]
@@ -216,9 +216,9 @@ impl SqliteStore {
     async fn write<T: Send + 'static>(
         &self,
         rows: usize,
-        write: impl Fn(&Connection) -> error::Result<Written<T>> + Send + 'static,
+        write: impl Fn(&Connection) -> error::Result<WriteOutcome<T>> + Send + 'static,
     ) -> Result<T> {
-        self.0.writer.write(Change::new(rows, write)).await
+        self.0.writer.write(QueuedChange::new(rows, write)).await
     }
 
     /// Writes a user, and where that wrote anything the decision that tells of it; whether it did.
@@ -226,7 +226,7 @@ impl SqliteStore {
         &self,
         user: &UserRow,
         told: Option<Commit>,
-        write: impl Fn(&Connection, &UserRow) -> error::Result<Written<bool>> + Send + 'static,
+        write: impl Fn(&Connection, &UserRow) -> error::Result<WriteOutcome<bool>> + Send + 'static,
     ) -> Result<bool> {
         let user = user.clone();
         self.write(1, move |connection| {
@@ -827,7 +827,7 @@ impl Store for SqliteStore {
         #[cfg(feature = "fault-points")]
         let commit = self.lose_answer(commit).await?;
         let (rows, replaces_bodies) = (commit::rows(&commit), !commit.bodies.is_empty());
-        let mut change = Change::new(rows, move |connection: &Connection| {
+        let mut change = QueuedChange::new(rows, move |connection: &Connection| {
             commit::write(connection, &commit)
         });
         change.replaces_bodies = replaces_bodies;

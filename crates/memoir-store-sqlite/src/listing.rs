@@ -6,10 +6,10 @@ use rusqlite::{Connection, ToSql};
 
 use crate::{
     agent::{all, find_agent, first},
-    decode::{self, Columns, Line, session_columns},
+    decode::{self, Columns, SqliteRow, session_columns},
     encode::count,
     error::{Result, inconsistent},
-    reader::View,
+    reader::ReadTransaction,
 };
 
 /// The agents that are listed. The second parameter is the text that a name is to hold.
@@ -22,12 +22,12 @@ pub(crate) fn page(
     account: AccountId,
     page: &FleetPage,
 ) -> Result<FleetSlice> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let text = page.text.as_deref();
     let total = connection
         .prepare_cached(&format!("SELECT count(*) FROM agents WHERE {LISTED}"))?
         .query_row(rusqlite::params![account.as_bytes(), text], |row| {
-            Ok(Columns::new(&Line(row), "agents").count())
+            Ok(Columns::new(&SqliteRow(row), "agents").count())
         })??;
     let agents = ranked(connection, account, page)?
         .into_iter()
@@ -98,7 +98,7 @@ fn row(connection: &Connection, scope: AgentScope) -> Result<FleetRow> {
                  WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
             )?
             .query_row([scope.agent.as_bytes()], |row| {
-                Ok(Columns::new(&Line(row), "access_requests").count())
+                Ok(Columns::new(&SqliteRow(row), "access_requests").count())
             })??,
     })
 }

@@ -8,7 +8,7 @@ use crate::{
     agent::first,
     decode::{Columns, Row},
     error::Result,
-    reader::View,
+    reader::ReadTransaction,
 };
 
 /// Without the accounts' own logs, which are counted by the accounts: there are few of these.
@@ -25,7 +25,7 @@ const HELD: &str = "SELECT count(*), min(lease_until) FROM sessions \
 
 /// Counts of one instant.
 pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let agents = first(connection, AGENTS, [], |row| {
         Columns::new(row, "agents").count()
     })?;

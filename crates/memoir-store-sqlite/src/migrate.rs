@@ -11,7 +11,7 @@ use std::{
 use memoir_store::Error;
 use rusqlite::Connection;
 
-use crate::{error::Result, fault, reader::View};
+use crate::{error::Result, fault, reader::ReadTransaction};
 
 /// `MEMR`: what a file of Memoir says of itself in its header.
 const APPLICATION_ID: i64 = 0x4D45_4D52;
@@ -22,7 +22,7 @@ const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum FileFormat {
     /// Nothing was written to it yet.
     Empty,
     /// A database of Memoir that this version knows, after that many steps.
@@ -35,9 +35,9 @@ pub(crate) enum Format {
 
 /// Reads what the file says of itself, changing nothing, and all of the same instant: another process
 /// may be making the database.
-pub(crate) fn format(connection: &Connection) -> Result<Format> {
+pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
     let _view = match connection.is_autocommit() {
-        true => Some(View::new(connection)?),
+        true => Some(ReadTransaction::new(connection)?),
         false => None,
     };
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -45,15 +45,15 @@ pub(crate) fn format(connection: &Connection) -> Result<Format> {
     let version = number("PRAGMA user_version")?;
     if application == APPLICATION_ID {
         return Ok(match usize::try_from(version) {
-            Ok(steps) if steps <= MIGRATIONS.len() => Format::Known(steps),
-            _ => Format::Newer(version),
+            Ok(steps) if steps <= MIGRATIONS.len() => FileFormat::Known(steps),
+            _ => FileFormat::Newer(version),
         });
     }
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
     if application == 0 && version == 0 && objects == 0 {
-        Ok(Format::Empty)
+        Ok(FileFormat::Empty)
     } else {
-        Ok(Format::Foreign)
+        Ok(FileFormat::Foreign)
     }
 }
 
@@ -102,14 +102,14 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
 pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<()> {
     let steps = |connection: &Connection| -> Result<usize> {
         match format(connection)? {
-            Format::Empty => Ok(0),
-            Format::Known(steps) => Ok(steps),
-            Format::Newer(found) => Err(Error::Newer {
+            FileFormat::Empty => Ok(0),
+            FileFormat::Known(steps) => Ok(steps),
+            FileFormat::Newer(found) => Err(Error::Newer {
                 found,
                 known: MIGRATIONS.len() as i64,
             }
             .into()),
-            Format::Foreign => Err(Error::NotADatabase(location.to_owned()).into()),
+            FileFormat::Foreign => Err(Error::NotADatabase(location.to_owned()).into()),
         }
     };
     if steps(connection)? == MIGRATIONS.len() {
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(found, long);
         assert_eq!(
             format(&connection).unwrap(),
-            Format::Known(MIGRATIONS.len())
+            FileFormat::Known(MIGRATIONS.len())
         );
     }
 }

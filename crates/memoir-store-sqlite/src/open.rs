@@ -10,7 +10,7 @@ use memoir_store::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::{
-    error::{Fault, Result, code, message},
+    error::{QueryFault, Result, code, message},
     migrate, schema, scrub,
 };
 
@@ -92,8 +92,8 @@ fn connect(path: &Path) -> Result<Connection> {
         .map_err(|error| cannot_open(path, &message(&error)))
 }
 
-fn cannot_open(path: &Path, problem: &str) -> Fault {
-    Fault::Store(Error::Open {
+fn cannot_open(path: &Path, problem: &str) -> QueryFault {
+    QueryFault::Store(Error::Open {
         location: path.display().to_string(),
         problem: problem.to_owned(),
     })
@@ -103,7 +103,7 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
     common(connection)?;
     // Asked before anything is written, so that another application's database stays as it is.
     match migrate::format(connection)? {
-        migrate::Format::Foreign => return Err(Error::NotADatabase(location.to_owned()).into()),
+        migrate::FileFormat::Foreign => return Err(Error::NotADatabase(location.to_owned()).into()),
         _ if connection.is_readonly("main")? => return Err(Error::ReadOnly.into()),
         _ => {}
     }
@@ -115,7 +115,7 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
     // The writer moves the log into the file itself, after it has answered its callers.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     migrate::migrate(connection, location)?;
-    schema::check(connection, &mut schema::Looked::default())
+    schema::check(connection, &mut schema::CheckedSchema::default())
 }
 
 fn common(connection: &Connection) -> Result<()> {
@@ -168,14 +168,14 @@ fn write_ahead(connection: &Connection) -> Result<()> {
 /// Gives what SQLite says of a file while it is opened the file's name.
 fn named<T>(location: &str, result: Result<T>) -> Result<T> {
     result.map_err(|fault| match fault {
-        Fault::Sqlite(error) => match code(&error) {
+        QueryFault::Sqlite(error) => match code(&error) {
             Some(ErrorCode::NotADatabase) => Error::NotADatabase(location.to_owned()).into(),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Error::Open {
                 location: location.to_owned(),
                 problem: message(&error),
             }
             .into(),
-            _ => Fault::Sqlite(error),
+            _ => QueryFault::Sqlite(error),
         },
         store => store,
     })

@@ -11,15 +11,15 @@ use memoir_store::Error;
 use crate::error::Result;
 
 /// Which file stands at a path: the same one has the same numbers for as long as somebody has it open.
-type Identity = (u64, u64);
+type FileNumbers = (u64, u64);
 
 /// The database and the log beside it, as they were when they were opened.
 pub(crate) struct OpenedFiles {
     path: PathBuf,
-    identity: Option<Identity>,
+    identity: Option<FileNumbers>,
     log: PathBuf,
     /// `None` until the log is there.
-    log_identity: Option<Identity>,
+    log_identity: Option<FileNumbers>,
 }
 
 impl OpenedFiles {
@@ -49,7 +49,7 @@ impl OpenedFiles {
 }
 
 /// `None` where there is none, and always the same where the system has no such numbers.
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileNumbers> {
     let metadata = fs::metadata(path).ok()?;
     #[cfg(unix)]
     {

@@ -55,9 +55,9 @@ impl Readers {
 }
 
 /// A transaction that reads: everything in it is of the same instant.
-pub(crate) struct View<'connection>(&'connection Connection);
+pub(crate) struct ReadTransaction<'connection>(&'connection Connection);
 
-impl<'connection> View<'connection> {
+impl<'connection> ReadTransaction<'connection> {
     /// Begins; the instant is that of the first query.
     pub(crate) fn new(connection: &'connection Connection) -> Result<Self> {
         connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
@@ -65,7 +65,7 @@ impl<'connection> View<'connection> {
     }
 }
 
-impl Drop for View<'_> {
+impl Drop for ReadTransaction<'_> {
     fn drop(&mut self) {
         // Where this fails, `Readers::read` does not keep the connection.
         let _ = self

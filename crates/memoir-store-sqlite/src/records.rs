@@ -9,7 +9,7 @@ use crate::{
     decode::{self, Row, record_columns},
     encode::count,
     error::Result,
-    reader::View,
+    reader::ReadTransaction,
 };
 
 /// Conditions and their values, in order.
@@ -84,7 +84,7 @@ pub(crate) fn of_agent(
     scope: AgentScope,
     filter: &RecordFilter,
 ) -> Result<Vec<AuditRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
@@ -133,7 +133,7 @@ pub(crate) fn of_account(
     after: Option<RecordPlace>,
     limit: u32,
 ) -> Result<Vec<FleetRecord>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let mut conditions = Conditions {
         // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
         sql:
@@ -185,7 +185,7 @@ pub(crate) fn at(
     scope: AgentScope,
     seqs: &[u64],
 ) -> Result<Vec<AuditRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }

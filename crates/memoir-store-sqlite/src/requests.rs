@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use crate::{
     agent::{all, first},
     decode::{self, Columns, access_columns},
-    encode::{Text, count},
+    encode::{BoundText, count},
     error::{Result, inconsistent},
 };
 
@@ -124,7 +124,7 @@ pub(crate) fn open(connection: &Connection) -> Result<Vec<OpenAccess>> {
     })
 }
 
-fn about(request: &AccessRow, problem: &str) -> crate::error::Fault {
+fn about(request: &AccessRow, problem: &str) -> crate::error::QueryFault {
     inconsistent("access_requests", format!("{} {problem}", request.id))
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn write(
             request.columns.expires_at.microseconds(),
             count(request.document.version, "access_requests", "version")?,
             request.document.open,
-            Text(&request.document.sealed),
+            BoundText(&request.document.sealed),
         ])?;
         if written == 0 {
             return Err(about(request, "is another request, or is over"));

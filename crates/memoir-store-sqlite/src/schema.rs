@@ -23,7 +23,7 @@ const RESTORE: &str = "keep a copy of the file, and restore the last backup; wha
 
 /// A table, index, trigger or view.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Object {
+struct SchemaObject {
     /// The kind: `table`, `index`, `trigger` or `view`.
     kind: String,
     name: String,
@@ -35,11 +35,11 @@ struct Object {
 
 /// Which form a connection has last found to be right: SQLite's own number of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Looked(Option<i64>);
+pub(crate) struct CheckedSchema(Option<i64>);
 
 /// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
 /// to be. Inside a transaction that writes, so that it stays.
-pub(crate) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> {
+pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Result<()> {
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
         .query_row([], |row| row.get(0))?;
@@ -49,7 +49,7 @@ pub(crate) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> 
     if let Some(problem) = problems(connection)?.into_iter().next() {
         return Err(inconsistent("sqlite_schema", problem));
     }
-    *looked = Looked(Some(number));
+    *looked = CheckedSchema(Some(number));
     Ok(())
 }
 
@@ -66,11 +66,12 @@ pub(crate) fn findings(connection: &Connection) -> Result<Vec<Finding>> {
 }
 
 fn problems(connection: &Connection) -> Result<Vec<String>> {
-    let is_newer = matches!(migrate::format(connection)?, migrate::Format::Newer(_));
+    let is_newer = matches!(migrate::format(connection)?, migrate::FileFormat::Newer(_));
     let (expected, found) = (expected()?, objects(connection)?);
-    let named = |object: &Object| format!("{} `{}`", object.kind, object.name);
-    let same_name =
-        |one: &Object, other: &Object| (&one.kind, &one.name) == (&other.kind, &other.name);
+    let named = |object: &SchemaObject| format!("{} `{}`", object.kind, object.name);
+    let same_name = |one: &SchemaObject, other: &SchemaObject| {
+        (&one.kind, &one.name) == (&other.kind, &other.name)
+    };
     let mut problems = Vec::new();
     for missing in expected.difference(&found) {
         let is_there = found.iter().any(|one| same_name(one, missing));
@@ -80,7 +81,7 @@ fn problems(connection: &Connection) -> Result<Vec<String>> {
         });
     }
     let added = found.difference(expected);
-    let is_known = |object: &Object| expected.iter().any(|one| same_name(one, object));
+    let is_known = |object: &SchemaObject| expected.iter().any(|one| same_name(one, object));
     if !is_newer {
         let foreign = added.filter(|object| !is_known(object) && !is_of_analysis(object));
         problems.extend(foreign.map(|object| format!("{} is not Memoir's", named(object))));
@@ -89,7 +90,7 @@ fn problems(connection: &Connection) -> Result<Vec<String>> {
 }
 
 /// Whether it is one of the tables that `ANALYZE` makes, which hold counts only.
-fn is_of_analysis(object: &Object) -> bool {
+fn is_of_analysis(object: &SchemaObject) -> bool {
     let own = [
         ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
         (
@@ -100,11 +101,11 @@ fn is_of_analysis(object: &Object) -> bool {
     own.contains(&(&*object.name, object.sql.as_deref().unwrap_or_default()))
 }
 
-fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
+fn objects(connection: &Connection) -> Result<BTreeSet<SchemaObject>> {
     let objects = connection
         .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
         .query_map([], |row| {
-            Ok(Object {
+            Ok(SchemaObject {
                 kind: row.get(0)?,
                 name: row.get(1)?,
                 table: row.get(2)?,
@@ -116,8 +117,8 @@ fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
 }
 
 /// What the migrations make.
-fn expected() -> Result<&'static BTreeSet<Object>> {
-    static EXPECTED: OnceLock<BTreeSet<Object>> = OnceLock::new();
+fn expected() -> Result<&'static BTreeSet<SchemaObject>> {
+    static EXPECTED: OnceLock<BTreeSet<SchemaObject>> = OnceLock::new();
     if let Some(expected) = EXPECTED.get() {
         return Ok(expected);
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
-    error::{Fault, Result, code, inconsistent, message},
+    error::{QueryFault, Result, code, inconsistent, message},
     fault, open,
 };
 
@@ -44,21 +44,21 @@ pub(crate) fn is_owed(connection: &Connection) -> Result<bool> {
 pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
     let done = connection
         .busy_timeout(time)
-        .map_err(Fault::from)
+        .map_err(QueryFault::from)
         .and_then(|()| attempt(connection));
     // Fails only for a connection that is not open.
     let _ = connection.busy_timeout(open::BUSY_TIMEOUT);
     match done {
         Ok(true) => return true,
         Ok(false) => tracing::warn!("readers keep words that were taken out on the disk"),
-        Err(Fault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => {
+        Err(QueryFault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => {
             tracing::warn!("another process keeps words that were taken out on the disk");
         }
-        Err(Fault::Sqlite(error)) => tracing::warn!(
+        Err(QueryFault::Sqlite(error)) => tracing::warn!(
             problem = message(&error),
             "words that were taken out are still on the disk"
         ),
-        Err(Fault::Store(error)) => {
+        Err(QueryFault::Store(error)) => {
             tracing::warn!(%error, "words that were taken out are still on the disk");
         }
     }

@@ -7,10 +7,10 @@ use rusqlite::{Connection, params};
 use crate::{
     agent::{all, exists},
     decode::Columns,
-    encode::{Text, count},
+    encode::{BoundText, count},
     error::Result,
-    reader::View,
-    writer::Written,
+    reader::ReadTransaction,
+    writer::WriteOutcome,
 };
 
 const SUMMARIES: &str = "SELECT last_seq, hash, body FROM log_summaries \
@@ -23,7 +23,7 @@ pub(crate) fn after(
     seq: u64,
     limit: u32,
 ) -> Result<Vec<SummaryRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     if !exists(connection, scope)? {
         return Ok(Vec::new());
     }
@@ -50,7 +50,7 @@ pub(crate) fn keep(
     scope: AgentScope,
     expected_version: u64,
     summaries: &[SummaryRow],
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let version = count(expected_version, "agents", "version")?;
     let is_as_expected: bool = connection
         .prepare_cached(
@@ -61,7 +61,7 @@ pub(crate) fn keep(
             |row| row.get(0),
         )?;
     if !is_as_expected {
-        return Ok(Written::unchanged(false));
+        return Ok(WriteOutcome::unchanged(false));
     }
     let mut insert = connection.prepare_cached(
         "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES (?1, ?2, ?3, ?4) \
@@ -72,10 +72,10 @@ pub(crate) fn keep(
             scope.agent.as_bytes(),
             count(summary.last_seq, "log_summaries", "last_seq")?,
             summary.hash,
-            Text(&summary.body),
+            BoundText(&summary.body),
         ])?;
     }
-    Ok(Written::with(true))
+    Ok(WriteOutcome::with(true))
 }
 
 /// Takes away all of an agent.

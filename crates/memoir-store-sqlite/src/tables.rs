@@ -9,9 +9,9 @@ use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput};
 
 use crate::{
     SqliteStore,
-    decode::Line,
+    decode::SqliteRow,
     encode, error,
-    writer::{BULK_ROWS, Written},
+    writer::{BULK_ROWS, WriteOutcome},
 };
 
 /// A cell as SQLite binds it.
@@ -74,7 +74,7 @@ impl Tables for SqliteStore {
                 let written = statement.execute(params_from_iter(row.iter().map(Bound)))?;
                 encode::one(written, table.name)?;
             }
-            Ok(Written::DONE)
+            Ok(WriteOutcome::DONE)
         })
         .await
     }
@@ -95,7 +95,7 @@ fn read(
     let mut rows = statement.query(params_from_iter(values.iter().map(Bound)))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(cells(table, &Line(row), columns)?);
+        found.push(cells(table, &SqliteRow(row), columns)?);
     }
     Ok(found)
 }

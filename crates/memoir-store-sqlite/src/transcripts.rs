@@ -6,11 +6,11 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{Columns, Line},
-    encode::{Text, count},
+    decode::{Columns, SqliteRow},
+    encode::{BoundText, count},
     error::{Result, inconsistent},
     fault,
-    writer::Written,
+    writer::WriteOutcome,
 };
 
 /// Enters messages that the agent has not had.
@@ -20,7 +20,7 @@ pub(crate) fn add(
     messages: &[MessageRow],
     due_at: Timestamp,
     hurry: bool,
-) -> Result<Written<u64>> {
+) -> Result<WriteOutcome<u64>> {
     let agent = scope.agent.as_bytes();
     check_owner(connection, scope)?;
     let mut insert = connection.prepare_cached(
@@ -36,7 +36,7 @@ pub(crate) fn add(
             message.digest,
             count(message.tokens, "transcript_messages", "tokens")?,
             message.received_at.microseconds(),
-            Text(&message.body),
+            BoundText(&message.body),
         ])?;
     }
     fault::point("transcript.messages");
@@ -61,7 +61,7 @@ pub(crate) fn add(
             .execute(params![agent, due])?;
     }
     fault::point("transcript.due");
-    Ok(Written {
+    Ok(WriteOutcome {
         is_written: entered + hurried > 0,
         value: entered as u64,
     })
@@ -101,7 +101,7 @@ pub(crate) fn pending(
     let mut messages: Vec<MessageRow> = Vec::new();
     let mut used = 0_u64;
     while let Some(row) = rows.next()? {
-        let line = Line(row);
+        let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "transcript_messages");
         let (seq, digest, size) = (columns.count()?, columns.bytes()?, columns.count()?);
         used = used.saturating_add(size);
@@ -163,7 +163,7 @@ pub(crate) fn claim(
     scope: AgentScope,
     now: Option<Timestamp>,
     until: Timestamp,
-) -> Result<Written<Option<u64>>> {
+) -> Result<WriteOutcome<Option<u64>>> {
     let claim = first(
         connection,
         "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
@@ -180,7 +180,7 @@ pub(crate) fn claim(
         |row| Columns::new(row, "transcripts").count(),
     )?;
     fault::point("transcript.claimed");
-    Ok(Written {
+    Ok(WriteOutcome {
         is_written: claim.is_some(),
         value: claim,
     })
@@ -192,7 +192,7 @@ pub(crate) fn extend(
     scope: AgentScope,
     claim: u64,
     until: Timestamp,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let extended = connection
         .prepare_cached(
             "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
@@ -205,7 +205,7 @@ pub(crate) fn extend(
             count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.extended");
-    Ok(Written::any(extended))
+    Ok(WriteOutcome::any(extended))
 }
 
 /// Ends a claim.
@@ -215,7 +215,7 @@ pub(crate) fn settle(
     claim: u64,
     due_at: Timestamp,
     failures: u32,
-) -> Result<Written<bool>> {
+) -> Result<WriteOutcome<bool>> {
     let settled = connection
         .prepare_cached(
             "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
@@ -231,7 +231,7 @@ pub(crate) fn settle(
             count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.settled");
-    Ok(Written::any(settled))
+    Ok(WriteOutcome::any(settled))
 }
 
 /// Lets messages that were given up wait again.
@@ -239,7 +239,7 @@ pub(crate) fn revive(
     connection: &Connection,
     scope: AgentScope,
     due_at: Timestamp,
-) -> Result<Written<u64>> {
+) -> Result<WriteOutcome<u64>> {
     check_owner(connection, scope)?;
     let agent = scope.agent.as_bytes();
     let revived = connection
@@ -256,7 +256,7 @@ pub(crate) fn revive(
             .execute(params![agent, due_at.microseconds()])?;
     }
     fault::point("transcript.revived");
-    Ok(Written {
+    Ok(WriteOutcome {
         is_written: revived > 0,
         value: revived as u64,
     })

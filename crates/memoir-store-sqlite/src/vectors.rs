@@ -7,11 +7,11 @@ use rusqlite::{Connection, params};
 use crate::{
     agent::{all, first},
     decode::{self, memory_columns, vector_columns},
-    encode::{Text, count, number},
+    encode::{BoundText, count, number},
     error::Result,
     fault,
-    reader::View,
-    writer::Written,
+    reader::ReadTransaction,
+    writer::WriteOutcome,
 };
 
 /// Whether the agent is the account's and lives.
@@ -41,7 +41,7 @@ pub(crate) fn of_model(
     model: &str,
     of: Option<&[Number]>,
 ) -> Result<Vec<VectorRow>> {
-    let _view = View::new(connection)?;
+    let _view = ReadTransaction::new(connection)?;
     let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
     let Some(of) = of else {
         let values = params![agent, account, model];
@@ -105,7 +105,7 @@ pub(crate) fn keep(
     connection: &Connection,
     scope: AgentScope,
     vectors: &[VectorRow],
-) -> Result<Written<u64>> {
+) -> Result<WriteOutcome<u64>> {
     let sql = concat!(
         "INSERT INTO memory_vectors (agent_id, number, model, version, body) \
          SELECT ?1, ?3, ?4, ?5, ?6 FROM memories WHERE agent_id = ?1 AND number = ?3 \
@@ -123,11 +123,11 @@ pub(crate) fn keep(
             number(vector.number, "memory_vectors")?,
             vector.model,
             count(vector.version, "memory_vectors", "version")?,
-            Text(&vector.body),
+            BoundText(&vector.body),
         ])?;
     }
     fault::point("vectors.kept");
-    Ok(Written {
+    Ok(WriteOutcome {
         is_written: kept > 0,
         value: kept as u64,
     })
@@ -138,7 +138,7 @@ pub(crate) fn forget_models(
     connection: &Connection,
     scope: AgentScope,
     except: Option<&str>,
-) -> Result<Written<()>> {
+) -> Result<WriteOutcome<()>> {
     let gone = connection
         .prepare_cached(
             "DELETE FROM memory_vectors WHERE agent_id = ?1 AND model IS NOT ?3 \
@@ -150,7 +150,7 @@ pub(crate) fn forget_models(
             except
         ])?;
     fault::point("vectors.forgotten");
-    Ok(Written {
+    Ok(WriteOutcome {
         is_written: gone > 0,
         value: (),
     })

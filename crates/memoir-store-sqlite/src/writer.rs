@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use crate::{
-    error::{Fault, Result, again, code, message},
+    error::{QueryFault, Result, again, code, message},
     fault, open,
     opened_files::OpenedFiles,
     schema, scrub,
@@ -63,14 +63,14 @@ const SCRUBBING: Duration = Duration::from_secs(2);
 
 /// What a write did, and what it brings its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written<T = ()> {
+pub(crate) struct WriteOutcome<T = ()> {
     /// Whether anything is different afterwards: a transaction in which nothing is, is not put on the disk.
     pub(crate) is_written: bool,
     /// What the caller gets once it is on the disk.
     pub(crate) value: T,
 }
 
-impl Written {
+impl WriteOutcome {
     /// Something was written that nobody needs to be told more of.
     pub(crate) const DONE: Self = Self {
         is_written: true,
@@ -78,7 +78,7 @@ impl Written {
     };
 }
 
-impl<T> Written<T> {
+impl<T> WriteOutcome<T> {
     /// Something was written.
     pub(crate) fn with(value: T) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl<T> Written<T> {
     }
 }
 
-impl Written<bool> {
+impl WriteOutcome<bool> {
     /// Whether any of these rows were written.
     pub(crate) fn any(rows: usize) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Written<bool> {
 }
 
 /// Something to write: about how much it is, and how.
-pub(crate) struct Change<T, F> {
+pub(crate) struct QueuedChange<T, F> {
     /// About how many rows; [`BULK_ROWS`] where nobody can know.
     pub(crate) rows: usize,
     /// Whether it takes words out of a log, which must not stay on the disk.
@@ -119,7 +119,7 @@ pub(crate) struct Change<T, F> {
     answer: Option<oneshot::Sender<Result<T, Error>>>,
 }
 
-impl<T, F: Fn(&Connection) -> Result<Written<T>>> Change<T, F> {
+impl<T, F: Fn(&Connection) -> Result<WriteOutcome<T>>> QueuedChange<T, F> {
     pub(crate) fn new(rows: usize, write: F) -> Self {
         Self {
             rows,
@@ -144,7 +144,9 @@ trait AnyChange: Send {
     fn answer(&mut self, done: Result<(), Error>);
 }
 
-impl<T: Send, F: Fn(&Connection) -> Result<Written<T>> + Send> AnyChange for Change<T, F> {
+impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
+    for QueuedChange<T, F>
+{
     fn rows(&self) -> usize {
         self.rows
     }
@@ -173,14 +175,14 @@ impl<T: Send, F: Fn(&Connection) -> Result<Written<T>> + Send> AnyChange for Cha
 type WriteResult = Result<bool, Error>;
 
 /// A change that waits for the thread.
-struct Request {
+struct WaitingChange {
     change: Box<dyn AnyChange>,
     _place: QueueSlot,
 }
 
 /// What is queued for the thread.
-enum Job {
-    Write(Request),
+enum WriterJob {
+    Write(WaitingChange),
     /// Something to do with the connection, between transactions.
     Visit(Box<dyn FnOnce(&Connection) + Send>, QueueSlot),
     /// To take off the disk what another start left there, too; whether nothing is left.
@@ -220,7 +222,7 @@ impl Drop for QueueSlot {
 /// connection.
 pub(crate) struct Writer {
     /// `None` only while it is dropped.
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<WriterJob>>,
     thread: Option<JoinHandle<()>>,
     state: Arc<Mutex<WriterState>>,
     load: Arc<Load>,
@@ -239,7 +241,7 @@ impl Writer {
             load: Arc::clone(&load),
             changes_since_look: 0,
             owes_scrub: false,
-            looked: schema::Looked::default(),
+            looked: schema::CheckedSchema::default(),
             place,
         }));
         let thread = std::thread::Builder::new()
@@ -262,10 +264,10 @@ impl Writer {
     }
 
     /// Writes a change; it is on the disk when this returns.
-    pub(crate) async fn write<T, F>(&self, mut change: Change<T, F>) -> Result<T, Error>
+    pub(crate) async fn write<T, F>(&self, mut change: QueuedChange<T, F>) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: Fn(&Connection) -> Result<Written<T>> + Send + 'static,
+        F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send + 'static,
     {
         // Writing with its own hands never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
@@ -275,11 +277,11 @@ impl Writer {
         }
         let (sender, answer) = oneshot::channel();
         change.answer = Some(sender);
-        let request = Request {
+        let request = WaitingChange {
             change: Box::new(change),
             _place: QueueSlot::take(&self.load),
         };
-        self.queue(Job::Write(request)).await?;
+        self.queue(WriterJob::Write(request)).await?;
         answer.await.map_err(|_| Error::Closed)?
     }
 
@@ -293,7 +295,7 @@ impl Writer {
             // A caller who has gone needs no answer.
             let _ = sender.send(visit(connection));
         });
-        self.queue(Job::Visit(visit, QueueSlot::take(&self.load)))
+        self.queue(WriterJob::Visit(visit, QueueSlot::take(&self.load)))
             .await?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
@@ -301,7 +303,7 @@ impl Writer {
     /// Takes what was taken out of a log off the disk where somebody kept it there; whether nothing is left.
     pub(crate) async fn finish(&self) -> Result<bool, Error> {
         let (sender, answer) = oneshot::channel();
-        self.queue(Job::Finish(sender, QueueSlot::take(&self.load)))
+        self.queue(WriterJob::Finish(sender, QueueSlot::take(&self.load)))
             .await?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
@@ -336,7 +338,7 @@ impl Writer {
         drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
             // A full queue comes to it by itself.
-            let _ = jobs.try_send(Job::Tidy(QueueSlot::take(&self.load)));
+            let _ = jobs.try_send(WriterJob::Tidy(QueueSlot::take(&self.load)));
         }
         Some(answer)
     }
@@ -353,7 +355,7 @@ impl Writer {
         }
     }
 
-    async fn queue(&self, job: Job) -> Result<(), Error> {
+    async fn queue(&self, job: WriterJob) -> Result<(), Error> {
         let jobs = self.jobs.as_ref().ok_or(Error::Closed)?;
         jobs.send(job).await.map_err(|_| Error::Closed)
     }
@@ -387,7 +389,7 @@ fn has_other_threads() -> bool {
 }
 
 /// The thread.
-fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
+fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
@@ -398,24 +400,24 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<Job>) {
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
         for job in jobs.drain(..) {
             match job {
-                Job::Write(request) if request.change.rows() >= BULK_ROWS => {
+                WriterJob::Write(request) if request.change.rows() >= BULK_ROWS => {
                     state.answer(&mut batch);
                     batch.push(request);
                     state.bulk(&mut batch);
                 }
-                Job::Write(request) => batch.push(request),
-                Job::Visit(visit, _place) => {
+                WriterJob::Write(request) => batch.push(request),
+                WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
                     if let Some(connection) = &state.connection {
                         visit(connection);
                     }
                 }
-                Job::Finish(sender, _place) => {
+                WriterJob::Finish(sender, _place) => {
                     state.answer(&mut batch);
                     // A caller who has gone needs no answer.
                     let _ = sender.send(state.finish());
                 }
-                Job::Tidy(place) => tidying = Some(place),
+                WriterJob::Tidy(place) => tidying = Some(place),
             }
         }
         state.answer(&mut batch);
@@ -444,14 +446,14 @@ struct WriterState {
     /// Whether a body that was replaced is still on the disk.
     owes_scrub: bool,
     /// The form of the database when it was last looked at.
-    looked: schema::Looked,
+    looked: schema::CheckedSchema,
     /// `None` for a database in memory.
     place: Option<OpenedFiles>,
 }
 
 impl WriterState {
     /// Writes the batch and answers everybody in it.
-    fn answer(&mut self, batch: &mut Vec<Request>) {
+    fn answer(&mut self, batch: &mut Vec<WaitingChange>) {
         if batch.is_empty() {
             return;
         }
@@ -466,12 +468,12 @@ impl WriterState {
                 }
             }
             // One of them, too large for the disk perhaps, lost it for all: each gets its own.
-            Err(Loss::Change(_)) if batch.len() > 1 => {
+            Err(LostTransaction::Change(_)) if batch.len() > 1 => {
                 for request in batch.drain(..) {
                     self.answer(&mut vec![request]);
                 }
             }
-            Err(Loss::Change(fault) | Loss::Whole(fault)) => {
+            Err(LostTransaction::Change(fault) | LostTransaction::Whole(fault)) => {
                 let error = Error::from(fault);
                 for request in &mut batch[1..] {
                     request.change.answer(Err(again(&error)));
@@ -483,7 +485,7 @@ impl WriterState {
     }
 
     /// Like [`WriterState::answer`], with more memory for pages while it lasts.
-    fn bulk(&mut self, batch: &mut Vec<Request>) {
+    fn bulk(&mut self, batch: &mut Vec<WaitingChange>) {
         self.cache(BULK_CACHE_KIB);
         self.answer(batch);
         self.cache(open::WRITER_CACHE_KIB);
@@ -500,12 +502,14 @@ impl WriterState {
         let result = self.transaction(&mut [change]);
         self.wait_for_others(open::BUSY_TIMEOUT);
         match result {
-            Err(Loss::Whole(Fault::Sqlite(error)))
+            Err(LostTransaction::Whole(QueryFault::Sqlite(error)))
                 if code(&error) == Some(ErrorCode::DatabaseBusy) =>
             {
                 None
             }
-            Err(Loss::Change(fault) | Loss::Whole(fault)) => Some(Err(fault.into())),
+            Err(LostTransaction::Change(fault) | LostTransaction::Whole(fault)) => {
+                Some(Err(fault.into()))
+            }
             Ok(answers) => answers.into_iter().next(),
         }
     }
@@ -521,24 +525,25 @@ impl WriterState {
     fn transaction(
         &mut self,
         changes: &mut [&mut dyn AnyChange],
-    ) -> Result<Vec<WriteResult>, Loss> {
+    ) -> Result<Vec<WriteResult>, LostTransaction> {
         let Some(connection) = &self.connection else {
-            return Err(Loss::Whole(Error::Closed.into()));
+            return Err(LostTransaction::Whole(Error::Closed.into()));
         };
         self.changes_since_look += changes.len();
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begin(connection)
             .and_then(|()| schema::check(connection, looked))
             .and_then(|()| place.as_mut().map_or(Ok(()), OpenedFiles::check))
-            .map_err(Loss::Whole)
-            .and_then(|()| write_all(connection, changes).map_err(Loss::Change))
+            .map_err(LostTransaction::Whole)
+            .and_then(|()| write_all(connection, changes).map_err(LostTransaction::Change))
             .and_then(|answers| {
-                self.end(connection, &answers).map_err(Loss::Whole)?;
+                self.end(connection, &answers)
+                    .map_err(LostTransaction::Whole)?;
                 Ok(answers)
             });
         // Some errors end the transaction by themselves; the others leave it to be ended.
         if result.is_err() && !connection.is_autocommit() {
-            run(connection, "ROLLBACK").map_err(Loss::Whole)?;
+            run(connection, "ROLLBACK").map_err(LostTransaction::Whole)?;
         }
         let has_replaced = |answers: &Vec<WriteResult>| {
             let mut answered = changes.iter().zip(answers);
@@ -644,11 +649,11 @@ impl WriterState {
 }
 
 /// How a transaction was lost.
-enum Loss {
+enum LostTransaction {
     /// By one of its changes.
-    Change(Fault),
+    Change(QueryFault),
     /// By beginning or ending it: no change is at fault.
-    Whole(Fault),
+    Whole(QueryFault),
 }
 
 fn begin(connection: &Connection) -> Result<()> {
@@ -708,9 +713,11 @@ mod tests {
             meanwhile();
             connection.execute("INSERT OR REPLACE INTO residues (id) VALUES (1)", [])?;
             let thread = std::thread::current();
-            Ok(Written::with(thread.name().unwrap_or_default().to_owned()))
+            Ok(WriteOutcome::with(
+                thread.name().unwrap_or_default().to_owned(),
+            ))
         };
-        writer.write(Change::new(1, write)).await.unwrap()
+        writer.write(QueuedChange::new(1, write)).await.unwrap()
     }
 
     fn slow_disk(writer: &Writer) {
