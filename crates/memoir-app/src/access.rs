@@ -34,7 +34,7 @@ use crate::{
         Base, Beside, Sealer,
         document::{self, NoWords, digest},
     },
-    connections::Connection,
+    connections::ConnectionDocument,
 };
 
 /// Whoever holds a token that counts.
@@ -74,10 +74,10 @@ pub struct TokenView {
     pub connection: Option<ConnectionView>,
 }
 
-impl From<Token> for TokenView {
-    fn from(token: Token) -> Self {
+impl From<HeldToken> for TokenView {
+    fn from(token: HeldToken) -> Self {
         Self {
-            connection: token.open.connection.as_ref().map(Connection::view),
+            connection: token.open.connection.as_ref().map(ConnectionDocument::view),
             id: token.id,
             role: role(token.agent),
             agent_id: token.agent,
@@ -91,7 +91,7 @@ impl From<Token> for TokenView {
 
 /// A token.
 #[derive(Clone)]
-pub(crate) struct Token {
+pub(crate) struct HeldToken {
     pub(crate) id: TokenId,
     pub(crate) account: AccountId,
     /// The agent; `None` for an administrator.
@@ -118,7 +118,7 @@ pub(crate) struct OpenToken {
     /// Of a program that is connected to the agent; the digest is then that of what it is found by, and no token is
     /// it. `None` for every other token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) connection: Option<Connection>,
+    pub(crate) connection: Option<ConnectionDocument>,
 }
 
 /// Who signed in for a token, and with what.
@@ -132,7 +132,7 @@ pub(crate) struct TokenSignIn {
     pub(crate) by_browser: bool,
 }
 
-impl Token {
+impl HeldToken {
     /// The token of a row, unchecked.
     ///
     /// # Errors
@@ -414,7 +414,11 @@ impl Memoir {
     }
 
     /// What is kept of a browser's secret that counts now.
-    async fn browser_token(&self, digest: &[u8; 32], idle_seconds: i64) -> Result<Option<Token>> {
+    async fn browser_token(
+        &self,
+        digest: &[u8; 32],
+        idle_seconds: i64,
+    ) -> Result<Option<HeldToken>> {
         let Some((row, _)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
@@ -426,7 +430,7 @@ impl Memoir {
     }
 
     /// When the token was last used; when it was made, where it never was.
-    pub(crate) fn last_use(&self, token: &Token) -> Timestamp {
+    pub(crate) fn last_use(&self, token: &HeldToken) -> Timestamp {
         let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         let noted = uses.get(&token.id).copied();
         let created_at = token.open.created_at;
@@ -436,7 +440,10 @@ impl Memoir {
 
     /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write:
     /// whoever can write to the database could put one there otherwise, or bring one back to life.
-    pub(crate) async fn believed_token(&self, row: &TokenRow) -> Result<Option<(Token, AgentKey)>> {
+    pub(crate) async fn believed_token(
+        &self,
+        row: &TokenRow,
+    ) -> Result<Option<(HeldToken, AgentKey)>> {
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -449,7 +456,7 @@ impl Memoir {
             return Ok(None);
         };
         let opened = document::open_private(&key, Row::Token(row.id), &row.document);
-        match opened.and_then(|_| Token::read(row)) {
+        match opened.and_then(|_| HeldToken::read(row)) {
             Ok(token) => Ok(Some((token, key))),
             Err(error) => {
                 tracing::error!(token = %row.id, %error, "a token is not believed");
@@ -460,7 +467,7 @@ impl Memoir {
 
     /// Revokes a token, if nobody did before.
     pub(crate) async fn revoke(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
-        let mut token = Token::read(&row)?;
+        let mut token = HeldToken::read(&row)?;
         if token.open.revoked_at.is_some() {
             return Ok(token.into());
         }
@@ -512,7 +519,7 @@ impl Memoir {
         sign_in: Option<TokenSignIn>,
         expires_at: Option<Timestamp>,
         digest: [u8; 32],
-    ) -> Result<Token> {
+    ) -> Result<HeldToken> {
         let now = self.now();
         if expires_at.is_some_and(|at| at <= now) {
             return Err(memoir_domain::memory::Invalid::new(
@@ -521,7 +528,7 @@ impl Memoir {
             )
             .into());
         }
-        Ok(Token {
+        Ok(HeldToken {
             id: self.ids().token()?,
             account,
             agent,
@@ -649,7 +656,7 @@ impl AgentHandle {
         }
         let now = self.memoir.now();
         for row in self.memoir.store.agent_tokens(self.scope).await? {
-            if Token::read(&row)?.counts(now) {
+            if HeldToken::read(&row)?.counts(now) {
                 return Ok(false);
             }
         }
@@ -678,15 +685,19 @@ impl AgentHandle {
     /// Writes a new token of the agent with its record, under that condition. Gives it as it was written.
     pub(crate) async fn note_token(
         &self,
-        token: Token,
+        token: HeldToken,
         provision: Provision,
         actor: &Actor,
-    ) -> Result<Token> {
+    ) -> Result<HeldToken> {
         again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             let mut token = token.clone();
             let mut leave = None;
-            let client = token.open.connection.as_ref().map(Connection::client);
+            let client = token
+                .open
+                .connection
+                .as_ref()
+                .map(ConnectionDocument::client);
             if provision == Provision::First && !self.is_unused(&loaded).await? {
                 let wanted = client.map(|client| client.recipient());
                 let found = self.token_leave(&loaded, wanted, actor);
@@ -716,7 +727,12 @@ impl AgentHandle {
     }
 
     /// Writes a token beside what was decided about it, and gives it back.
-    async fn commit_token(&self, base: &Base, decision: Decision, token: Token) -> Result<Token> {
+    async fn commit_token(
+        &self,
+        base: &Base,
+        decision: Decision,
+        token: HeldToken,
+    ) -> Result<HeldToken> {
         let sealer = self.memoir.sealer(base.key());
         let beside = Beside {
             tokens: vec![token.row(&sealer)?],
@@ -727,13 +743,13 @@ impl AgentHandle {
     }
 
     /// Revokes a token of the agent with its record, if nobody did before. Gives it as it was written.
-    async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<Token> {
+    async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
         again(|| async {
             let loaded = self.load(&AgentQuery::default()).await?;
             // After the agent: what a program exchanged meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;
             let row = row.ok_or(CONFLICT)?;
-            let mut token = Token::read(&row)?;
+            let mut token = HeldToken::read(&row)?;
             if token.open.revoked_at.is_some() {
                 return Ok(token);
             }
@@ -754,7 +770,7 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
 }
 
 fn views(rows: &[TokenRow]) -> Result<Vec<TokenView>> {
-    let read = rows.iter().map(|row| Ok(Token::read(row)?.into()));
+    let read = rows.iter().map(|row| Ok(HeldToken::read(row)?.into()));
     read.collect()
 }
 

@@ -28,7 +28,7 @@ const VERSION: u32 = 1;
 /// What is sealed.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+struct ArchiveContents {
     version: u32,
     traveller: Traveller,
     rehearsals: BTreeMap<SessionId, Rehearsal>,
@@ -50,7 +50,7 @@ impl AgentHandle {
             let records = crate::parallel::map(rows, |row| codec::record(key, row))
                 .into_iter()
                 .collect::<Result<_>>()?;
-            let mut contents = Contents {
+            let mut contents = ArchiveContents {
                 version: VERSION,
                 traveller: Traveller {
                     agent: loaded.agent,
@@ -86,7 +86,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-impl Contents {
+impl ArchiveContents {
     fn seal(&self, passphrase: &Passphrase) -> Result<Vec<u8>> {
         let plain = serde_json::to_vec(self).map(zeroize::Zeroizing::new);
         let plain = plain
@@ -98,14 +98,14 @@ impl Contents {
 
     fn open(passphrase: &Passphrase, sealed: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
-        struct Version {
+        struct ArchiveVersion {
             version: u32,
         }
         let plain = memoir_vault::archive::open(passphrase, sealed)?;
         // The parser's own message may quote what it read.
         let unreadable =
             |_| Error::Inconsistent("the archive's contents cannot be read".to_owned());
-        let found: Version = serde_json::from_slice(&plain).map_err(unreadable)?;
+        let found: ArchiveVersion = serde_json::from_slice(&plain).map_err(unreadable)?;
         if found.version != VERSION {
             return Err(Error::ArchiveVersion(found.version));
         }
@@ -126,11 +126,11 @@ impl Account {
         name: Option<&str>,
         actor: &Actor,
     ) -> Result<ShownAgent> {
-        let Contents {
+        let ArchiveContents {
             traveller,
             rehearsals,
             ..
-        } = blocking(move || Contents::open(&passphrase, &sealed)).await?;
+        } = blocking(move || ArchiveContents::open(&passphrase, &sealed)).await?;
         let ids = self.memoir.ids();
         let renamed = traveller
             .sessions

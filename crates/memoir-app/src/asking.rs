@@ -70,7 +70,7 @@ impl Patience {
 }
 
 /// Whether a model is to be asked about a request.
-enum Turn {
+enum QuestionTurn {
     /// By this process, and no other one meanwhile.
     Claimed(Question),
     /// Not before then.
@@ -286,17 +286,17 @@ impl AgentHandle {
     /// Asks the agent's model about a request where it is this process's turn; `None` where it is not.
     async fn ask_in_turn(&self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
         let claim = match self.claim_question(id).await? {
-            Turn::Claimed(claim) => claim,
-            Turn::NotBefore(time) => {
+            QuestionTurn::Claimed(claim) => claim,
+            QuestionTurn::NotBefore(time) => {
                 self.wait_until(id, time);
                 return Ok(None);
             }
-            Turn::NotByModel => {
+            QuestionTurn::NotByModel => {
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
                 self.memoir.patience.wait(id, until);
                 return Ok(None);
             }
-            Turn::Held | Turn::Over => return Ok(None),
+            QuestionTurn::Held | QuestionTurn::Over => return Ok(None),
         };
         let asked = self.ask_for_access(id).await;
         if !matches!(asked, Ok(AskOutcome::Answered)) {
@@ -313,14 +313,14 @@ impl AgentHandle {
     }
 
     /// Claims asking the agent's model, under the agent's version: of several processes one does.
-    async fn claim_question(&self, id: AccessRequestId) -> Result<Turn> {
+    async fn claim_question(&self, id: AccessRequestId) -> Result<QuestionTurn> {
         again(|| async {
             let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
             if request.state != AccessState::Asked {
-                return Ok(Turn::Over);
+                return Ok(QuestionTurn::Over);
             }
             if self.memoir.speaking_model(&loaded.agent)?.is_none() {
-                return Ok(Turn::NotByModel);
+                return Ok(QuestionTurn::NotByModel);
             }
             let open = self.memoir.store.open_requests(self.scope).await?;
             let open: Vec<AccessRequest> = open
@@ -333,14 +333,14 @@ impl AgentHandle {
                 Err(time) => {
                     let own = request.question.map(Question::again_at);
                     return Ok(match own == Some(time) {
-                        true => Turn::NotBefore(time),
-                        false => Turn::Held,
+                        true => QuestionTurn::NotBefore(time),
+                        false => QuestionTurn::Held,
                     });
                 }
             };
             request.question = Some(claim);
             self.write_question(loaded, request).await?;
-            Ok(Turn::Claimed(claim))
+            Ok(QuestionTurn::Claimed(claim))
         })
         .await
     }

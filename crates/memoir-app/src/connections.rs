@@ -35,7 +35,7 @@ use url::{Host, Position, Url};
 
 use crate::{
     AccessRequestView, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision, Result,
-    SignedIn, access::Token, again, codec::document::digest,
+    SignedIn, access::HeldToken, again, codec::document::digest,
 };
 
 /// How long a code counts.
@@ -269,7 +269,7 @@ pub struct ConnectionView {
 
 /// What is kept of a connection, beside what is kept of every token.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionDocument {
     /// The digest of the client's identifier.
     #[serde(with = "digest")]
     client_digest: [u8; 32],
@@ -306,7 +306,7 @@ enum Stage {
     },
 }
 
-impl Connection {
+impl ConnectionDocument {
     pub(crate) fn view(&self) -> ConnectionView {
         ConnectionView {
             client: self.client.clone(),
@@ -326,17 +326,17 @@ impl Connection {
 }
 
 /// A row that was found by what a client presents.
-struct Found {
+struct FoundConnection {
     row: TokenRow,
     name: Option<String>,
-    token: Token,
-    connection: Connection,
+    token: HeldToken,
+    connection: ConnectionDocument,
     key: AgentKey,
 }
 
 /// What is sealed in the identifier of a client.
 #[derive(Serialize, Deserialize)]
-struct Registered {
+struct RegisteredClient {
     name: String,
     addresses: Vec<String>,
     at: Timestamp,
@@ -363,7 +363,7 @@ impl Memoir {
         addresses: Vec<ClientAddress>,
     ) -> Result<Client> {
         let now = self.now();
-        let registered = Registered {
+        let registered = RegisteredClient {
             name: name.to_owned(),
             addresses: addresses
                 .iter()
@@ -403,7 +403,7 @@ impl Memoir {
         let Ok(plain) = key.open(&CLIENT_PLACE, &[], &sealed) else {
             return Ok(None);
         };
-        let Ok(registered) = serde_json::from_slice::<Registered>(&plain) else {
+        let Ok(registered) = serde_json::from_slice::<RegisteredClient>(&plain) else {
             return Ok(None);
         };
         let addresses = registered.addresses.iter();
@@ -482,7 +482,7 @@ impl Memoir {
             let Some(found) = self.find_connection(&presented).await? else {
                 return Ok(Err(self.refused(client)));
             };
-            let Found {
+            let FoundConnection {
                 row,
                 mut token,
                 mut connection,
@@ -578,7 +578,7 @@ impl Memoir {
 
     /// The connection that something presented is of, while it counts: it was not revoked, its time is not over, and
     /// the administrator who made it was not removed.
-    async fn find_connection(&self, presented: &PresentedPart) -> Result<Option<Found>> {
+    async fn find_connection(&self, presented: &PresentedPart) -> Result<Option<FoundConnection>> {
         let digest = presented.handle.digest();
         let Some((row, name)) = self.store.bearer(&digest).await? else {
             return Ok(None);
@@ -593,7 +593,7 @@ impl Memoir {
         if !token.counts(self.now()) || !account.still_has(connection.user).await? {
             return Ok(None);
         }
-        Ok(Some(Found {
+        Ok(Some(FoundConnection {
             row,
             name,
             token,
@@ -626,7 +626,7 @@ impl Account {
         let rows = self.memoir.store.tokens(self.id).await?;
         let is_used = |row: &TokenRow| {
             // One that cannot be read opens nothing.
-            let token = Token::read(row).ok().filter(|token| token.counts(now));
+            let token = HeldToken::read(row).ok().filter(|token| token.counts(now));
             let connection = token.and_then(|token| token.open.connection);
             connection.is_some_and(|connection| connection.client_digest == id)
         };
@@ -636,7 +636,7 @@ impl Account {
     /// Ends the connections that somebody made who is gone.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
         for row in self.memoir.store.tokens(self.id).await? {
-            let token = Token::read(&row).ok();
+            let token = HeldToken::read(&row).ok();
             let connection = token.and_then(|token| token.open.connection);
             if connection.is_some_and(|connection| connection.user == gone) {
                 self.memoir.revoke(row, actor).await?;
@@ -660,7 +660,7 @@ impl AgentHandle {
         let ends_at = self.memoir.now().plus_seconds(CODE_SECONDS);
         let digest = handle.digest();
         let mut token = self.memoir.new_token(scope, None, Some(ends_at), digest)?;
-        token.open.connection = Some(Connection {
+        token.open.connection = Some(ConnectionDocument {
             client_digest: token::digest_of_client(&wish.client.id),
             client: wish.client.name.clone(),
             host: wish.address.host().to_owned(),

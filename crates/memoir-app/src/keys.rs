@@ -9,9 +9,9 @@ use crate::{Error, Result};
 
 /// The key store of the installation.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys(pub(crate) Arc<KeyStore>);
+pub(crate) struct InstallationKeys(pub(crate) Arc<KeyStore>);
 
-impl Keys {
+impl InstallationKeys {
     /// The agent's key; `None` where it has none, or none any more.
     pub(crate) async fn of(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         match self.0.cached(scope)? {

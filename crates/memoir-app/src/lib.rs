@@ -201,7 +201,7 @@ impl Models for Providers {
 #[derive(Clone)]
 pub struct Memoir {
     store: Arc<dyn Store>,
-    keys: keys::Keys,
+    keys: keys::InstallationKeys,
     models: Arc<dyn Models>,
     clock: Arc<clock::SharedClock>,
     random: Arc<dyn Random>,
@@ -215,10 +215,10 @@ pub struct Memoir {
     failures: account_log::Failures,
     watches: access_requests::Watches,
     patience: asking::Patience,
-    changes: sessions::Changes,
+    changes: sessions::AgentChanges,
     metrics: Arc<metrics::Metrics>,
-    whole_pasts: parallel::Turns,
-    verifications: parallel::Turns,
+    whole_pasts: parallel::ConcurrencyLimit,
+    verifications: parallel::ConcurrencyLimit,
 }
 
 impl Memoir {
@@ -241,7 +241,7 @@ impl Memoir {
             opened: Arc::default(),
             indexes: Arc::new(indexes),
             vectors: Arc::default(),
-            keys: keys::Keys(keys),
+            keys: keys::InstallationKeys(keys),
             models: Arc::new(watched),
             clock: Arc::new(clock::SharedClock::new(Arc::new(clock::SystemClock))),
             random: Arc::new(clock::SystemRandom),
@@ -252,10 +252,10 @@ impl Memoir {
             failures: account_log::Failures::default(),
             watches: access_requests::Watches::default(),
             patience: asking::Patience::default(),
-            changes: sessions::Changes::default(),
+            changes: sessions::AgentChanges::default(),
             metrics,
-            whole_pasts: parallel::Turns::new(rewind::AT_ONCE),
-            verifications: parallel::Turns::new(verify::AT_ONCE),
+            whole_pasts: parallel::ConcurrencyLimit::new(rewind::AT_ONCE),
+            verifications: parallel::ConcurrencyLimit::new(verify::AT_ONCE),
         }
     }
 
@@ -533,7 +533,7 @@ impl AgentHandle {
             _ => self.memoir.opened.forget(self.scope),
         }
         if let Some((agent, session)) = open {
-            let known = sessions::Known::new(next.clone(), agent, session);
+            let known = sessions::KnownSession::new(next.clone(), agent, session);
             self.memoir.recent.put(self.scope, known);
         }
         // However it ended: what was read in its course is wiped.

@@ -26,18 +26,18 @@ use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
 use zeroize::Zeroize;
 
-use crate::{Result, codec, parallel, sessions::Bounded};
+use crate::{Result, codec, parallel, sessions::BoundedCache};
 
 /// Most that all kept memories take, in bytes: about 1 KB a memory of two sentences.
 const OPENED_BYTES: usize = 32 << 20;
 
 /// A memory, and the row that it was opened from.
-struct Opened {
+struct OpenedMemory {
     row: MemoryRow,
     memory: Memory,
 }
 
-impl Opened {
+impl OpenedMemory {
     fn bytes(&self) -> usize {
         let wordings = self.memory.wordings.len() * size_of::<Wording>();
         let text = self.memory.content.expose().len();
@@ -45,7 +45,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenedMemory {
     fn drop(&mut self) {
         self.memory.zeroize();
     }
@@ -56,7 +56,7 @@ impl Drop for Opened {
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
-    memories: HashMap<Number, Opened>,
+    memories: HashMap<Number, OpenedMemory>,
     /// Texts that stand in its log.
     texts: WordingTexts,
     bytes: usize,
@@ -69,7 +69,7 @@ impl Drop for OfAgent {
 }
 
 impl OfAgent {
-    fn put(&mut self, opened: Opened) {
+    fn put(&mut self, opened: OpenedMemory) {
         self.take(opened.row.number);
         self.bytes += opened.bytes();
         self.memories.insert(opened.row.number, opened);
@@ -79,7 +79,7 @@ impl OfAgent {
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
         self.forget_texts();
         self.memories.retain(|number, _| numbers.contains(number));
-        self.bytes = self.memories.values().map(Opened::bytes).sum();
+        self.bytes = self.memories.values().map(OpenedMemory::bytes).sum();
     }
 
     fn take(&mut self, number: Number) {
@@ -118,21 +118,21 @@ fn bytes_of(text: &PrivateText) -> usize {
 }
 
 /// How the memory of a row was had.
-enum Read {
+enum OpenedRow {
     /// By what is kept under that number.
     Same(Number),
     /// By opening the row.
     New(Box<MemoryRow>),
 }
 
-type Shared = Arc<RwLock<OfAgent>>;
+type SharedMemories = Arc<RwLock<OfAgent>>;
 
 /// What is kept of all agents.
-pub(crate) struct OpenedMemories(Mutex<Bounded<AgentScope, Shared>>);
+pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories>>);
 
 impl Default for OpenedMemories {
     fn default() -> Self {
-        Self(Mutex::new(Bounded::new(OPENED_BYTES)))
+        Self(Mutex::new(BoundedCache::new(OPENED_BYTES)))
     }
 }
 
@@ -159,27 +159,27 @@ impl OpenedMemories {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
             parallel::map(rows, |row| match own.memories.get(&row.number) {
                 Some(opened) if opened.row == row => {
-                    (Read::Same(row.number), Ok(opened.memory.clone()))
+                    (OpenedRow::Same(row.number), Ok(opened.memory.clone()))
                 }
                 _ => {
                     let memory = codec::memory(key, row.clone());
-                    (Read::New(Box::new(row)), memory)
+                    (OpenedRow::New(Box::new(row)), memory)
                 }
             })
         };
         let mut own = write(&shared);
         if own.version != version {
             let same = opened.iter().filter_map(|(read, _)| match read {
-                Read::Same(number) => Some(*number),
-                Read::New(_) => None,
+                OpenedRow::Same(number) => Some(*number),
+                OpenedRow::New(_) => None,
             });
             own.keep_only(&same.collect());
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
         for (read, memory) in opened {
-            if let (Read::New(row), Ok(memory)) = (read, &memory) {
-                own.put(Opened {
+            if let (OpenedRow::New(row), Ok(memory)) = (read, &memory) {
+                own.put(OpenedMemory {
                     row: *row,
                     memory: memory.clone(),
                 });
@@ -272,17 +272,17 @@ impl OpenedMemories {
 
     /// What is kept of the agent; `None` where this is the first look at it. A process that looks once keeps nothing:
     /// it would be slower, and for nothing.
-    fn of(&self, scope: AgentScope) -> Option<Shared> {
+    fn of(&self, scope: AgentScope) -> Option<SharedMemories> {
         let mut kept = self.lock();
         let known = kept.get(scope);
         if known.is_none() {
-            kept.put(scope, 0, Shared::default());
+            kept.put(scope, 0, SharedMemories::default());
         }
         known
     }
 
     /// Notes how much is kept of the agent now; nothing where it was forgotten meanwhile.
-    fn weigh(&self, scope: AgentScope, shared: Shared, bytes: usize) {
+    fn weigh(&self, scope: AgentScope, shared: SharedMemories, bytes: usize) {
         let mut kept = self.lock();
         if kept
             .get(scope)
@@ -292,13 +292,13 @@ impl OpenedMemories {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Bounded<AgentScope, Shared>> {
+    fn lock(&self) -> MutexGuard<'_, BoundedCache<AgentScope, SharedMemories>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whoever panicked in the middle left whole memories behind.
-fn write(shared: &Shared) -> RwLockWriteGuard<'_, OfAgent> {
+fn write(shared: &SharedMemories) -> RwLockWriteGuard<'_, OfAgent> {
     shared.write().unwrap_or_else(PoisonError::into_inner)
 }
 

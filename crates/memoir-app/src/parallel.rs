@@ -9,9 +9,9 @@ use crate::{Error, Result};
 
 /// Who may do something of which few are done at a time: whoever comes later waits.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Semaphore>);
+pub(crate) struct ConcurrencyLimit(Arc<Semaphore>);
 
-impl Turns {
+impl ConcurrencyLimit {
     /// So many at a time.
     pub(crate) fn new(at_once: usize) -> Self {
         Self(Arc::new(Semaphore::new(at_once)))

@@ -108,7 +108,7 @@ struct Indexed {
 }
 
 /// One that is kept.
-struct Entry {
+struct KeptIndex {
     indexed: Arc<RwLock<Indexed>>,
     bytes: usize,
     /// When it was used, counted in uses.
@@ -118,14 +118,14 @@ struct Entry {
 }
 
 #[derive(Default)]
-struct Kept {
-    entries: HashMap<AgentScope, Entry>,
+struct KeptIndexes {
+    entries: HashMap<AgentScope, KeptIndex>,
     uses: u64,
 }
 
 /// The indexes that this process keeps.
 pub(crate) struct Indexes {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptIndexes>,
     /// The most that all of them take, in bytes.
     most: usize,
     /// Whether there is any: most processes never recall, and their commits need not ask further.
@@ -143,7 +143,7 @@ impl Indexes {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, KeptIndexes> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -161,7 +161,7 @@ impl Indexes {
         let bytes = read(indexed, |indexed| indexed.index.bytes());
         let mut kept = self.kept();
         kept.uses += 1;
-        let entry = Entry {
+        let entry = KeptIndex {
             indexed: indexed.clone(),
             bytes,
             used: kept.uses,
@@ -173,7 +173,7 @@ impl Indexes {
     }
 
     /// Lets those go that were used longest ago, until the rest fits or is the one that was used last.
-    fn make_room(&self, kept: &mut Kept) {
+    fn make_room(&self, kept: &mut KeptIndexes) {
         while kept.bytes() > self.most && kept.entries.len() > 1 {
             let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
             let Some(scope) = oldest.map(|(scope, _)| *scope) else {
@@ -217,7 +217,7 @@ impl Indexes {
     /// Wipes the agent's where it still is of that version.
     fn forget_version(&self, scope: AgentScope, version: u64) {
         let mut kept = self.kept();
-        let is_it = |entry: &Entry| read(&entry.indexed, |indexed| indexed.version == version);
+        let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
         if kept.entries.get(&scope).is_some_and(is_it) {
             kept.entries.remove(&scope);
             self.make_room(&mut kept);
@@ -249,7 +249,7 @@ impl Indexes {
     }
 }
 
-impl Kept {
+impl KeptIndexes {
     fn bytes(&self) -> usize {
         self.entries.values().map(|entry| entry.bytes).sum()
     }

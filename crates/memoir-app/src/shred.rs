@@ -59,7 +59,7 @@ pub struct ShredWish<'a> {
 }
 
 /// A shredding that is to be.
-struct Wish<'a> {
+struct ShredOrder<'a> {
     number: Number,
     reason: &'a PrivateText,
     actor: &'a Actor,
@@ -150,7 +150,7 @@ impl AgentHandle {
     ) -> Result<Shredded> {
         again(|| async {
             let loaded = self.load(&wanted(Selection::All)).await?;
-            let wish = Wish {
+            let wish = ShredOrder {
                 number,
                 reason,
                 actor,
@@ -186,7 +186,7 @@ impl AgentHandle {
             )?;
             // Somebody else gave the same answer meanwhile.
             let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
-            let wish = Wish {
+            let wish = ShredOrder {
                 number,
                 reason: &request.purpose,
                 actor: &request.asked_by,
@@ -201,10 +201,10 @@ impl AgentHandle {
     async fn attempt_shred(
         &self,
         loaded: Loaded,
-        wish: Wish<'_>,
+        wish: ShredOrder<'_>,
         is_expected: impl Fn(&MemoryFacts) -> bool,
     ) -> Result<Shredded> {
-        let Wish {
+        let ShredOrder {
             number,
             reason,
             actor,

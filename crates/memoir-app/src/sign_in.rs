@@ -32,7 +32,7 @@ pub use memoir_vault::second_factor::RecoveryCodes;
 
 use crate::{
     Account, Error, Memoir, NewToken, Result, SignedIn,
-    access::{Token, TokenSignIn, time_bytes},
+    access::{HeldToken, TokenSignIn, time_bytes},
     again,
     users::{self, User},
 };
@@ -237,7 +237,7 @@ impl Memoir {
     }
 
     /// The administrator who signed in for a token, while all that is of its generation counts.
-    pub(crate) async fn user_behind(&self, token: &Token) -> Result<Option<User>> {
+    pub(crate) async fn user_behind(&self, token: &HeldToken) -> Result<Option<User>> {
         let Some(sign_in) = token.open.sign_in else {
             return Ok(None);
         };
@@ -425,7 +425,7 @@ impl Account {
         let now = self.memoir.now();
         let is_open = |row: &TokenRow| {
             // One that cannot be read opens nothing.
-            let token = Token::read(row).ok().filter(|token| token.counts(now));
+            let token = HeldToken::read(row).ok().filter(|token| token.counts(now));
             let sign_in = token.and_then(|token| token.open.sign_in);
             sign_in.is_some_and(|sign_in| {
                 sign_in.user == user.id && sign_in.generation < user.open.generation
@@ -490,7 +490,7 @@ impl SignedIn {
         let now = memoir.now();
         let rows = memoir.store.tokens(self.account.id).await?;
         let view = |row: &TokenRow| {
-            let token = Token::read(row).ok()?;
+            let token = HeldToken::read(row).ok()?;
             let sign_in = token.open.sign_in?;
             let last_used_at = memoir.last_use(&token);
             let is_idle = sign_in.by_browser && last_used_at.plus_seconds(self.idle_seconds) <= now;
@@ -518,7 +518,9 @@ impl SignedIn {
         let memoir = &self.account.memoir;
         let rows = memoir.store.tokens(self.account.id).await?;
         let is_own = |row: &TokenRow| {
-            let sign_in = Token::read(row).ok().and_then(|token| token.open.sign_in);
+            let sign_in = HeldToken::read(row)
+                .ok()
+                .and_then(|token| token.open.sign_in);
             row.id == id && sign_in.is_some_and(|sign_in| sign_in.user == self.user.id)
         };
         let row = rows.into_iter().find(is_own);

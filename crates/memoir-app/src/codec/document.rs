@@ -121,11 +121,11 @@ pub(crate) fn read<Open: DeserializeOwned>(row: Row, open: &str) -> Result<Open>
 ///
 /// # Errors
 /// They are others: one of them was changed.
-pub(crate) fn check_columns<Columns: PartialEq>(
+pub(crate) fn check_columns<SealedColumns: PartialEq>(
     row: Row,
     document: &Document,
-    found: &Columns,
-    expected: &Columns,
+    found: &SealedColumns,
+    expected: &SealedColumns,
 ) -> Result<()> {
     if found == expected {
         return Ok(());

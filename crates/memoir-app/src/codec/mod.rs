@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::sealed::Sealer;
 use self::{
     document::NoWords,
-    sealed::{Columns, open},
+    sealed::{SealedColumns, open},
 };
 use crate::{Error, Random, Result, sessions::Rehearsal};
 
@@ -70,8 +70,8 @@ struct MemoryBody {
 /// A memory is no document: there are a hundred of them to an agent's row, and each is read with every context.
 /// These are all the columns that it ever binds in this way, since the rows that are there are bound to just
 /// these: what comes later goes into [`MemoryBody`], by name.
-fn memory_columns(row: &MemoryRow) -> Result<Columns> {
-    Columns::of(&(
+fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
+    SealedColumns::of(&(
         row.kind.as_str(),
         row.tokens,
         row.constitutional,
@@ -246,7 +246,7 @@ pub(crate) fn agent(
     let version = opened.prompts_version;
     let mut agent = opened.agent;
     if let Some(prompts) = prompts {
-        let prompts: Prompts = open(key, Row::Prompts, version, &Columns::NONE, prompts)?;
+        let prompts: Prompts = open(key, Row::Prompts, version, &SealedColumns::NONE, prompts)?;
         agent.settings = Settings {
             system_prompt: prompts.system_prompt,
             reflection_prompt: prompts.reflection_prompt,
@@ -279,7 +279,7 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
 
 /// What of a session is sealed.
 #[derive(Default, Serialize, Deserialize)]
-struct SessionWords {
+struct SealedSessionWords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<PrivateText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,7 +304,7 @@ fn session_row(
     mut session: Session,
     rehearsal: Option<Rehearsal>,
 ) -> Result<SessionRow> {
-    let words = SessionWords {
+    let words = SealedSessionWords {
         summary: session.summary.take(),
         reason: session.reason.take(),
         rehearsal,
@@ -332,7 +332,7 @@ pub(crate) fn session(
         Some(key) => document::open(key, place, &row.document)?,
         None => (
             document::read(place, &row.document.open)?,
-            SessionWords::default(),
+            SealedSessionWords::default(),
         ),
     };
     document::check_columns(
@@ -441,8 +441,8 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
 
 /// What a record says in the open: whoever reads one record does not recompute the chain. As with memories
 /// there will be no other columns: what comes later is a fact, by name.
-fn record_columns(row: &AuditRow) -> Result<Columns> {
-    Columns::of(&(
+fn record_columns(row: &AuditRow) -> Result<SealedColumns> {
+    SealedColumns::of(&(
         row.recorded_at.microseconds(),
         (row.actor_kind.as_str(), &row.actor_name),
         row.action.as_str(),
@@ -780,7 +780,7 @@ fn changed_prompts(
     let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());
     next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
     let version = next.prompts_version;
-    let sealed = sealer.seal(Row::Prompts, version, &Columns::NONE, &prompts)?;
+    let sealed = sealer.seal(Row::Prompts, version, &SealedColumns::NONE, &prompts)?;
     Ok(Some(sealed))
 }
 
@@ -824,7 +824,7 @@ pub(crate) fn message(
 ) -> Result<MessageRow> {
     let digest = Digester::new(key.digest_key()).message(id.expose());
     let tokens = message.tokens();
-    let columns = Columns::of(&(tokens, received_at.microseconds()))?;
+    let columns = SealedColumns::of(&(tokens, received_at.microseconds()))?;
     let body = MessageBody {
         at: message.at,
         speaker: message.speaker,
@@ -847,7 +847,7 @@ pub(crate) fn message(
 /// # Errors
 /// The row is not as it was written.
 pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<absorption::Message> {
-    let columns = Columns::of(&(row.tokens, row.received_at.microseconds()))?;
+    let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
     let place = message_place(&row.digest);
     let body: MessageBody = open(key, place, MESSAGE_VERSION, &columns, &row.body)?;
     Ok(absorption::Message {

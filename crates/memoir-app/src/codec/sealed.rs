@@ -11,9 +11,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{Error, Random, Result};
 
 /// The open columns of a row, in the form that its seal covers.
-pub(super) struct Columns(Vec<u8>);
+pub(super) struct SealedColumns(Vec<u8>);
 
-impl Columns {
+impl SealedColumns {
     /// No columns.
     pub(super) const NONE: Self = Self(Vec::new());
 
@@ -37,7 +37,7 @@ impl Sealer<'_> {
         &self,
         row: Row,
         version: u64,
-        columns: &Columns,
+        columns: &SealedColumns,
         value: &impl Serialize,
     ) -> Result<StoredText> {
         let plain = zeroize::Zeroizing::new(
@@ -74,7 +74,7 @@ pub(super) fn open<T: DeserializeOwned>(
     key: &AgentKey,
     row: Row,
     version: u64,
-    columns: &Columns,
+    columns: &SealedColumns,
     sealed: &StoredText,
 ) -> Result<T> {
     let place = SealContext { row, version };

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::{
     RULES_ONLY,
-    question::{NotAnswered, Question, Stop},
+    question::{ModelQuestion, NotAnswered, Stop},
 };
 use crate::{
     AgentHandle, Error, Loaded, Result, again, codec,
@@ -144,7 +144,7 @@ struct Chunk {
 }
 
 /// What became of one chunk.
-enum Read {
+enum ChunkOutcome {
     Absorbed {
         notes: Vec<NewMemory>,
     },
@@ -164,7 +164,7 @@ enum Read {
 }
 
 /// An absorption under way.
-struct Reading<'a> {
+struct AbsorptionUnderWay<'a> {
     model: &'a dyn Model,
     claim: u64,
     /// Attempts at the next chunk that came to nothing.
@@ -352,7 +352,7 @@ impl AgentHandle {
         stop: &mut Stop<'_>,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
-        let mut reading = Reading {
+        let mut reading = AbsorptionUnderWay {
             model,
             claim,
             failures: row.failures,
@@ -383,7 +383,7 @@ impl AgentHandle {
     /// Reads chunk by chunk. When what is left is to be tried again.
     async fn read_chunks(
         &self,
-        reading: &mut Reading<'_>,
+        reading: &mut AbsorptionUnderWay<'_>,
         stop: &mut Stop<'_>,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Timestamp> {
@@ -392,15 +392,15 @@ impl AgentHandle {
             let count = chunk.places.len() as u64;
             let absorbed = &mut reading.absorbed;
             match self.read_chunk(reading.model, &chunk, stop).await? {
-                Read::Absorbed { notes } => {
+                ChunkOutcome::Absorbed { notes } => {
                     reading.failures = 0;
                     absorbed.messages += count;
                     absorbed.saved += notes.len() as u64;
                     reading.noted.extend(notes);
                     absorbed.chunks += 1;
                 }
-                Read::Lost => {}
-                Read::Failed { code, problem } => {
+                ChunkOutcome::Lost => {}
+                ChunkOutcome::Failed { code, problem } => {
                     absorbed.failure = Some(problem);
                     reading.failures += 1;
                     reading.shrunk = reading.shrunk.max(reading.failures);
@@ -411,15 +411,15 @@ impl AgentHandle {
                     self.give_up(&chunk, "given_up").await?;
                     reading.failures = 0;
                 }
-                Read::TooLarge { problem } => {
+                ChunkOutcome::TooLarge { problem } => {
                     absorbed.failure = Some(problem);
                     self.give_up(&chunk, "too_large").await?;
                 }
-                Read::ModelFailed(problem) => {
+                ChunkOutcome::ModelFailed(problem) => {
                     absorbed.failure = Some(problem);
                     return Ok(self.after(reading.failures));
                 }
-                Read::Stopped => {
+                ChunkOutcome::Stopped => {
                     absorbed.is_interrupted = true;
                     return Ok(self.memoir.now());
                 }
@@ -452,7 +452,7 @@ impl AgentHandle {
     }
 
     /// The messages that are read next; `None` where none waits.
-    async fn next_chunk(&self, reading: &Reading<'_>) -> Result<Option<Chunk>> {
+    async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
         let wanted = wanted(Selection::KeptCore).with_prompts();
         let loaded = self.load(&wanted).await?;
         let own = [
@@ -493,13 +493,13 @@ impl AgentHandle {
         model: &dyn Model,
         chunk: &Chunk,
         stop: &mut Stop<'_>,
-    ) -> Result<Read> {
+    ) -> Result<ChunkOutcome> {
         if let Some(problem) = self.too_large(model, chunk) {
-            return Ok(Read::TooLarge { problem });
+            return Ok(ChunkOutcome::TooLarge { problem });
         }
         let wanted = AgentQuery::default().with_prompts();
         let agent = self.load(&wanted).await?.agent;
-        let question = Question {
+        let question = ModelQuestion {
             prompt: absorption::ask(&agent, &chunk.known, &chunk.messages),
             schema: AnswerSchema {
                 name: ANSWER,
@@ -513,16 +513,16 @@ impl AgentHandle {
         let notes: Vec<NewMemory> = match answer {
             Ok(notes) => notes,
             Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
-                return Ok(Read::Failed { code, problem });
+                return Ok(ChunkOutcome::Failed { code, problem });
             }
             Err(NotAnswered::Refused(problem)) => {
-                return Ok(Read::Failed {
+                return Ok(ChunkOutcome::Failed {
                     code: "refused",
                     problem,
                 });
             }
-            Err(NotAnswered::Model(problem)) => return Ok(Read::ModelFailed(problem)),
-            Err(NotAnswered::Stopped) => return Ok(Read::Stopped),
+            Err(NotAnswered::Model(problem)) => return Ok(ChunkOutcome::ModelFailed(problem)),
+            Err(NotAnswered::Stopped) => return Ok(ChunkOutcome::Stopped),
         };
         let decide =
             |agent, now| absorption::absorb(agent, notes.clone(), chunk.messages.len(), now);
@@ -530,8 +530,8 @@ impl AgentHandle {
             .settle(&chunk.places, MessageState::Absorbed, decide)
             .await?
         {
-            true => Ok(Read::Absorbed { notes }),
-            false => Ok(Read::Lost),
+            true => Ok(ChunkOutcome::Absorbed { notes }),
+            false => Ok(ChunkOutcome::Lost),
         }
     }
 

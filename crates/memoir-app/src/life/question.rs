@@ -13,7 +13,7 @@ use crate::Memoir;
 const MORE_ROOM: u32 = 4;
 
 /// What a model is asked.
-pub(super) struct Question {
+pub(super) struct ModelQuestion {
     pub(super) prompt: Prompt,
     pub(super) schema: AnswerSchema,
 }
@@ -39,7 +39,7 @@ impl Memoir {
     pub(super) async fn question<T>(
         &self,
         model: &dyn Model,
-        question: Question,
+        question: ModelQuestion,
         read: impl Fn(&str) -> Result<T, Unreadable>,
         stop: &mut Stop<'_>,
     ) -> Result<T, NotAnswered> {
@@ -54,7 +54,7 @@ impl Memoir {
     async fn asked_twice<T>(
         &self,
         model: &dyn Model,
-        question: Question,
+        question: ModelQuestion,
         read: impl Fn(&str) -> Result<T, Unreadable>,
     ) -> Result<T, NotAnswered> {
         let mut request = Request {

@@ -9,7 +9,7 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
-use super::question::{NotAnswered, Question, Stop};
+use super::question::{ModelQuestion, NotAnswered, Stop};
 use crate::{
     AgentHandle, Error, Loaded, Result,
     memories::wanted,
@@ -117,7 +117,7 @@ impl AgentHandle {
         seen: &Seen,
         stop: &mut Stop<'_>,
     ) -> Result<Reflected> {
-        let question = Question {
+        let question = ModelQuestion {
             prompt: asked.prompt,
             schema: AnswerSchema {
                 name: ANSWER,

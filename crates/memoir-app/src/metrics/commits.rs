@@ -22,11 +22,11 @@ const RESENT: usize = 4;
 pub(crate) struct Counted {
     /// Of each record its action, and the tokens and the words that an edit took away.
     records: Vec<(Action, u64, u64)>,
-    ended: Vec<Ended>,
+    ended: Vec<EndedSession>,
 }
 
 /// A session that ends with the decision.
-struct Ended {
+struct EndedSession {
     end: &'static str,
     driver: &'static str,
     rehearsal: bool,
@@ -52,7 +52,7 @@ impl Counted {
                 decision.sessions.iter().find(is_it)
             })
             .filter(|session| !session.state.is_running())
-            .map(Ended::of)
+            .map(EndedSession::of)
             .collect();
         let records = decision.records.iter();
         Self {
@@ -67,7 +67,7 @@ impl Counted {
     }
 }
 
-impl Ended {
+impl EndedSession {
     fn of(session: &Session) -> Self {
         let microseconds = session.ended_at.map_or(0, |ended_at| {
             ended_at.microseconds() - session.started_at.microseconds()
@@ -173,7 +173,7 @@ impl Metrics {
         }
     }
 
-    fn ended(&self, ended: &Ended) {
+    fn ended(&self, ended: &EndedSession) {
         let rehearsal = if ended.rehearsal { "true" } else { "false" };
         self.sessions_ended
             .with_label_values(&[ended.end, ended.driver, rehearsal])

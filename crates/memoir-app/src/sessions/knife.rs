@@ -22,7 +22,7 @@ use memoir_vault::AgentKey;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{recent::Notes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
+use super::{recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, spans};
 
 /// A tool's answer, and where the session stands after it.
@@ -119,7 +119,7 @@ impl AgentHandle {
         id: SessionId,
         request: &Request,
         usage: Option<Usage>,
-        notes: &mut Notes,
+        notes: &mut SessionNotes,
     ) -> Result<Called> {
         let now = self.memoir.now();
         let known = self.known_state(id, request).await?;
@@ -230,12 +230,12 @@ impl AgentHandle {
         &self,
         state: &CallState,
         request: &Request,
-        notes: &mut Notes,
+        notes: &mut SessionNotes,
         now: Timestamp,
     ) -> Result<(Outcome, Option<Gauge>)> {
         let digester = state.base.digester();
         let texts = self.call_texts(state, request).await?;
-        let decide = |notes: &Notes| {
+        let decide = |notes: &SessionNotes| {
             let version = state.base.version();
             let survey = notes.survey.as_ref();
             let survey = survey
@@ -275,7 +275,7 @@ impl AgentHandle {
         result: ToolResult,
         before: Option<Gauge>,
         id: SessionId,
-        notes: &mut Notes,
+        notes: &mut SessionNotes,
     ) -> Result<Called> {
         let changes = decision.changes.clone();
         if let Some(rehearsed) = state.rehearsed {
@@ -334,7 +334,7 @@ impl AgentHandle {
         Ok((next.version(), gauge))
     }
 
-    /// Notes that the agent which drives the session itself is still there.
+    /// SessionNotes that the agent which drives the session itself is still there.
     async fn stay(&self, state: &CallState, now: Timestamp) -> Result<()> {
         match &state.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
@@ -592,7 +592,7 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
 
 /// Counts a refused edit against the memories that it named, so that the answers can say when to leave
 /// one.
-fn note_refusal(notes: &mut Notes, request: &Request, result: &ToolResult) {
+fn note_refusal(notes: &mut SessionNotes, request: &Request, result: &ToolResult) {
     let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
     if is_edit && matches!(result, ToolResult::Error { .. }) {
         for number in request.numbers() {
@@ -602,7 +602,7 @@ fn note_refusal(notes: &mut Notes, request: &Request, result: &ToolResult) {
 }
 
 /// Keeps the look at all memories in step with what was written on `base`.
-fn follow(notes: &mut Notes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
+fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
     let survey = notes.survey.take();
     let survey = survey.filter(|(of, _)| Some(*of) == base.version());
     notes.survey = survey.zip(written).map(|((_, mut survey), version)| {

@@ -297,9 +297,9 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
 
 /// Wakes whoever watches an agent's session when this process changes the agent.
 #[derive(Clone, Default)]
-pub(crate) struct Changes(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
+pub(crate) struct AgentChanges(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
 
-impl Changes {
+impl AgentChanges {
     /// The agent was changed.
     pub(crate) fn tell(&self, scope: AgentScope) {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -324,7 +324,7 @@ impl Changes {
 
 /// Somebody who watches.
 struct Waking {
-    changes: Changes,
+    changes: AgentChanges,
     scope: AgentScope,
     receiver: watch::Receiver<()>,
 }
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn nobody_is_remembered_who_has_gone() {
-        let changes = Changes::default();
+        let changes = AgentChanges::default();
         let scope = AgentScope {
             account: AccountId::from_bytes([1; 16]),
             agent: AgentId::from_bytes([2; 16]),

@@ -29,14 +29,14 @@ const SESSIONS: usize = 1_024;
 const LOOK_BYTES: usize = 200 << 20;
 
 /// An agent and its open session after a commit of this process.
-pub(crate) struct Known {
+pub(crate) struct KnownSession {
     pub(crate) base: Base,
     /// Without its prompts.
     pub(crate) agent: Agent,
     pub(crate) session: Session,
 }
 
-impl Known {
+impl KnownSession {
     /// What the next call of `session` is decided on, after the commit that gave `base`.
     pub(crate) fn new(mut base: Base, mut agent: Agent, session: Session) -> Self {
         base.forget_prompts(&mut agent);
@@ -58,14 +58,14 @@ pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
 
 /// What this process learned in the course of an open session, refusals included.
 #[derive(Default)]
-pub(crate) struct Notes {
+pub(crate) struct SessionNotes {
     /// A look at all memories, and the version of the agent that it is of.
     pub(crate) survey: Option<(u64, Survey)>,
     /// How often edits of a memory were refused.
     pub(crate) refusals: BTreeMap<Number, u32>,
 }
 
-impl Notes {
+impl SessionNotes {
     /// About how many bytes they take.
     fn weight(&self) -> usize {
         let survey = self.survey.as_ref();
@@ -76,7 +76,7 @@ impl Notes {
 
 /// What is kept by its key up to a weight. Whatever was put there longest ago gives way: who works on is not
 /// forgotten for the others.
-pub(crate) struct Bounded<K, V> {
+pub(crate) struct BoundedCache<K, V> {
     limit: usize,
     weight: usize,
     /// With the turn in which each was put there, and its weight.
@@ -84,7 +84,7 @@ pub(crate) struct Bounded<K, V> {
     turn: u64,
 }
 
-impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
+impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     /// Up to that weight.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl<K: Hash + Eq + Copy, V> Bounded<K, V> {
     }
 }
 
-impl<K: Hash + Eq + Copy, V: Clone> Bounded<K, V> {
+impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
     /// What is kept under that key, and stays there.
     pub(crate) fn get(&self, key: K) -> Option<V> {
         self.kept.get(&key).map(|(_, _, value)| value.clone())
@@ -131,15 +131,15 @@ impl<K: Hash + Eq + Copy, V: Clone> Bounded<K, V> {
 
 /// The sessions known.
 pub(crate) struct Recent {
-    known: Mutex<Bounded<AgentScope, Known>>,
-    notes: Mutex<Bounded<SessionId, Notes>>,
+    known: Mutex<BoundedCache<AgentScope, KnownSession>>,
+    notes: Mutex<BoundedCache<SessionId, SessionNotes>>,
 }
 
 impl Default for Recent {
     fn default() -> Self {
         Self {
-            known: Mutex::new(Bounded::new(SESSIONS)),
-            notes: Mutex::new(Bounded::new(LOOK_BYTES)),
+            known: Mutex::new(BoundedCache::new(SESSIONS)),
+            notes: Mutex::new(BoundedCache::new(LOOK_BYTES)),
         }
     }
 }
@@ -147,21 +147,21 @@ impl Default for Recent {
 impl Recent {
     /// What is known of the session, which is then no longer known: of two calls at once only one may
     /// rest on it.
-    pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<Known> {
+    pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<KnownSession> {
         let known = lock(&self.known).take(scope);
         known.filter(|known| known.session.id == session)
     }
 
-    pub(crate) fn put(&self, scope: AgentScope, session: Known) {
+    pub(crate) fn put(&self, scope: AgentScope, session: KnownSession) {
         lock(&self.known).put(scope, 1, session);
     }
 
     /// The notes of a session; of two calls at once the later one begins new ones.
-    pub(crate) fn take_notes(&self, session: SessionId) -> Notes {
+    pub(crate) fn take_notes(&self, session: SessionId) -> SessionNotes {
         lock(&self.notes).take(session).unwrap_or_default()
     }
 
-    pub(crate) fn put_notes(&self, session: SessionId, kept: Notes) {
+    pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
         // Where nothing was learned, no other session's look gives way to it.
         if kept.survey.is_some() || !kept.refusals.is_empty() {
             lock(&self.notes).put(session, kept.weight(), kept);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_was_put_there_longest_ago_gives_way() {
-        let mut kept = Bounded::new(10);
+        let mut kept = BoundedCache::new(10);
         for key in 0..10 {
             kept.put(key, 1, key);
         }

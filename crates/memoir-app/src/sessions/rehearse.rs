@@ -34,7 +34,7 @@ use crate::{
 /// What a rehearsal came to: enough to show it, and to do it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rehearsal {
-    edits: Vec<Edit>,
+    edits: Vec<RehearsedEdit>,
     memories: Vec<Touched>,
     applied_by: Option<SessionId>,
     /// What it works on; `None` once it is over.
@@ -130,7 +130,7 @@ pub struct BlindChange {
 
 /// One successful edit or protection, to be made again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Edit {
+struct RehearsedEdit {
     tool: String,
     numbers: Vec<Number>,
     content: Option<PrivateText>,
@@ -224,7 +224,7 @@ impl Rehearsal {
     /// What it would do to each memory, `kept` being the core memories as they are now.
     fn blind_changes(&self, kept: &[Memory]) -> Vec<BlindChange> {
         let present = by_number(kept);
-        let merges = |edit: &&Edit| edit.created.is_some();
+        let merges = |edit: &&RehearsedEdit| edit.created.is_some();
         let change = |touched: &Touched| {
             let number = touched.number;
             let before = touched.before.as_ref();
@@ -460,7 +460,13 @@ impl RehearsedAgent {
         });
     }
 
-    fn make(&mut self, edit: &Edit, id: SessionId, actor: &Actor, now: Timestamp) -> Result<()> {
+    fn make(
+        &mut self,
+        edit: &RehearsedEdit,
+        id: SessionId,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
         let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
         let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
         let request = edit
@@ -510,7 +516,7 @@ impl RehearsedAgent {
     }
 }
 
-impl Edit {
+impl RehearsedEdit {
     fn request(&self, numbers: &[Number]) -> Option<Request> {
         let number = numbers.first().copied()?;
         let tool = knife::Tool::from_name(&self.tool)?;
@@ -540,7 +546,7 @@ impl Edit {
 }
 
 /// The edit that a record tells of; `None` for records of other things.
-fn edit_of(record: &Record) -> Option<Edit> {
+fn edit_of(record: &Record) -> Option<RehearsedEdit> {
     let changes = &record.body.changes;
     let altered = || {
         changes
@@ -549,7 +555,7 @@ fn edit_of(record: &Record) -> Option<Edit> {
             .map(Change::number)
             .collect()
     };
-    let edit = |tool: knife::Tool, content, created| Edit {
+    let edit = |tool: knife::Tool, content, created| RehearsedEdit {
         tool: tool.as_str().to_owned(),
         numbers: altered(),
         content,

@@ -144,26 +144,26 @@ impl Sight {
 }
 
 /// One look, with what somebody who looks has a right to at this moment.
-struct Look<'a> {
+struct ViewersLook<'a> {
     agent: &'a AgentHandle,
     sight: Sight,
     /// What was asked for when the look began, as it was found with the grants.
-    found: Option<Found>,
+    found: Option<StoredAgent>,
 }
 
 /// What one look at the store brought.
-enum Found {
+enum StoredAgent {
     /// Where there is no grant nothing may be needed of it, and it need not fit together.
     Unread(Box<Snapshot>),
     Read(Box<Loaded>),
 }
 
-impl Look<'_> {
+impl ViewersLook<'_> {
     /// What was asked for when the look began.
     async fn load(&mut self, wanted: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
-            Some(Found::Read(loaded)) => Ok(*loaded),
-            Some(Found::Unread(snapshot)) => self.agent.read(*snapshot).await,
+            Some(StoredAgent::Read(loaded)) => Ok(*loaded),
+            Some(StoredAgent::Unread(snapshot)) => self.agent.read(*snapshot).await,
             None => self.agent.load(wanted).await,
         }
     }
@@ -171,8 +171,8 @@ impl Look<'_> {
     /// The key of an agent that was not erased.
     async fn key(&self) -> Result<AgentKey> {
         match &self.found {
-            Some(Found::Read(loaded)) => Ok(loaded.base.key().clone()),
-            Some(Found::Unread(snapshot)) => self.agent.key_of(&snapshot.agent).await,
+            Some(StoredAgent::Read(loaded)) => Ok(loaded.base.key().clone()),
+            Some(StoredAgent::Unread(snapshot)) => self.agent.key_of(&snapshot.agent).await,
             None => self.agent.check_present().await,
         }
     }
@@ -219,7 +219,7 @@ fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> Shown {
 }
 
 /// A grant that is not over, and the agent as it was at that moment.
-struct Entered {
+struct GrantInForce {
     loaded: Loaded,
     request: AccessRequest,
     scope: AccessScope,
@@ -283,9 +283,9 @@ impl<'a> AgentLens<'a> {
         &self,
         wanted: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
-        see: impl Fn(Look<'a>) -> F,
+        see: impl Fn(ViewersLook<'a>) -> F,
     ) -> Result<T> {
-        let look = |sight, found| Look {
+        let look = |sight, found| ViewersLook {
             agent: self.agent,
             sight,
             found,
@@ -298,7 +298,7 @@ impl<'a> AgentLens<'a> {
                 Ok(entered) => entered,
                 Err(found) => return see(look(Sight::NoWords, found)).await,
             };
-            let Entered {
+            let GrantInForce {
                 loaded,
                 request,
                 scope,
@@ -307,7 +307,7 @@ impl<'a> AgentLens<'a> {
             let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
             let seen = see(look(
                 Sight::Under(scope),
-                Some(Found::Read(Box::new(loaded))),
+                Some(StoredAgent::Read(Box::new(loaded))),
             ))
             .await?;
             let shown = seen.words_shown();
@@ -333,7 +333,7 @@ impl AgentHandle {
         who: &Administrator,
         wanted: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
-    ) -> Result<Result<Entered, Option<Found>>> {
+    ) -> Result<Result<GrantInForce, Option<StoredAgent>>> {
         let wanted = AgentQuery {
             open_requests: true,
             ..wanted.clone()
@@ -343,13 +343,13 @@ impl AgentHandle {
         };
         let granted = granted(&snapshot.open_requests, who, covers)?;
         let Some((scope, row)) = granted.into_iter().next() else {
-            return Ok(Err(Some(Found::Unread(Box::new(snapshot)))));
+            return Ok(Err(Some(StoredAgent::Unread(Box::new(snapshot)))));
         };
         let row = row.clone();
         let loaded = self.read(snapshot).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
-        Ok(Ok(Entered {
+        Ok(Ok(GrantInForce {
             loaded,
             request,
             scope,

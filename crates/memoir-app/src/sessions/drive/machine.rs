@@ -30,7 +30,7 @@ const MOST_REAL_TOKENS: u64 = 8;
 
 /// What happened.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum SessionEvent {
     /// The session was begun.
     Begun { consent: Prompt },
     /// The model answered.
@@ -58,16 +58,16 @@ pub(crate) enum Event {
 
 /// What is to be done.
 #[derive(Debug)]
-pub(crate) enum Effect {
+pub(crate) enum SessionEffect {
     /// Tell whoever watches.
     Note(Progress),
     /// Do this, and come back with what happened. At most one.
-    Act(Action),
+    Act(SessionAction),
 }
 
 /// What is to be done about the session.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum SessionAction {
     /// Ask the model.
     Call(Box<Request>),
     /// Wait, then ask again.
@@ -138,10 +138,10 @@ impl Machine {
     }
 
     /// What follows from `event`, which happened `at` after the beginning.
-    pub(crate) fn handle(&mut self, event: Event, at: Duration) -> Vec<Effect> {
+    pub(crate) fn handle(&mut self, event: SessionEvent, at: Duration) -> Vec<SessionEffect> {
         match event {
-            Event::Begun { consent } => {
-                let mut effects = vec![Effect::Note(Progress::Asked)];
+            SessionEvent::Begun { consent } => {
+                let mut effects = vec![SessionEffect::Note(Progress::Asked)];
                 effects.extend(self.ask(Request {
                     system: consent.system,
                     messages: vec![Message::User(consent.user)],
@@ -152,10 +152,12 @@ impl Machine {
                 }));
                 effects
             }
-            Event::Replied { request, reply } => self.replied(request, *reply, at),
-            Event::CallFailed { request, error } => self.failed(request, &error, at),
-            Event::Waited { request } => vec![Effect::Act(Action::Call(request))],
-            Event::Opened { prompt, tools } => {
+            SessionEvent::Replied { request, reply } => self.replied(request, *reply, at),
+            SessionEvent::CallFailed { request, error } => self.failed(request, &error, at),
+            SessionEvent::Waited { request } => {
+                vec![SessionEffect::Act(SessionAction::Call(request))]
+            }
+            SessionEvent::Opened { prompt, tools } => {
                 self.prompt_tokens = tokens(prompt.system.expose()) + tokens(prompt.user.expose());
                 self.conversation = Some(Conversation {
                     system: prompt.system,
@@ -166,17 +168,17 @@ impl Machine {
                 });
                 self.next_turn(at)
             }
-            Event::ToolAnswered { content, ended } => self.tool_answered(content, ended, at),
-            Event::DeadlinePassed => act(Action::Abandon(EndReason::TimeLimit)),
+            SessionEvent::ToolAnswered { content, ended } => self.tool_answered(content, ended, at),
+            SessionEvent::DeadlinePassed => act(SessionAction::Abandon(EndReason::TimeLimit)),
         }
     }
 
-    fn ask(&mut self, request: Request) -> Vec<Effect> {
+    fn ask(&mut self, request: Request) -> Vec<SessionEffect> {
         self.failures = 0;
-        act(Action::Call(Box::new(request)))
+        act(SessionAction::Call(Box::new(request)))
     }
 
-    fn replied(&mut self, request: Box<Request>, reply: Reply, at: Duration) -> Vec<Effect> {
+    fn replied(&mut self, request: Box<Request>, reply: Reply, at: Duration) -> Vec<SessionEffect> {
         self.usage.calls += 1;
         count(&mut self.usage.input_tokens, reply.usage.input_tokens);
         count(&mut self.usage.output_tokens, reply.usage.output_tokens);
@@ -200,52 +202,56 @@ impl Machine {
         self.take_turn(reply, at)
     }
 
-    fn ask_with_more_room(&mut self, mut request: Box<Request>, at: Duration) -> Vec<Effect> {
+    fn ask_with_more_room(
+        &mut self,
+        mut request: Box<Request>,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
         self.cut += 1;
         let problem = format!(
             "the model's answer was cut off at its output limit of {} tokens",
             request.max_output_tokens
         );
         if self.cut >= CUT_ANSWERS {
-            return act(Action::Fail(format!(
+            return act(SessionAction::Fail(format!(
                 "{problem}, {} times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers",
                 self.cut
             )));
         }
         if let Err(why) = self.within_limits(at) {
-            return act(Action::Abandon(why));
+            return act(SessionAction::Abandon(why));
         }
         self.answer_tokens = self.answer_tokens.saturating_mul(MORE_ROOM);
         request.max_output_tokens = self.answer_tokens;
         self.failures = 0;
         vec![
-            Effect::Note(Progress::Waiting {
+            SessionEffect::Note(Progress::Waiting {
                 seconds: 0.0,
                 problem,
             }),
-            Effect::Act(Action::Call(request)),
+            SessionEffect::Act(SessionAction::Call(request)),
         ]
     }
 
     /// The answer to the request for consent.
-    fn answered_request(reply: &Reply, at: Duration, limits: &Limits) -> Vec<Effect> {
+    fn answered_request(reply: &Reply, at: Duration, limits: &Limits) -> Vec<SessionEffect> {
         if !prompt::is_consent(reply.text.expose()) {
             return vec![
-                Effect::Note(Progress::Declined {
+                SessionEffect::Note(Progress::Declined {
                     words: reply.text.clone(),
                 }),
-                Effect::Act(Action::Decline(reply.text.clone())),
+                SessionEffect::Act(SessionAction::Decline(reply.text.clone())),
             ];
         }
-        let mut effects = vec![Effect::Note(Progress::Agreed)];
+        let mut effects = vec![SessionEffect::Note(Progress::Agreed)];
         effects.extend(match within(limits.time, at) {
-            Ok(()) => act(Action::Open),
-            Err(why) => act(Action::Abandon(why)),
+            Ok(()) => act(SessionAction::Open),
+            Err(why) => act(SessionAction::Abandon(why)),
         });
         effects
     }
 
-    fn take_turn(&mut self, reply: Reply, at: Duration) -> Vec<Effect> {
+    fn take_turn(&mut self, reply: Reply, at: Duration) -> Vec<SessionEffect> {
         let Some(conversation) = &mut self.conversation else {
             return Vec::new();
         };
@@ -258,22 +264,27 @@ impl Machine {
         self.next_tool(at)
     }
 
-    fn remind(&mut self, reminder: PrivateText, at: Duration) -> Vec<Effect> {
+    fn remind(&mut self, reminder: PrivateText, at: Duration) -> Vec<SessionEffect> {
         if self.reminded {
-            return act(Action::Abandon(EndReason::Stopped));
+            return act(SessionAction::Abandon(EndReason::Stopped));
         }
         self.reminded = true;
         if let Some(conversation) = &mut self.conversation {
             conversation.messages.push(Message::User(reminder));
         }
-        let mut effects = vec![Effect::Note(Progress::Reminded)];
+        let mut effects = vec![SessionEffect::Note(Progress::Reminded)];
         effects.extend(self.next_turn(at));
         effects
     }
 
-    fn tool_answered(&mut self, content: PrivateText, ended: bool, at: Duration) -> Vec<Effect> {
+    fn tool_answered(
+        &mut self,
+        content: PrivateText,
+        ended: bool,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
         if ended {
-            return act(Action::Finish);
+            return act(SessionAction::Finish);
         }
         if let Some(conversation) = &mut self.conversation {
             conversation.note_result(content);
@@ -281,21 +292,21 @@ impl Machine {
         self.next_tool(at)
     }
 
-    fn next_tool(&mut self, at: Duration) -> Vec<Effect> {
+    fn next_tool(&mut self, at: Duration) -> Vec<SessionEffect> {
         if let Err(why) = within(self.limits.time, at) {
-            return act(Action::Abandon(why));
+            return act(SessionAction::Abandon(why));
         }
         let next = self.conversation.as_mut().and_then(Conversation::next_call);
         match next {
-            Some(call) => act(Action::RunTool(call)),
+            Some(call) => act(SessionAction::RunTool(call)),
             None => self.next_turn(at),
         }
     }
 
     /// Asks the model for its next answer, unless a limit is reached.
-    fn next_turn(&mut self, at: Duration) -> Vec<Effect> {
+    fn next_turn(&mut self, at: Duration) -> Vec<SessionEffect> {
         if let Err(why) = self.within_limits(at) {
-            return act(Action::Abandon(why));
+            return act(SessionAction::Abandon(why));
         }
         let request = self.conversation.as_ref().map(|conversation| Request {
             system: conversation.system.clone(),
@@ -330,13 +341,18 @@ impl Machine {
         u64::try_from(grown).unwrap_or(u64::MAX)
     }
 
-    fn failed(&mut self, request: Box<Request>, error: &ModelError, at: Duration) -> Vec<Effect> {
+    fn failed(
+        &mut self,
+        request: Box<Request>,
+        error: &ModelError,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
         self.failures += 1;
         let message = match self.cut {
             0 => error.to_string(),
             _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
         };
-        let fail = |message| act(Action::Fail(advised(message, error)));
+        let fail = |message| act(SessionAction::Fail(advised(message, error)));
         if !error.is_retryable() {
             return fail(message);
         }
@@ -351,11 +367,11 @@ impl Machine {
             ));
         }
         vec![
-            Effect::Note(Progress::Waiting {
+            SessionEffect::Note(Progress::Waiting {
                 seconds: wait.as_secs_f64(),
                 problem: message,
             }),
-            Effect::Act(Action::Wait(wait, request)),
+            SessionEffect::Act(SessionAction::Wait(wait, request)),
         ]
     }
 }
@@ -431,6 +447,6 @@ fn advised(message: String, error: &ModelError) -> String {
     }
 }
 
-fn act(action: Action) -> Vec<Effect> {
-    vec![Effect::Act(action)]
+fn act(action: SessionAction) -> Vec<SessionEffect> {
+    vec![SessionEffect::Act(action)]
 }

@@ -23,7 +23,7 @@ use memoir_model::{Arguments, Model, ToolCall};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use self::machine::{Effect, Event, Machine};
+use self::machine::{Machine, SessionEffect, SessionEvent};
 use super::{RefineOptions, knife::Called};
 use crate::{AgentHandle, Error, Result, SessionFacts, spans};
 
@@ -145,7 +145,7 @@ impl<'a> Drive<'a> {
             .agent
             .consent_prompt(self.hold.id, self.model.context_tokens())
             .await?;
-        self.follow(Event::Begun { consent }, observer).await
+        self.follow(SessionEvent::Begun { consent }, observer).await
     }
 
     /// Goes on with a session that is open already: the agent consented to it before.
@@ -169,7 +169,7 @@ impl<'a> Drive<'a> {
     ) -> Result<SessionFacts> {
         observer(&Progress::opened(&opened));
         let session = self.agent.session(self.hold.id).await?;
-        let event = Event::Opened {
+        let event = SessionEvent::Opened {
             prompt: opened.prompt,
             tools: super::tool_definitions(session.mode),
         };
@@ -178,7 +178,7 @@ impl<'a> Drive<'a> {
 
     async fn follow(
         &mut self,
-        mut event: Event,
+        mut event: SessionEvent,
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         loop {
@@ -188,8 +188,8 @@ impl<'a> Drive<'a> {
             let mut next = None;
             for effect in effects {
                 match effect {
-                    Effect::Note(progress) => observer(&progress),
-                    Effect::Act(action) => next = Some(action),
+                    SessionEffect::Note(progress) => observer(&progress),
+                    SessionEffect::Act(action) => next = Some(action),
                 }
             }
             // The machine asks for exactly one action at a time until the session has ended.
@@ -203,12 +203,16 @@ impl<'a> Drive<'a> {
         }
     }
 
-    async fn act(&mut self, action: machine::Action, observer: &mut Observer<'_>) -> Result<Next> {
-        use machine::Action;
+    async fn act(
+        &mut self,
+        action: machine::SessionAction,
+        observer: &mut Observer<'_>,
+    ) -> Result<Next> {
+        use machine::SessionAction;
         let (agent, id) = (&self.agent, self.hold.id);
         let usage = self.machine.usage();
         let ended = match action {
-            Action::Call(request) => {
+            SessionAction::Call(request) => {
                 let limit = self
                     .agent
                     .memoir
@@ -219,40 +223,40 @@ impl<'a> Drive<'a> {
                 let call = tokio::time::timeout(limit, self.model.complete(&request));
                 return Ok(match self.hold.during(call).await? {
                     None => self.lost().await?,
-                    Some(Err(_)) => Event::DeadlinePassed.into(),
-                    Some(Ok(Ok(reply))) => Event::Replied {
+                    Some(Err(_)) => SessionEvent::DeadlinePassed.into(),
+                    Some(Ok(Ok(reply))) => SessionEvent::Replied {
                         request,
                         reply: Box::new(reply),
                     }
                     .into(),
-                    Some(Ok(Err(error))) => Event::CallFailed { request, error }.into(),
+                    Some(Ok(Err(error))) => SessionEvent::CallFailed { request, error }.into(),
                 });
             }
-            Action::Wait(wait, request) => {
+            SessionAction::Wait(wait, request) => {
                 return Ok(match self.hold.during(tokio::time::sleep(wait)).await? {
                     None => self.lost().await?,
-                    Some(()) => Event::Waited { request }.into(),
+                    Some(()) => SessionEvent::Waited { request }.into(),
                 });
             }
-            Action::Open => {
+            SessionAction::Open => {
                 let opened = agent.open(id, self.model.context_tokens()).await?;
                 observer(&Progress::opened(&opened));
                 let mode = agent.session(id).await?.mode;
-                return Ok(Event::Opened {
+                return Ok(SessionEvent::Opened {
                     prompt: opened.prompt,
                     tools: super::tool_definitions(mode),
                 }
                 .into());
             }
-            Action::RunTool(call) => return self.run_tool(&call, observer).await,
-            Action::Decline(words) => agent.decline(id, &words, usage).await?,
-            Action::Abandon(why) => {
+            SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
+            SessionAction::Decline(words) => agent.decline(id, &words, usage).await?,
+            SessionAction::Abandon(why) => {
                 agent
                     .abandon(id, why, &Actor::system(), Some(usage))
                     .await?
             }
-            Action::Fail(message) => agent.fail(id, &message, usage).await?,
-            Action::Finish => agent.session(id).await?,
+            SessionAction::Fail(message) => agent.fail(id, &message, usage).await?,
+            SessionAction::Finish => agent.session(id).await?,
         };
         Ok(Next::Ended(Box::new(ended)))
     }
@@ -278,7 +282,7 @@ impl<'a> Drive<'a> {
         ) {
             return self.lost().await;
         }
-        Ok(Event::ToolAnswered {
+        Ok(SessionEvent::ToolAnswered {
             ended: result.ends_session(),
             content: result.for_model(),
         }
@@ -297,12 +301,12 @@ impl<'a> Drive<'a> {
 
 /// What comes of an action.
 enum Next {
-    Event(Event),
+    Event(SessionEvent),
     Ended(Box<SessionFacts>),
 }
 
-impl From<Event> for Next {
-    fn from(event: Event) -> Self {
+impl From<SessionEvent> for Next {
+    fn from(event: SessionEvent) -> Self {
         Self::Event(event)
     }
 }
