@@ -65,7 +65,7 @@ pub fn is_recent(entry: &Memory, now: Timestamp) -> bool {
     entry.created_at > journal_since(now) && entry.created_at.is_believed_at(now)
 }
 
-struct Entry<'a> {
+struct ContextEntry<'a> {
     memory: &'a Memory,
     text: String,
     tokens: u64,
@@ -92,14 +92,14 @@ pub fn build(memories: &[Memory], now: Timestamp, bounds: Bounds) -> ContextText
     render(&core, &journal)
 }
 
-fn entries(memories: &[Memory], wanted: impl Fn(&Memory) -> bool) -> Vec<Entry<'_>> {
+fn entries(memories: &[Memory], wanted: impl Fn(&Memory) -> bool) -> Vec<ContextEntry<'_>> {
     let mut chosen: Vec<&Memory> = memories.iter().filter(|memory| wanted(memory)).collect();
     chosen.sort_by_key(|memory| (memory.created_at, memory.number));
     chosen
         .into_iter()
         .map(|memory| {
             let text = entry(memory);
-            Entry {
+            ContextEntry {
                 memory,
                 tokens: tokens(&text),
                 text,
@@ -135,9 +135,9 @@ fn entry(memory: &Memory) -> String {
 const FRAME_TOKENS: u64 = 80;
 
 /// Hides entries until those shown take at most `most` tokens, or nothing is left that may be hidden.
-fn leave_out(entries: &mut [Entry<'_>], most: u64) {
+fn leave_out(entries: &mut [ContextEntry<'_>], most: u64) {
     let mut used = shown_size(entries);
-    let mut optional: Vec<&mut Entry<'_>> = entries
+    let mut optional: Vec<&mut ContextEntry<'_>> = entries
         .iter_mut()
         .filter(|entry| entry.shown && !entry.memory.is_constitutional())
         .collect();
@@ -158,14 +158,14 @@ fn last_by_author(memory: &Memory) -> Option<u64> {
     memory.wordings.iter().map(|wording| wording.seq).max()
 }
 
-fn shown_size(entries: &[Entry<'_>]) -> u64 {
+fn shown_size(entries: &[ContextEntry<'_>]) -> u64 {
     let shown = entries.iter().filter(|entry| entry.shown);
     shown.map(|entry| entry.tokens).sum()
 }
 
-fn render(core: &[Entry<'_>], journal: &[Entry<'_>]) -> ContextText {
-    let hidden = |entries: &[Entry<'_>]| entries.iter().filter(|entry| !entry.shown).count();
-    let shown_tokens = |entries: &[Entry<'_>]| {
+fn render(core: &[ContextEntry<'_>], journal: &[ContextEntry<'_>]) -> ContextText {
+    let hidden = |entries: &[ContextEntry<'_>]| entries.iter().filter(|entry| !entry.shown).count();
+    let shown_tokens = |entries: &[ContextEntry<'_>]| {
         entries
             .iter()
             .filter(|entry| entry.shown)
@@ -211,7 +211,7 @@ fn left_out_line(core: usize, journal: usize) -> String {
     )
 }
 
-fn section(text: &mut String, heading: &str, entries: &[Entry<'_>]) {
+fn section(text: &mut String, heading: &str, entries: &[ContextEntry<'_>]) {
     if entries.iter().any(|entry| entry.shown) {
         let _ = write!(text, "\n{heading}\n\n");
         text.extend(

@@ -103,7 +103,7 @@ pub struct Losing {
 
 /// Words that were or would be let go within the windows, and what is still said, of one age.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct LossSums {
     said: u64,
     session: u64,
     year: u64,
@@ -154,7 +154,7 @@ pub fn check<'a>(
         let Some(oldest) = of_rank.map(|lost| lost.id).min() else {
             continue;
         };
-        let mut sums = Sums::default();
+        let mut sums = LossSums::default();
         for wording in wordings.clone() {
             if wording.origin.weakness() > weakness {
                 continue;

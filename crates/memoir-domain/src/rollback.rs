@@ -85,7 +85,7 @@ pub(crate) fn restore(
 }
 
 /// A session rolled back while it ran.
-pub(crate) struct Ended {
+pub(crate) struct EndedByRollback {
     pub(crate) decision: Decision,
     pub(crate) told: String,
     pub(crate) stats: Stats,
@@ -99,7 +99,7 @@ pub(crate) fn end_session(
     gauge: &Gauge,
     limit: EndReason,
     actor: &Actor,
-) -> Ended {
+) -> EndedByRollback {
     for change in draft.changes() {
         memories.insert(change.number(), change.after());
     }
@@ -148,7 +148,7 @@ pub(crate) fn end_session(
         facts,
         body,
     );
-    Ended {
+    EndedByRollback {
         decision: draft.finish(),
         told,
         stats,

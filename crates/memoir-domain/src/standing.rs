@@ -85,11 +85,11 @@ pub struct RecordsInForce {
 #[derive(Debug, Clone)]
 struct Taking {
     seq: u64,
-    what: Taken,
+    what: TakenBack,
 }
 
 #[derive(Debug, Clone)]
-enum Taken {
+enum TakenBack {
     /// These.
     Named(Stretches),
     /// All after this place.
@@ -144,7 +144,7 @@ impl RecordsInForce {
             stretches.add(place, place);
         }
         self.taken_back.extend(&stretches);
-        let what = Taken::Named(stretches);
+        let what = TakenBack::Named(stretches);
         self.takings.push(Taking { seq, what });
     }
 
@@ -155,7 +155,7 @@ impl RecordsInForce {
         }
         self.sessions.note_rewind(&self.taken_back, &after, now);
         self.taken_back = after;
-        let what = Taken::Since(to_seq);
+        let what = TakenBack::Since(to_seq);
         self.takings.push(Taking { seq, what });
     }
 
@@ -168,9 +168,9 @@ impl RecordsInForce {
                 continue;
             }
             match &taking.what {
-                Taken::Named(named) => taken_back.extend(named),
+                TakenBack::Named(named) => taken_back.extend(named),
                 // All that was taken back between the two points is as it was at the first.
-                Taken::Since(to_seq) => {
+                TakenBack::Since(to_seq) => {
                     if to_seq.saturating_add(1) < taking.seq {
                         taken_back.add(to_seq + 1, taking.seq - 1);
                     }

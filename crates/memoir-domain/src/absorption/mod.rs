@@ -213,12 +213,12 @@ pub fn read(
     added_by: ActorKind,
 ) -> Result<Vec<NewMemory>, Unreadable> {
     #[derive(Deserialize)]
-    struct Noted {
+    struct NotedAnswer {
         journal: Vec<PrivateText>,
         #[serde(default)]
         core: Vec<PrivateText>,
     }
-    let Noted { journal, core } = answer::read(answer, "journal")?;
+    let NotedAnswer { journal, core } = answer::read(answer, "journal")?;
     noted(&journal, &core, at, added_by)
 }
 

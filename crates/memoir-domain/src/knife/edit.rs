@@ -16,7 +16,7 @@ use crate::{
     draft::{Decision, Draft},
     knife::{
         Call, Refusal, Request, Tool, ToolResult,
-        measure::{Measure, check_tightening, measure},
+        measure::{EditMeasure, check_tightening, measure},
         result::Left,
     },
     loss::LossLimits,
@@ -101,7 +101,7 @@ fn attempt(
         return Ok(Outcome::Survey);
     };
     let taken = taken_tokens(call, &members);
-    let edit = Edit {
+    let edit = CheckedEdit {
         tool,
         call,
         members,
@@ -224,15 +224,15 @@ pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
 }
 
 /// An edit that passed every check.
-struct Edit<'a> {
+struct CheckedEdit<'a> {
     tool: Tool,
     call: &'a Call,
     members: Vec<&'a Memory>,
-    measure: Measure,
+    measure: EditMeasure,
     taken: u64,
 }
 
-impl Edit<'_> {
+impl CheckedEdit<'_> {
     fn carry_out(self, agent: &Agent, session: &Session, actor: &Actor, now: Timestamp) -> Outcome {
         let mut session = session.clone();
         session.edits += 1;

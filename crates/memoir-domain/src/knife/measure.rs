@@ -29,8 +29,8 @@ const REFUSALS_ENOUGH: u32 = 2;
 
 /// What an edit lets go, and who takes over what a deleted memory stood for.
 #[derive(Debug, Default)]
-pub(super) struct Measure {
-    pub(super) lost: Vec<Lost>,
+pub(super) struct EditMeasure {
+    pub(super) lost: Vec<LostSentence>,
     /// The memory that says all that the deleted one stood for.
     pub(super) carrier: Option<Memory>,
     /// Whether a memory is deleted that nothing carries.
@@ -39,14 +39,14 @@ pub(super) struct Measure {
 
 /// What is let go of one sentence.
 #[derive(Debug)]
-pub(super) struct Lost {
+pub(super) struct LostSentence {
     pub(super) id: WordingId,
     origin: Origin,
     count: u64,
     pub(super) told: LostWords,
 }
 
-impl Measure {
+impl EditMeasure {
     /// Words let go, in all.
     pub(super) fn words(&self) -> u64 {
         self.lost.iter().map(|lost| lost.count).sum()
@@ -67,7 +67,7 @@ impl Measure {
     ) {
         for wording in wordings {
             let lost = self.lost.iter().filter(|lost| lost.id == wording.id());
-            let lost: Vec<&Lost> = lost.collect();
+            let lost: Vec<&LostSentence> = lost.collect();
             if lost.is_empty() && !self.is_deleted {
                 continue;
             }
@@ -90,7 +90,7 @@ impl Measure {
 }
 
 /// A member with the texts that it stands for, read.
-struct Member<'a> {
+struct MeasuredMemory<'a> {
     memory: &'a Memory,
     present: Reading,
     ids: Vec<WordingId>,
@@ -98,7 +98,7 @@ struct Member<'a> {
     wordings: Vec<Reading>,
 }
 
-impl<'a> Member<'a> {
+impl<'a> MeasuredMemory<'a> {
     fn read(view: View<'a>, memory: &'a Memory) -> Self {
         let text = |id: &WordingId| view.texts.get(id).unwrap_or(&memory.content).expose();
         let mut wordings: Vec<Reading> = memory
@@ -161,9 +161,12 @@ pub(super) fn measure(
     call: &Call,
     members: &[&Memory],
     now: Timestamp,
-) -> Result<Option<Measure>, Refusal> {
+) -> Result<Option<EditMeasure>, Refusal> {
     let guard = guard_of(view, session);
-    let members: Vec<Member<'_>> = members.iter().map(|one| Member::read(view, one)).collect();
+    let members: Vec<MeasuredMemory<'_>> = members
+        .iter()
+        .map(|one| MeasuredMemory::read(view, one))
+        .collect();
     let case = Case {
         view,
         session,
@@ -185,7 +188,7 @@ pub(super) fn check_tightening(
     memory: &Memory,
     content: &PrivateText,
 ) -> Result<(), Refusal> {
-    let member = Member::read(view, memory);
+    let member = MeasuredMemory::read(view, memory);
     let replaced = [Replaced {
         present: &member.present,
         wordings: &member.refs(),
@@ -216,14 +219,14 @@ struct Case<'a> {
     session: &'a Session,
     call: &'a Call,
     guard: LossGuard,
-    members: &'a [Member<'a>],
+    members: &'a [MeasuredMemory<'a>],
     now: Timestamp,
 }
 
 impl Case<'_> {
-    fn writing(&self, content: &PrivateText) -> Result<Option<Measure>, Refusal> {
+    fn writing(&self, content: &PrivateText) -> Result<Option<EditMeasure>, Refusal> {
         let written = Reading::of(content.expose());
-        let refs: Vec<Vec<&Reading>> = self.members.iter().map(Member::refs).collect();
+        let refs: Vec<Vec<&Reading>> = self.members.iter().map(MeasuredMemory::refs).collect();
         let replaced: Vec<Replaced<'_>> = self
             .members
             .iter()
@@ -242,9 +245,9 @@ impl Case<'_> {
         }
         let lost = self.lost(&judged.losses);
         if self.guard == LossGuard::Off || lost.is_empty() && judged.marks.is_empty() {
-            return Ok(Some(Measure {
+            return Ok(Some(EditMeasure {
                 lost,
-                ..Measure::default()
+                ..EditMeasure::default()
             }));
         }
         if !self.check_limits(&lost)? {
@@ -263,13 +266,13 @@ impl Case<'_> {
             nearest: None,
         };
         self.check_confirmed(&lost, second)?;
-        Ok(Some(Measure {
+        Ok(Some(EditMeasure {
             lost,
-            ..Measure::default()
+            ..EditMeasure::default()
         }))
     }
 
-    fn deleting(&self) -> Result<Option<Measure>, Refusal> {
+    fn deleting(&self) -> Result<Option<EditMeasure>, Refusal> {
         let (Some(survey), [member]) = (self.view.survey, self.members) else {
             return Ok(None);
         };
@@ -282,9 +285,9 @@ impl Case<'_> {
         });
         let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
         if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
-            return Ok(Some(Measure {
+            return Ok(Some(EditMeasure {
                 carrier: Some(carrier.clone()),
-                ..Measure::default()
+                ..EditMeasure::default()
             }));
         }
         let replaced = [Replaced {
@@ -309,14 +312,14 @@ impl Case<'_> {
             };
             self.check_confirmed(&lost, second)?;
         }
-        Ok(Some(Measure {
+        Ok(Some(EditMeasure {
             lost,
             carrier: None,
             is_deleted: true,
         }))
     }
 
-    fn lost(&self, losses: &[Loss]) -> Vec<Lost> {
+    fn lost(&self, losses: &[Loss]) -> Vec<LostSentence> {
         // The text that a memory was protected at is no wording, and what goes of it is none's loss: an
         // update that loses of it is refused before.
         let of_wording = |loss: &&Loss| {
@@ -327,7 +330,7 @@ impl Case<'_> {
             .filter(of_wording)
             .map(|loss| {
                 let member = &self.members[loss.replaced];
-                Lost {
+                LostSentence {
                     id: member.ids[loss.wording],
                     origin: member.origins[loss.wording],
                     count: u64::from(loss.words),
@@ -402,7 +405,7 @@ impl Case<'_> {
     }
 
     /// Whether the limits allow it; `false` where that takes a look at all memories first.
-    fn check_limits(&self, lost: &[Lost]) -> Result<bool, Refusal> {
+    fn check_limits(&self, lost: &[LostSentence]) -> Result<bool, Refusal> {
         let told = || lost.iter().map(|lost| lost.told.clone()).collect();
         if self.guard == LossGuard::Refuse && !lost.is_empty() {
             return Err(Refusal::LossLimit {
@@ -443,7 +446,7 @@ impl Case<'_> {
     /// Whether what would go was asked about before.
     fn check_confirmed(
         &self,
-        lost: &[Lost],
+        lost: &[LostSentence],
         second: impl FnOnce() -> Second,
     ) -> Result<(), Refusal> {
         let code = self.confirmation(lost);
@@ -460,7 +463,7 @@ impl Case<'_> {
 
     /// The code that says yes to exactly this call, on exactly these texts. It cannot be made without the
     /// agent's key, and after the edit the texts are others.
-    fn confirmation(&self, lost: &[Lost]) -> String {
+    fn confirmation(&self, lost: &[LostSentence]) -> String {
         let content = match self.call {
             Call::Consolidate { content, .. } | Call::Update { content, .. } => content.expose(),
             _ => "",
@@ -481,7 +484,7 @@ impl Case<'_> {
 
     /// Whether to say that the memory is better left as it is.
     fn leave(&self) -> Option<Number> {
-        let refused = |member: &&Member<'_>| {
+        let refused = |member: &&MeasuredMemory<'_>| {
             let number = member.memory.number;
             self.view
                 .refusals
@@ -494,7 +497,7 @@ impl Case<'_> {
             .map(|member| member.memory.number)
     }
 
-    fn near(&self, member: &Member<'_>, nearest: &Nearest) -> super::refusal::Near {
+    fn near(&self, member: &MeasuredMemory<'_>, nearest: &Nearest) -> super::refusal::Near {
         let lost = nearest.unsaid.iter().flat_map(|loss| &loss.lost);
         let words: u64 = member.memory.wordings.iter().map(|one| one.words).sum();
         let missing = nearest.unsaid.iter().map(|loss| u64::from(loss.gone));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::shape::{Word, words};
+use super::shape::{ShapeWord, words};
 use crate::{
     PrivateText,
     text::{self, is_unspaced},
@@ -83,7 +83,7 @@ pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
 /// there.
 type Gap = [Vec<usize>; 2];
 
-fn gaps(words: &[Vec<Word<'_>>; 2]) -> Vec<Gap> {
+fn gaps(words: &[Vec<ShapeWord<'_>>; 2]) -> Vec<Gap> {
     let [left, right] = words.each_ref().map(|words| {
         let keys = words.iter().map(|word| word.key.as_ref());
         keys.collect::<Vec<&str>>()
@@ -126,7 +126,7 @@ fn by_place(left: &[&str], right: &[&str]) -> Option<Vec<Gap>> {
 }
 
 /// Words that both texts have, at other places; they are taken out of the gaps.
-fn changed_places(words: &[Vec<Word<'_>>; 2], gaps: &mut [Gap]) -> Option<Difference> {
+fn changed_places(words: &[Vec<ShapeWord<'_>>; 2], gaps: &mut [Gap]) -> Option<Difference> {
     let mut times: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for gap in gaps.iter() {
         for side in [0, 1] {
@@ -135,7 +135,7 @@ fn changed_places(words: &[Vec<Word<'_>>; 2], gaps: &mut [Gap]) -> Option<Differ
             }
         }
     }
-    let mut moved: [Vec<&Word<'_>>; 2] = Default::default();
+    let mut moved: [Vec<&ShapeWord<'_>>; 2] = Default::default();
     for side in [0, 1] {
         let mut left_to_move: BTreeMap<&str, usize> = times
             .iter()
@@ -174,7 +174,7 @@ fn joined<'w>(words: impl Iterator<Item = &'w str>) -> Option<String> {
 }
 
 /// What a gap says.
-fn told(words: &[Vec<Word<'_>>; 2], gap: Gap) -> Option<Difference> {
+fn told(words: &[Vec<ShapeWord<'_>>; 2], gap: Gap) -> Option<Difference> {
     let [left, right] = [0, 1].map(|side| {
         let own = gap[side].iter().map(|place| &words[side][*place]);
         joined(own.map(|word| word.surface))

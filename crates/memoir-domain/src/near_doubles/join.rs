@@ -36,7 +36,7 @@ pub(super) fn join(sets: &[&[u32]], steps: u64) -> Joined {
     let entries = sets.iter().flat_map(|set| set.iter());
     let mut search = Search {
         sets,
-        lists: vec![List::default(); entries.max().map_or(0, |most| *most as usize + 1)],
+        lists: vec![PrefixSets::default(); entries.max().map_or(0, |most| *most as usize + 1)],
         seen_for: vec![usize::MAX; sets.len()],
         steps_left: 0,
         joined: Joined {
@@ -57,7 +57,7 @@ pub(super) fn join(sets: &[&[u32]], steps: u64) -> Joined {
 
 /// The sets that have one entry among their rarest.
 #[derive(Clone, Default)]
-struct List {
+struct PrefixSets {
     /// Each set's place, and that of the entry in it; ascending.
     sets: Vec<(u32, u32)>,
     /// How many of the first ones are too small by now.
@@ -66,7 +66,7 @@ struct List {
 
 struct Search<'s> {
     sets: &'s [&'s [u32]],
-    lists: Vec<List>,
+    lists: Vec<PrefixSets>,
     /// The set for which each one was last compared.
     seen_for: Vec<usize>,
     steps_left: u64,

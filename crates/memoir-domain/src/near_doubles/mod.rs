@@ -69,7 +69,7 @@ pub struct NearDouble {
 }
 
 /// A text under comparison.
-struct Entry<'a> {
+struct ComparedText<'a> {
     memory: &'a Memory,
     shape: Shape,
     exact_form: String,
@@ -89,10 +89,10 @@ pub fn near_doubles<'a>(
         .collect();
     kept.sort_by_key(|memory| memory.number);
     let shapes = Shapes::of(kept.iter().map(|memory| memory.content.expose()));
-    let entries: Vec<Entry<'_>> = kept
+    let entries: Vec<ComparedText<'_>> = kept
         .into_iter()
         .zip(shapes.0)
-        .map(|(memory, shape)| Entry {
+        .map(|(memory, shape)| ComparedText {
             memory,
             shape,
             exact_form: text::double_form(memory.content.expose(), how),
@@ -112,7 +112,7 @@ struct Alike {
 }
 
 impl Alike {
-    fn among(entries: &[Entry<'_>]) -> Self {
+    fn among(entries: &[ComparedText<'_>]) -> Self {
         let classes = classes(entries);
         let sets: Vec<&[u32]> = classes
             .iter()
@@ -147,7 +147,7 @@ impl Alike {
 
 /// The places of the texts by how they look: each class has one look. Within one, equal texts stand
 /// beside each other, and those that say nearly the same near each other.
-fn classes(entries: &[Entry<'_>]) -> Vec<Vec<usize>> {
+fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
     for (place, entry) in entries.iter().enumerate() {
         let look = entry.shape.look.as_slice();
@@ -166,7 +166,7 @@ fn classes(entries: &[Entry<'_>]) -> Vec<Vec<usize>> {
 }
 
 /// The pairs that are told, the most alike first.
-fn list(entries: &[Entry<'_>], alike: Alike, limit: usize) -> NearDoubles {
+fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDoubles {
     let mut ranked: Vec<(bool, f64, usize, usize)> = alike
         .pairs
         .into_iter()
@@ -204,7 +204,12 @@ fn list(entries: &[Entry<'_>], alike: Alike, limit: usize) -> NearDoubles {
     }
 }
 
-fn told(left: &Entry<'_>, right: &Entry<'_>, exact: bool, similarity: f64) -> NearDouble {
+fn told(
+    left: &ComparedText<'_>,
+    right: &ComparedText<'_>,
+    exact: bool,
+    similarity: f64,
+) -> NearDouble {
     let (differences, more_differences) = if exact {
         (Vec::new(), 0)
     } else {

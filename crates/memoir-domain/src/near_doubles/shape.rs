@@ -9,7 +9,7 @@ use crate::text::{fold, is_unspaced};
 
 /// A word of a text. In scripts that put no spaces between words every character is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word<'t> {
+pub(super) struct ShapeWord<'t> {
     /// As it stands in the text.
     pub(super) surface: &'t str,
     /// The same for all ways of writing the word.
@@ -17,7 +17,7 @@ pub(super) struct Word<'t> {
 }
 
 /// The words of `text`, in their order. A text without a letter or a digit has its signs instead.
-pub(super) fn words(text: &str) -> Vec<Word<'_>> {
+pub(super) fn words(text: &str) -> Vec<ShapeWord<'_>> {
     let mut words = Vec::with_capacity(text.len() / 6 + 1);
     for piece in text.split_whitespace() {
         let mut from = 0;
@@ -33,7 +33,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     }
     if words.is_empty() {
         let signs = text.split("").filter(|sign| !sign.trim().is_empty());
-        words.extend(signs.map(|sign| Word {
+        words.extend(signs.map(|sign| ShapeWord {
             surface: sign,
             key: Cow::Borrowed(sign),
         }));
@@ -41,11 +41,11 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-fn push<'t>(words: &mut Vec<Word<'t>>, piece: &'t str) {
+fn push<'t>(words: &mut Vec<ShapeWord<'t>>, piece: &'t str) {
     let surface = piece.trim_matches(|character: char| !character.is_alphanumeric());
     if !surface.is_empty() {
         let key = key(surface);
-        words.push(Word { surface, key });
+        words.push(ShapeWord { surface, key });
     }
 }
 

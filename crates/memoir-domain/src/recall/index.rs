@@ -23,10 +23,10 @@ use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::{
     FoundAs, MatchedTerm, Query, RECALL_LIMIT, RecallMatch, RecallPlace,
-    query::{Element, Question, Sought},
-    rank::{self, Found},
-    vectors::{Vector, Vectors},
-    wiped::{Table, Wiped},
+    query::{QueryElement, RecallQuestion, SoughtForm},
+    rank::{self, FoundMemory},
+    vectors::{IndexVectors, Vector},
+    wiped::{Wiped, WipedTable},
 };
 use crate::{
     Timestamp,
@@ -96,7 +96,7 @@ struct Compound {
 
 impl DefaultIsZeroes for Compound {}
 
-struct Slot {
+struct IndexSlot {
     number: Number,
     created_at: Timestamp,
     kind: Kind,
@@ -122,14 +122,14 @@ pub struct RecallIndex {
     letters: Wiped<u8>,
     compounds: Wiped<Compound>,
     sequence: Wiped<u32>,
-    unit_of: Table,
-    group_of: Table,
+    unit_of: WipedTable,
+    group_of: WipedTable,
     /// For each group its slots, ascending, each with how often.
     postings: Vec<Vec<u32>>,
     posted: usize,
-    slots: Vec<Slot>,
+    slots: Vec<IndexSlot>,
     slot_of: HashMap<Number, u32>,
-    vectors: Vectors,
+    vectors: IndexVectors,
     /// How many memories are in each language, the last of them those of none.
     languages: [u32; LANGUAGES],
     length: u64,
@@ -187,7 +187,7 @@ impl RecallIndex {
             + self.postings.capacity() * size_of::<Vec<u32>>()
             // A list has room for half as many again.
             + self.posted * 6
-            + self.slots.capacity() * size_of::<Slot>()
+            + self.slots.capacity() * size_of::<IndexSlot>()
             + tags
             + self.slot_of.capacity() * 24
             + self.vectors.bytes()
@@ -268,7 +268,7 @@ impl RecallIndex {
         self.languages[language] += 1;
         self.length += u64::from(length);
         self.slot_of.insert(memory.number, slot);
-        self.slots.push(Slot {
+        self.slots.push(IndexSlot {
             number: memory.number,
             created_at: memory.created_at,
             kind: memory.kind,
@@ -338,7 +338,7 @@ impl RecallIndex {
 
     /// Wipes all vectors.
     pub fn forget_vectors(&mut self) {
-        self.vectors = Vectors::default();
+        self.vectors = IndexVectors::default();
     }
 
     fn group(&mut self, key: u64) -> u32 {
@@ -443,7 +443,7 @@ impl RecallIndex {
         asked: Option<&Vector>,
         after: Option<RecallPlace>,
     ) -> Vec<RecallMatch> {
-        let mut question = Question::of(query.text.expose());
+        let mut question = RecallQuestion::of(query.text.expose());
         question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
         let mut looked = self.look_up(question.elements);
@@ -470,8 +470,8 @@ impl RecallIndex {
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
             self.add_corrections(&mut found, &looked, query);
-            let best: Vec<Found> = found.iter().take(rank::CORRECTED).copied().collect();
-            let alike = |new: &Found, old: &Found| {
+            let best: Vec<FoundMemory> = found.iter().take(rank::CORRECTED).copied().collect();
+            let alike = |new: &FoundMemory, old: &FoundMemory| {
                 self.corrects(new, old) || self.corrects_by_meaning(new, old, &best, &nearest)
             };
             rank::corrections_first(&mut found, alike);
@@ -499,7 +499,12 @@ impl RecallIndex {
     }
 
     /// What is near a question in meaning, the nearest first, each with how near it is.
-    fn nearest(&self, asked: &Vector, looked: &[LookedUp], query: &Query) -> Vec<(Found, f32)> {
+    fn nearest(
+        &self,
+        asked: &Vector,
+        looked: &[LookedUp],
+        query: &Query,
+    ) -> Vec<(FoundMemory, f32)> {
         let narrowed = Narrowed::by(query);
         let musts = self.musts(looked);
         let admits = |at: u32| {
@@ -509,7 +514,7 @@ impl RecallIndex {
         let near = self.vectors.nearest(asked, admits).into_iter();
         near.map(|(at, nearness)| {
             let slot = &self.slots[at as usize];
-            let found = Found {
+            let found = FoundMemory {
                 score: 0.0,
                 created_at: slot.created_at,
                 number: slot.number,
@@ -522,11 +527,11 @@ impl RecallIndex {
     }
 
     /// Looks each element up, the rarest ones where there are too many.
-    fn look_up(&self, elements: Vec<Element>) -> Vec<LookedUp> {
+    fn look_up(&self, elements: Vec<QueryElement>) -> Vec<LookedUp> {
         let forgives = elements.len() <= FORGIVEN;
         let mut looked: Vec<LookedUp> = Vec::with_capacity(elements.len());
         for element in elements {
-            let Element {
+            let QueryElement {
                 text,
                 sought,
                 is_function,
@@ -534,11 +539,11 @@ impl RecallIndex {
             let from = looked.len();
             match sought {
                 // Nothing is taken for a slip of them.
-                Sought::Word(key) if is_function => {
+                SoughtForm::Word(key) if is_function => {
                     looked.push(self.look_up_word(text, key, false));
                 }
-                Sought::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
-                Sought::Whole(keys) => {
+                SoughtForm::Word(key) => looked.push(self.look_up_word(text, key, forgives)),
+                SoughtForm::Whole(keys) => {
                     let found = self.with_sequence(&keys);
                     if !found.is_empty() {
                         let mut whole = self.of_postings(text, found, FoundAs::Phrase);
@@ -546,7 +551,7 @@ impl RecallIndex {
                         looked.push(whole);
                     }
                 }
-                Sought::Pair(keys) => {
+                SoughtForm::Pair(keys) => {
                     let group = self.group_of.get(pair_key(keys));
                     looked.push(self.of_groups(
                         text,
@@ -554,11 +559,11 @@ impl RecallIndex {
                         FoundAs::Word,
                     ));
                 }
-                Sought::Character(key) => {
+                SoughtForm::Character(key) => {
                     let found = self.with_sequence(&[key]);
                     looked.push(self.of_postings(text, found, FoundAs::Word));
                 }
-                Sought::Sequence { keys, words, must } => {
+                SoughtForm::Sequence { keys, words, must } => {
                     let found = self.with_sequence(&keys);
                     if found.is_empty() && !must {
                         // A name that is nowhere may be remembered in other signs.
@@ -713,7 +718,7 @@ impl RecallIndex {
     /// The memories that have the terms one after the other, and how often.
     fn with_sequence(&self, keys: &[u64]) -> Vec<(u32, f32)> {
         let mut scratch: Vec<u32> = Vec::new();
-        let times = |slot: &Slot| {
+        let times = |slot: &IndexSlot| {
             let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
             let units = self.units.as_slice();
             let is_it = |(unit, key): (&u32, &u64)| units[*unit as usize].key == *key;
@@ -780,10 +785,10 @@ impl RecallIndex {
     }
 
     /// Adds up what each memory is worth, and leaves out those that the rest of the query does not admit.
-    fn score(&self, looked: &[LookedUp], is_asked: bool, query: &Query) -> Vec<Found> {
+    fn score(&self, looked: &[LookedUp], is_asked: bool, query: &Query) -> Vec<FoundMemory> {
         let narrowed = Narrowed::by(query);
-        let admits = |slot: &Slot| slot.lives && narrowed.admits(slot);
-        let found = |at: usize, slot: &Slot, score: f32| Found {
+        let admits = |slot: &IndexSlot| slot.lives && narrowed.admits(slot);
+        let found = |at: usize, slot: &IndexSlot, score: f32| FoundMemory {
             score,
             created_at: slot.created_at,
             number: slot.number,
@@ -834,12 +839,12 @@ impl RecallIndex {
 
     /// Adds, before each of the best, the memories that correct it and were not found themselves: whoever asks in
     /// the words of what was corrected is told what is so now. Not where something must occur.
-    fn add_corrections(&self, found: &mut Vec<Found>, looked: &[LookedUp], query: &Query) {
+    fn add_corrections(&self, found: &mut Vec<FoundMemory>, looked: &[LookedUp], query: &Query) {
         if looked.iter().any(|one| one.must) {
             return;
         }
         let narrowed = Narrowed::by(query);
-        let best: Vec<Found> = found.iter().take(rank::CORRECTED).copied().collect();
+        let best: Vec<FoundMemory> = found.iter().take(rank::CORRECTED).copied().collect();
         for old in &best {
             let mut slots: Vec<u32> = Vec::new();
             for group in self.groups(old.slot) {
@@ -853,7 +858,7 @@ impl RecallIndex {
             slots.dedup();
             for at in slots {
                 let slot = &self.slots[at as usize];
-                let new = Found {
+                let new = FoundMemory {
                     score: 0.0,
                     created_at: slot.created_at,
                     number: slot.number,
@@ -876,7 +881,7 @@ impl RecallIndex {
 
     /// Whether one memory says that something is no longer as another one has it: it has a word that says so, and
     /// the two share much of what they say.
-    fn corrects(&self, new: &Found, old: &Found) -> bool {
+    fn corrects(&self, new: &FoundMemory, old: &FoundMemory) -> bool {
         if !self.slots[new.slot as usize].corrects {
             return false;
         }
@@ -901,10 +906,10 @@ impl RecallIndex {
     /// than the question is to either. Nothing is compared with a fixed angle, since each model has its own.
     fn corrects_by_meaning(
         &self,
-        new: &Found,
-        old: &Found,
-        best: &[Found],
-        nearest: &[(Found, f32)],
+        new: &FoundMemory,
+        old: &FoundMemory,
+        best: &[FoundMemory],
+        nearest: &[(FoundMemory, f32)],
     ) -> bool {
         if nearest.is_empty() || !self.slots[new.slot as usize].corrects {
             return false;
@@ -916,7 +921,8 @@ impl RecallIndex {
             let near = nearest.iter().find(|(one, _)| one.slot == slot);
             near.is_some_and(|(_, nearness)| *nearness <= between)
         };
-        let older = |one: &&Found| (one.created_at, one.number) < (new.created_at, new.number);
+        let older =
+            |one: &&FoundMemory| (one.created_at, one.number) < (new.created_at, new.number);
         let others = best.iter().filter(older);
         let mut others = others.filter_map(|one| self.vectors.between(new.slot, one.slot));
         is_further(new.slot) && is_further(old.slot) && others.all(|other| other <= between)
@@ -971,7 +977,7 @@ impl<'q> Narrowed<'q> {
         Self { query, tag }
     }
 
-    fn admits(&self, slot: &Slot) -> bool {
+    fn admits(&self, slot: &IndexSlot) -> bool {
         let query = self.query;
         query.kind.is_none_or(|kind| slot.kind == kind)
             && query.origin.is_none_or(|origin| slot.origin == origin)

@@ -155,7 +155,7 @@ wire_names! {
 /// Whether a question has nothing that an index of words could know, only marks such as "_": those are looked
 /// for in the texts themselves, by [`literal_matches`].
 pub fn is_literal(text: &str) -> bool {
-    !text.trim().is_empty() && query::Question::of(text).is_empty()
+    !text.trim().is_empty() && query::RecallQuestion::of(text).is_empty()
 }
 
 /// The memories in whose text the question stands as it is, whatever the case, the newest first.

@@ -9,16 +9,16 @@ const WHOLE: usize = 24;
 
 /// One thing that is looked for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Element {
+pub(super) struct QueryElement {
     /// As the question has it, folded.
     pub(super) text: String,
-    pub(super) sought: Sought,
+    pub(super) sought: SoughtForm,
     /// Whether it says nothing of what is asked, beside others that do.
     pub(super) is_function: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Sought {
+pub(super) enum SoughtForm {
     /// A word or a sign, by its key.
     Word(u64),
     /// Two characters, by their keys.
@@ -38,14 +38,14 @@ pub(super) enum Sought {
 }
 
 /// A question taken apart.
-pub(super) struct Question {
+pub(super) struct RecallQuestion {
     pub(super) language: Option<Language>,
     /// Each once.
-    pub(super) elements: Vec<Element>,
-    known: HashSet<Sought>,
+    pub(super) elements: Vec<QueryElement>,
+    known: HashSet<SoughtForm>,
 }
 
-impl Question {
+impl RecallQuestion {
     pub(super) fn of(text: &str) -> Self {
         let mut question = Self {
             language: Cut::of(text).language(),
@@ -76,7 +76,7 @@ impl Question {
             }
         });
         if keys.len() <= WHOLE {
-            let sought = Sought::Whole(keys);
+            let sought = SoughtForm::Whole(keys);
             self.put(crate::text::fold(text.trim()), sought);
         }
     }
@@ -89,9 +89,11 @@ impl Question {
     /// taken where the question's own is not sure.
     pub(super) fn mark_function_words(&mut self, fallback: Language) {
         let language = self.language.unwrap_or(fallback);
-        let says_nothing = |element: &Element| match &element.sought {
-            Sought::Word(_) | Sought::Character(_) => is_function_word(&element.text, language),
-            Sought::Pair(_) => {
+        let says_nothing = |element: &QueryElement| match &element.sought {
+            SoughtForm::Word(_) | SoughtForm::Character(_) => {
+                is_function_word(&element.text, language)
+            }
+            SoughtForm::Pair(_) => {
                 let mut parts = [String::new(), String::new()];
                 for (at, character) in element.text.chars().enumerate() {
                     parts[at.min(1)].push(character);
@@ -99,10 +101,10 @@ impl Question {
                 is_function_word(&element.text, language)
                     || is_function_pair(&parts[0], &parts[1], language)
             }
-            Sought::Sequence { .. } | Sought::Whole(_) => false,
+            SoughtForm::Sequence { .. } | SoughtForm::Whole(_) => false,
         };
         let parts = self.elements.iter();
-        let mut parts = parts.filter(|element| !matches!(element.sought, Sought::Whole(_)));
+        let mut parts = parts.filter(|element| !matches!(element.sought, SoughtForm::Whole(_)));
         if !parts.all(says_nothing) {
             for element in &mut self.elements {
                 element.is_function = says_nothing(element);
@@ -110,9 +112,9 @@ impl Question {
         }
     }
 
-    fn put(&mut self, text: String, sought: Sought) {
+    fn put(&mut self, text: String, sought: SoughtForm) {
         if self.known.insert(sought.clone()) {
-            self.elements.push(Element {
+            self.elements.push(QueryElement {
                 text,
                 sought,
                 is_function: false,
@@ -129,7 +131,7 @@ impl Question {
         });
         if !keys.is_empty() {
             let words = Vec::new();
-            let sought = Sought::Sequence {
+            let sought = SoughtForm::Sequence {
                 keys,
                 words,
                 must: true,
@@ -139,15 +141,15 @@ impl Question {
     }
 
     fn words(&mut self, text: &str) {
-        let mut name = Name::default();
+        let mut name = QuestionName::default();
         let mut before: Option<Character> = None;
-        let mut found: Vec<(String, Sought)> = Vec::new();
+        let mut found: Vec<(String, SoughtForm)> = Vec::new();
         Cut::of(text).each(|term| {
             let ends = |character: Option<Character>, found: &mut Vec<_>| {
                 if let Some(Character { key, text, alone }) = character
                     && alone
                 {
-                    found.push((text, Sought::Character(key)));
+                    found.push((text, SoughtForm::Character(key)));
                 }
             };
             if term.name != name.number {
@@ -165,7 +167,7 @@ impl Question {
                     match before.take() {
                         Some(first) if follows => {
                             let text = format!("{}{}", first.text, term.word);
-                            found.push((text, Sought::Pair([first.key, term.key])));
+                            found.push((text, SoughtForm::Pair([first.key, term.key])));
                             alone = false;
                         }
                         other => ends(other, &mut found),
@@ -178,14 +180,14 @@ impl Question {
                 }
                 _ => {
                     ends(before.take(), &mut found);
-                    found.push((term.word.to_owned(), Sought::Word(term.key)));
+                    found.push((term.word.to_owned(), SoughtForm::Word(term.key)));
                 }
             }
         });
         if let Some(Character { key, text, alone }) = before
             && alone
         {
-            found.push((text, Sought::Character(key)));
+            found.push((text, SoughtForm::Character(key)));
         }
         found.extend(name.sought());
         for (text, sought) in found {
@@ -204,14 +206,14 @@ struct Character {
 
 /// A name of the question, as far as it was read.
 #[derive(Default)]
-struct Name {
+struct QuestionName {
     number: u32,
     text: String,
     keys: Vec<u64>,
     words: Vec<(String, u64)>,
 }
 
-impl Name {
+impl QuestionName {
     fn put(&mut self, word: &str, key: u64, kind: TermKind) {
         match kind {
             TermKind::Whole => self.words.push((word.to_owned(), key)),
@@ -225,12 +227,12 @@ impl Name {
         }
     }
 
-    fn sought(self) -> Option<(String, Sought)> {
+    fn sought(self) -> Option<(String, SoughtForm)> {
         match self.keys.as_slice() {
             [] => None,
-            [key] => Some((self.text, Sought::Word(*key))),
+            [key] => Some((self.text, SoughtForm::Word(*key))),
             _ => {
-                let sought = Sought::Sequence {
+                let sought = SoughtForm::Sequence {
                     keys: self.keys,
                     words: self.words,
                     must: false,

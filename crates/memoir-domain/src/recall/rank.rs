@@ -10,7 +10,7 @@ const AS_GOOD: f32 = 0.9;
 
 /// One memory that was found, before it is put in order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct FoundMemory {
     pub(super) score: f32,
     pub(super) created_at: Timestamp,
     pub(super) number: Number,
@@ -20,15 +20,15 @@ pub(super) struct Found {
     pub(super) corrects: Option<Number>,
 }
 
-impl Found {
+impl FoundMemory {
     fn age(&self) -> Reverse<(Timestamp, Number)> {
         Reverse((self.created_at, self.number))
     }
 }
 
 /// The first of what was found in their order: at least `needed` of them where there are as many.
-pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
-    let by_score = |one: &Found, other: &Found| other.score.total_cmp(&one.score);
+pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemory> {
+    let by_score = |one: &FoundMemory, other: &FoundMemory| other.score.total_cmp(&one.score);
     if found.len() > needed && needed > 0 {
         let (_, last, _) = found.select_nth_unstable_by(needed - 1, by_score);
         // Whoever is as good as the last of them may be newer.
@@ -36,7 +36,7 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
         found.retain(|one| one.score >= least);
         if found.iter().all(|one| one.score == least) {
             // Nothing was asked in words: only the date tells them apart.
-            found.select_nth_unstable_by_key(needed - 1, Found::age);
+            found.select_nth_unstable_by_key(needed - 1, FoundMemory::age);
             found.truncate(needed);
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn first(mut found: Vec<Found>, needed: usize) -> Vec<Found> {
     while from < found.len() {
         let least = found[from].score * AS_GOOD;
         let length = found[from..].partition_point(|one| one.score >= least);
-        found[from..from + length].sort_unstable_by_key(Found::age);
+        found[from..from + length].sort_unstable_by_key(FoundMemory::age);
         from += length;
     }
     found
@@ -61,9 +61,12 @@ pub(super) const MERGED: usize = 200;
 
 /// Two orders merged by reciprocal rank: what both have far ahead comes first. Nothing is compared but ranks, so
 /// that scores of words and angles between vectors need no common measure.
-pub(super) fn merged(by_words: Vec<Found>, by_meaning: impl Iterator<Item = Found>) -> Vec<Found> {
+pub(super) fn merged(
+    by_words: Vec<FoundMemory>,
+    by_meaning: impl Iterator<Item = FoundMemory>,
+) -> Vec<FoundMemory> {
     let worth = |at: usize| 1.0 / (RANKS + at as f32 + 1.0);
-    let mut found: Vec<(f32, Found)> = by_words
+    let mut found: Vec<(f32, FoundMemory)> = by_words
         .iter()
         .take(MERGED)
         .copied()
@@ -95,7 +98,10 @@ pub(super) fn merged(by_words: Vec<Found>, by_meaning: impl Iterator<Item = Foun
 pub(super) const CORRECTED: usize = 20;
 
 /// Puts each newer memory that corrects an older one right before it, among the best.
-pub(super) fn corrections_first(found: &mut [Found], corrects: impl Fn(&Found, &Found) -> bool) {
+pub(super) fn corrections_first(
+    found: &mut [FoundMemory],
+    corrects: impl Fn(&FoundMemory, &FoundMemory) -> bool,
+) {
     let best = found.len().min(CORRECTED);
     for at in 1..best {
         let new = found[at];

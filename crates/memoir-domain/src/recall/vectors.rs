@@ -93,7 +93,7 @@ impl fmt::Debug for Vector {
 
 /// The vectors of one index, all of one model and so of one number of dimensions.
 #[derive(Default)]
-pub(super) struct Vectors {
+pub(super) struct IndexVectors {
     dimensions: usize,
     /// Above and below [`MIDDLE`].
     steps: Wiped<u8>,
@@ -167,7 +167,7 @@ impl Sides {
     }
 }
 
-impl Vectors {
+impl IndexVectors {
     pub(super) fn count(&self) -> usize {
         self.place_of.len()
     }

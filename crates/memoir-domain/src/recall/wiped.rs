@@ -66,14 +66,14 @@ impl<T: DefaultIsZeroes> Drop for Wiped<T> {
 
 /// Numbers by keys that are hashes already. An own table, since a map of the standard library cannot be wiped.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct WipedTable {
     /// 0 where the place is free.
     keys: Wiped<u64>,
     values: Wiped<u32>,
     used: usize,
 }
 
-impl Table {
+impl WipedTable {
     fn place(&self, key: u64) -> Option<usize> {
         let keys = self.keys.as_slice();
         let mask = keys.len().checked_sub(1)?;
