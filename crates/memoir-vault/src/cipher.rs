@@ -28,7 +28,7 @@ pub(crate) struct Cipher(XChaCha20Poly1305);
 
 /// Why sealed bytes do not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum Unopenable {
     /// Shorter than an empty text would be.
     Short,
     /// Of a form that this version does not know.
@@ -60,19 +60,25 @@ impl Cipher {
         sealed
     }
 
-    pub(crate) fn open(&self, place: &[u8], sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Broken> {
-        let (&version, rest) = sealed.split_first().ok_or(Broken::Short)?;
+    pub(crate) fn open(
+        &self,
+        place: &[u8],
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Unopenable> {
+        let (&version, rest) = sealed.split_first().ok_or(Unopenable::Short)?;
         if version != VERSION {
-            return Err(Broken::Version(version));
+            return Err(Unopenable::Version(version));
         }
         let (nonce, rest) = rest
             .split_first_chunk::<NONCE_BYTES>()
-            .ok_or(Broken::Short)?;
-        let (body, tag) = rest.split_last_chunk::<TAG_BYTES>().ok_or(Broken::Short)?;
+            .ok_or(Unopenable::Short)?;
+        let (body, tag) = rest
+            .split_last_chunk::<TAG_BYTES>()
+            .ok_or(Unopenable::Short)?;
         let mut plain = Zeroizing::new(body.to_vec());
         self.0
             .decrypt_inout_detached(nonce.into(), place, plain.as_mut_slice().into(), tag.into())
-            .map_err(|_| Broken::NotAuthentic)?;
+            .map_err(|_| Unopenable::NotAuthentic)?;
         Ok(plain)
     }
 }

@@ -61,7 +61,7 @@ pub struct KeyStore {
 /// What is in memory.
 struct Held {
     master: Arc<Master>,
-    keys: HashMap<AgentScope, Known>,
+    keys: HashMap<AgentScope, KnownKey>,
     /// How often the key store had been changed when this process last looked, or changed it itself. As long as that
     /// holds, keys of the present generation are as they lie there.
     changes: Changes,
@@ -75,7 +75,7 @@ struct Master {
 }
 
 /// A key in memory, and when it was last found in the key store.
-struct Known {
+struct KnownKey {
     key: AgentKey,
     generation: u64,
 }
@@ -99,7 +99,7 @@ pub struct Closing {
 
 /// Where the master key comes from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum MasterKeySource<'a> {
     File(&'a Path),
     Given(&'a MasterKey),
 }
@@ -114,7 +114,7 @@ impl KeyStore {
     pub fn open(path: &Path, master: &MasterKey) -> Result<Self> {
         Self::start(
             Box::new(SqliteKeys::open(path, true)?),
-            Source::Given(master),
+            MasterKeySource::Given(master),
             false,
         )
     }
@@ -126,7 +126,7 @@ impl KeyStore {
     pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
         Self::start(
             Box::new(SqliteKeys::open(path, false)?),
-            Source::Given(master),
+            MasterKeySource::Given(master),
             true,
         )
     }
@@ -137,14 +137,14 @@ impl KeyStore {
     /// [`Error::Random`]; those of the driver.
     pub fn in_memory(master: &MasterKey) -> Result<Self> {
         let rows = Box::new(SqliteKeys::in_memory()?);
-        Self::start(rows, Source::Given(master), false)
+        Self::start(rows, MasterKeySource::Given(master), false)
     }
 
     /// Opens what lies there, with the master key that it needs: in its file, also where a rotation has staged one
     /// beside it. Where nothing lies there yet, it becomes a key store, unless it `must_exist`.
     pub(crate) fn start(
         rows: Box<dyn KeyRows>,
-        source: Source<'_>,
+        source: MasterKeySource<'_>,
         must_exist: bool,
     ) -> Result<Self> {
         if rows.read(NOBODY)?.master.is_none() {
@@ -152,8 +152,8 @@ impl KeyStore {
                 return Err(Error::Missing(rows.name()));
             }
             let master = match source {
-                Source::File(path) => Master::of(&MasterKey::load_or_create(path)?),
-                Source::Given(master) => Master::of(master),
+                MasterKeySource::File(path) => Master::of(&MasterKey::load_or_create(path)?),
+                MasterKeySource::Given(master) => Master::of(master),
             };
             rows.fill(&Contents {
                 master: Some(master.entry()?),
@@ -161,8 +161,8 @@ impl KeyStore {
             })?;
         }
         let (key_file, given) = match source {
-            Source::File(path) => (Some(path), None),
-            Source::Given(master) => (None, Some(Arc::new(Master::of(master)))),
+            MasterKeySource::File(path) => (Some(path), None),
+            MasterKeySource::Given(master) => (None, Some(Arc::new(Master::of(master)))),
         };
         let master = find_master(&*rows, key_file, given.as_ref())?;
         let store = Self {
@@ -572,7 +572,7 @@ impl Held {
     }
 
     fn keep(&mut self, scope: AgentScope, key: &AgentKey) {
-        let known = Known {
+        let known = KnownKey {
             key: key.clone(),
             generation: self.generation,
         };

@@ -19,7 +19,7 @@ use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, mem
 use zeroize::Zeroizing;
 
 use crate::{
-    cipher::{Broken, Cipher, NONCE_BYTES},
+    cipher::{Cipher, NONCE_BYTES, Unopenable},
     secret::Secret,
 };
 
@@ -28,10 +28,10 @@ pub use crate::cipher::{OVERHEAD_BYTES, VERSION};
 /// The key of one agent. Clones share it; the last one to go wipes it. `Debug` prints its type's name
 /// only.
 #[derive(Clone)]
-pub struct AgentKey(Arc<Keys>);
+pub struct AgentKey(Arc<DerivedKeys>);
 
 /// What comes from an agent's key, worked out once.
-struct Keys {
+struct DerivedKeys {
     scope: AgentScope,
     texts: Cipher,
     digests: Secret,
@@ -109,7 +109,7 @@ impl AgentKey {
         let derive = |purpose: &[u8]| {
             secret.derive(&[purpose, scope.account.as_bytes(), scope.agent.as_bytes()])
         };
-        Self(Arc::new(Keys {
+        Self(Arc::new(DerivedKeys {
             scope,
             texts: Cipher::new(&derive(b"agent/texts/")),
             digests: derive(b"agent/digests/"),
@@ -147,12 +147,12 @@ impl AgentKey {
             .texts
             .open(&self.associated(place, columns), sealed)
             .map_err(|broken| match broken {
-                Broken::Short => OpenError::Short(*place),
-                Broken::Version(found) => OpenError::UnknownForm {
+                Unopenable::Short => OpenError::Short(*place),
+                Unopenable::Version(found) => OpenError::UnknownForm {
                     place: *place,
                     found,
                 },
-                Broken::NotAuthentic => OpenError::NotAuthentic(*place),
+                Unopenable::NotAuthentic => OpenError::NotAuthentic(*place),
             })
     }
 

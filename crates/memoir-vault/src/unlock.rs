@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Error, KeyId, KeyRows, KeyStore, MasterKey, Result, SqliteKeys, keystore::Source};
+use crate::{
+    Error, KeyId, KeyRows, KeyStore, MasterKey, Result, SqliteKeys, keystore::MasterKeySource,
+};
 
 /// Where the master key comes from.
 #[derive(Debug)]
@@ -48,8 +50,8 @@ pub fn unlock_rows(
     must_exist: bool,
 ) -> Result<KeyStore> {
     let source = match source {
-        MasterSource::File(path) => Source::File(path),
-        MasterSource::Given(master) => Source::Given(master),
+        MasterSource::File(path) => MasterKeySource::File(path),
+        MasterSource::Given(master) => MasterKeySource::Given(master),
     };
     KeyStore::start(rows, source, must_exist)
 }

@@ -10,7 +10,7 @@ use aead_stream::{DecryptorBE32, EncryptorBE32};
 use chacha20poly1305::XChaCha20Poly1305;
 use zeroize::Zeroizing;
 
-use super::{ArchiveError, Cost, Passphrase, Result, header::Header};
+use super::{ArchiveError, Cost, Passphrase, Result, header::ArchiveHeader};
 
 /// Bytes of text in each frame but the last one, which may have fewer.
 const FRAME_BYTES: usize = 64 << 10;
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`ArchiveError::Cost`], [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::Io`].
     pub fn new(passphrase: &Passphrase, cost: Cost, mut inner: W) -> Result<Self> {
-        let header = Header::new(cost)?;
+        let header = ArchiveHeader::new(cost)?;
         let key = header.key(passphrase)?;
         let nonce = header.nonce().into();
         let mut stream = Box::new(Encryptor::new(key.expose().into(), nonce));
@@ -141,7 +141,7 @@ impl<R: Read> Reader<R> {
     /// spent on the key; [`ArchiveError::Memory`], [`ArchiveError::Passphrase`], [`ArchiveError::CutOff`],
     /// [`ArchiveError::Io`].
     pub fn new(passphrase: &Passphrase, mut inner: R) -> Result<Self> {
-        let header = Header::read(&mut inner)?;
+        let header = ArchiveHeader::read(&mut inner)?;
         let mut check = vec![0; TAG_BYTES];
         read_exact(&mut inner, &mut check)?;
         let key = header.key(passphrase)?;

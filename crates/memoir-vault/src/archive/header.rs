@@ -28,7 +28,7 @@ pub struct Cost {
 }
 
 /// What stands in front of the frames, and is bound to each of them.
-pub(super) struct Header {
+pub(super) struct ArchiveHeader {
     cost: Cost,
     salt: [u8; SALT_BYTES],
     nonce: [u8; NONCE_BYTES],
@@ -59,7 +59,7 @@ impl Cost {
     }
 }
 
-impl Header {
+impl ArchiveHeader {
     /// With a salt and a nonce of its own.
     pub(super) fn new(cost: Cost) -> Result<Self> {
         let mut header = Self {

@@ -35,15 +35,15 @@ pub struct SqliteKeys {
     /// Which file it was when it was opened.
     identity: Option<(u64, u64)>,
     counter: Counter,
-    state: Mutex<State>,
+    state: Mutex<OpenFile>,
 }
 
-struct State {
+struct OpenFile {
     connection: Connection,
     /// Whether the file is a key store already, and not empty.
     is_made: bool,
     /// The form of the file when it was last looked at.
-    looked: schema::Looked,
+    looked: schema::CheckedKeySchema,
 }
 
 impl SqliteKeys {
@@ -69,7 +69,7 @@ impl SqliteKeys {
     }
 
     fn start(mut connection: Connection, path: Option<&Path>, is_made: bool) -> Result<Self> {
-        let mut looked = schema::Looked::default();
+        let mut looked = schema::CheckedKeySchema::default();
         if is_made {
             let transaction = connection.transaction()?;
             schema::check(&transaction, &mut looked)?;
@@ -78,7 +78,7 @@ impl SqliteKeys {
             path: path.map(Path::to_owned),
             identity: path.and_then(file::identity),
             counter: Counter::of(path)?,
-            state: Mutex::new(State {
+            state: Mutex::new(OpenFile {
                 connection,
                 is_made,
                 looked,
@@ -90,7 +90,7 @@ impl SqliteKeys {
         self.path.as_deref().unwrap_or(Path::new(NO_PATH))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OpenFile> {
         // A panic leaves nothing half-done here: what SQLite has begun is rolled back.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

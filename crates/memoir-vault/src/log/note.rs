@@ -102,7 +102,7 @@ impl LogKey {
 }
 
 /// The text and the signatures of a note, all of them read before any is believed.
-fn split(note: &[u8]) -> Result<(&str, Vec<Line<'_>>), NoteError> {
+fn split(note: &[u8]) -> Result<(&str, Vec<SignatureLine<'_>>), NoteError> {
     let malformed = NoteError::Malformed;
     if note.len() > LONGEST_NOTE_BYTES {
         return Err(malformed("too long"));
@@ -119,17 +119,17 @@ fn split(note: &[u8]) -> Result<(&str, Vec<Line<'_>>), NoteError> {
     if signatures.split('\n').count() > MOST_SIGNATURES {
         return Err(malformed("too many signatures"));
     }
-    let lines: Option<Vec<_>> = signatures.split('\n').map(Line::parse).collect();
+    let lines: Option<Vec<_>> = signatures.split('\n').map(SignatureLine::parse).collect();
     Ok((text, lines.ok_or(malformed("a signature's line"))?))
 }
 
-struct Line<'a> {
+struct SignatureLine<'a> {
     name: &'a str,
     key_id: [u8; 4],
     signature: Vec<u8>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SignatureLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (name, encoded) = line.strip_prefix(LINE_START)?.split_once(' ')?;
         let bytes = STANDARD.decode(encoded).ok()?;

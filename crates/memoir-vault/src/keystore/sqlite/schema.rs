@@ -9,15 +9,15 @@ use super::file;
 use crate::{Result, keystore::inconsistent};
 
 /// Kind, name, table and text of a table, index, trigger or view.
-type Object = (String, String, String, Option<String>);
+type KeySchemaObject = (String, String, String, Option<String>);
 
 /// Which form a connection has last found to be right: SQLite's own number of it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Looked(Option<i64>);
+pub(super) struct CheckedKeySchema(Option<i64>);
 
 /// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
 /// to be. Inside a transaction, so that it stays.
-pub(super) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> {
+pub(super) fn check(connection: &Connection, looked: &mut CheckedKeySchema) -> Result<()> {
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
         .query_row([], |row| row.get(0))?;
@@ -31,11 +31,11 @@ pub(super) fn check(connection: &Connection, looked: &mut Looked) -> Result<()> 
         );
         return Err(inconsistent("sqlite_schema", problem));
     }
-    *looked = Looked(Some(number));
+    *looked = CheckedKeySchema(Some(number));
     Ok(())
 }
 
-fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
+fn objects(connection: &Connection) -> Result<BTreeSet<KeySchemaObject>> {
     Ok(connection
         .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
         .query_map([], |row| {
@@ -45,8 +45,8 @@ fn objects(connection: &Connection) -> Result<BTreeSet<Object>> {
 }
 
 /// What the migrations make.
-fn expected() -> Result<&'static BTreeSet<Object>> {
-    static EXPECTED: OnceLock<BTreeSet<Object>> = OnceLock::new();
+fn expected() -> Result<&'static BTreeSet<KeySchemaObject>> {
+    static EXPECTED: OnceLock<BTreeSet<KeySchemaObject>> = OnceLock::new();
     if let Some(expected) = EXPECTED.get() {
         return Ok(expected);
     }
