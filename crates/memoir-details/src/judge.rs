@@ -7,7 +7,7 @@ use crate::align::{NOWHERE, common};
 use crate::language::Language;
 use crate::lexicon::{JOIN, place};
 use crate::reading::Reading;
-use crate::says::{Fate, PARTING, View, must_stay};
+use crate::says::{Fate, PARTING, ReadIn, must_stay};
 use crate::words::Word;
 
 /// One memory that an edit replaces.
@@ -140,7 +140,7 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
                     continue;
                 }
                 let present =
-                    present.get_or_insert_with(|| View::new(one.present, wording.language()));
+                    present.get_or_insert_with(|| ReadIn::new(one.present, wording.language()));
                 let before = present.fate(wording, s);
                 match fate.said_by {
                     Some(would_say) => {
@@ -260,7 +260,7 @@ pub fn unsaid_words(wordings: &[&Reading], text: &Reading) -> u64 {
 
 /// Wordings beside a text, each sentence with what becomes of it there.
 struct Compared<'a> {
-    views: Vec<(Option<Language>, View<'a>)>,
+    views: Vec<(Option<Language>, ReadIn<'a>)>,
     /// By wording and sentence, with the place of the view.
     fates: Vec<(usize, Vec<Fate>)>,
     /// The sentences of the text that say one.
@@ -269,13 +269,13 @@ struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn new(wordings: &[&Reading], text: &'a Reading) -> Self {
-        let mut views: Vec<(Option<Language>, View<'a>)> = Vec::new();
+        let mut views: Vec<(Option<Language>, ReadIn<'a>)> = Vec::new();
         let mut fates = Vec::with_capacity(wordings.len());
         for wording in wordings {
             let language = wording.language();
             let known = views.iter().position(|(of, _)| *of == language);
             let view = known.unwrap_or_else(|| {
-                views.push((language, View::new(text, language)));
+                views.push((language, ReadIn::new(text, language)));
                 views.len() - 1
             });
             let sentences = 0..wording.sentences();
@@ -292,7 +292,7 @@ impl<'a> Compared<'a> {
     }
 
     /// The sentences that none says: wording, sentence, what becomes of it, and in which view.
-    fn not_said(&self) -> impl Iterator<Item = (usize, usize, &Fate, &View<'a>)> {
+    fn not_said(&self) -> impl Iterator<Item = (usize, usize, &Fate, &ReadIn<'a>)> {
         let fates = self.fates.iter().enumerate();
         fates.flat_map(move |(w, (view, fates))| {
             let not_said = fates.iter().enumerate();
@@ -308,7 +308,7 @@ fn loss(
     s: usize,
     fate: &Fate,
     before: Option<&Fate>,
-    view: &View<'_>,
+    view: &ReadIn<'_>,
     saying: &HashSet<usize>,
 ) -> Option<Loss> {
     let words = wording.of_sentence(s);
@@ -418,7 +418,7 @@ const JOINING: usize = 2;
 
 /// The written text as read in each language of the wordings and replaced texts.
 struct Views<'a> {
-    views: HashMap<Option<Language>, View<'a>>,
+    views: HashMap<Option<Language>, ReadIn<'a>>,
 }
 
 impl<'a> Views<'a> {
@@ -429,13 +429,13 @@ impl<'a> Views<'a> {
                 let language = reading.language();
                 views
                     .entry(language)
-                    .or_insert_with(|| View::new(written, language));
+                    .or_insert_with(|| ReadIn::new(written, language));
             }
         }
         Views { views }
     }
 
-    fn view(&self, language: Option<Language>) -> &View<'a> {
+    fn view(&self, language: Option<Language>) -> &ReadIn<'a> {
         &self.views[&language]
     }
 
@@ -456,12 +456,12 @@ impl<'a> Views<'a> {
 
 /// Where a written sentence may come from.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+struct SourceSentence<'a> {
     reading: &'a Reading,
     sentence: usize,
 }
 
-impl Source<'_> {
+impl SourceSentence<'_> {
     /// The frame that stands before it, as one value.
     fn frame(&self) -> Option<u64> {
         self.reading.outline(self.sentence).frame
@@ -521,9 +521,9 @@ impl Additions {
 
 /// The sentences of all replaced texts and their wordings, each once.
 struct Sources<'a> {
-    all: Vec<Source<'a>>,
+    all: Vec<SourceSentence<'a>>,
     /// By language and words: one for each frame that stands before these words, none among them.
-    by_same: HashMap<(usize, u64), Vec<Source<'a>>>,
+    by_same: HashMap<(usize, u64), Vec<SourceSentence<'a>>>,
     /// How often each sentence stands in the present texts, by language.
     present: HashMap<(usize, u64), u32>,
     languages: Vec<Option<Language>>,
@@ -558,7 +558,7 @@ impl<'a> Sources<'a> {
                     let key = (place(language), outline.same);
                     let same = sources.by_same.entry(key).or_default();
                     if same.iter().all(|source| source.frame() != outline.frame) {
-                        same.push(Source { reading, sentence });
+                        same.push(SourceSentence { reading, sentence });
                     }
                 }
             }
@@ -567,7 +567,7 @@ impl<'a> Sources<'a> {
         let mut all: Vec<_> = sources.by_same.iter_mut().collect();
         all.sort_by_key(|(key, _)| **key);
         for (_, same) in all {
-            same.sort_by_key(Source::frame);
+            same.sort_by_key(SourceSentence::frame);
             sources.all.extend(same.iter().copied());
         }
         // Where nothing is free, sentences differ that are equal in a language: those first.
@@ -582,7 +582,7 @@ impl<'a> Sources<'a> {
         views: &Views<'_>,
         n: usize,
         left: &mut HashMap<(usize, u64), u32>,
-    ) -> Option<(Source<'a>, bool)> {
+    ) -> Option<(SourceSentence<'a>, bool)> {
         let mut found = None;
         for language in &self.languages {
             let reading = &views.view(*language).reading;
@@ -618,7 +618,7 @@ impl<'a> Sources<'a> {
         replaced: &[Replaced<'_>],
     ) -> Covered {
         let mut covered: Vec<u32> = Vec::new();
-        let places = |source: &Source<'a>, partly: bool| {
+        let places = |source: &SourceSentence<'a>, partly: bool| {
             let view = views.view(source.reading.language());
             let at = view.words_of(n, source.reading, source.sentence, partly)?;
             let words = view.reading.of_sentence(n);
@@ -646,7 +646,7 @@ impl<'a> Sources<'a> {
         let (mut language, mut open) = self.left(views, n, &covered, &languages, written);
         if !open.is_empty() {
             // The one further source that covers most of the rest.
-            let mut best: Option<(usize, Vec<u32>, Source<'a>)> = None;
+            let mut best: Option<(usize, Vec<u32>, SourceSentence<'a>)> = None;
             for (source, _) in &likely {
                 let Some(starts) = places(source, true) else {
                     continue;
@@ -700,8 +700,8 @@ impl<'a> Sources<'a> {
     }
 
     /// The places of the words that even the nearest source has not, at least.
-    fn missing(&self, likely: &[(Source<'a>, bool)], words: &[Word]) -> Vec<u32> {
-        let places = |source: &Source<'a>| {
+    fn missing(&self, likely: &[(SourceSentence<'a>, bool)], words: &[Word]) -> Vec<u32> {
+        let places = |source: &SourceSentence<'a>| {
             let places = common(words, source.reading.of_sentence(source.sentence));
             let missing = words
                 .iter()
@@ -754,8 +754,8 @@ impl<'a> Sources<'a> {
 
     /// Sources that share enough words with written sentence `n` to cover something of it, and
     /// whether it may say them whole.
-    fn likely(&self, views: &Views<'_>, n: usize) -> Vec<(Source<'a>, bool)> {
-        let mut likely: Vec<(u32, Source<'a>, bool)> = Vec::new();
+    fn likely(&self, views: &Views<'_>, n: usize) -> Vec<(SourceSentence<'a>, bool)> {
+        let mut likely: Vec<(u32, SourceSentence<'a>, bool)> = Vec::new();
         for source in &self.all {
             let outline = source.reading.outline(source.sentence);
             let reading = &views.view(source.reading.language()).reading;

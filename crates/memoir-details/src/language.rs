@@ -1,7 +1,7 @@
 //! The languages that there are tables for, and which of them a text is in.
 
-use crate::languages::{Table, table};
-use crate::lexicon::{self, Entry};
+use crate::languages::{LanguageTable, table};
+use crate::lexicon::{self, LexiconEntry};
 use crate::scan::{Script, Token};
 
 macro_rules! languages {
@@ -105,7 +105,7 @@ impl Language {
         }
     }
 
-    pub(crate) fn table(self) -> &'static Table {
+    pub(crate) fn table(self) -> &'static LanguageTable {
         table(self)
     }
 }
@@ -115,7 +115,7 @@ const NOT_ARABIC: [char; 7] = ['پ', 'چ', 'ژ', 'گ', 'ک', 'ی', 'ٹ'];
 /// Letters that Ukrainian, Belarusian, Serbian and Macedonian have and Russian has not.
 const NOT_RUSSIAN: [char; 12] = ['і', 'ї', 'є', 'ґ', 'ў', 'ј', 'љ', 'њ', 'ћ', 'ђ', 'І', 'Ї'];
 
-fn count_evidence(entry: &Entry, scores: &mut [u32; LANGUAGES]) {
+fn count_evidence(entry: &LexiconEntry, scores: &mut [u32; LANGUAGES]) {
     let mut languages = entry.evidence;
     // A word that only one language has says more than one that several share.
     let worth = if languages.count_ones() == 1 { 2 } else { 1 };

@@ -8,47 +8,47 @@ use std::sync::LazyLock;
 
 use crate::fold::{fold_into, hash};
 use crate::language::{LANGUAGES, Language};
-use crate::languages::{Row, Table};
+use crate::languages::{LanguageTable, WordRow};
 use crate::scan::is_unspaced;
 
 /// What a word is in one language: bits.
-pub(crate) type Class = u16;
+pub(crate) type WordClass = u16;
 
-pub(crate) const FREE: Class = 1;
-pub(crate) const TURN: Class = 1 << 1;
-pub(crate) const PRONOUN: Class = 1 << 2;
-pub(crate) const NUMBER: Class = 1 << 3;
+pub(crate) const FREE: WordClass = 1;
+pub(crate) const TURN: WordClass = 1 << 1;
+pub(crate) const PRONOUN: WordClass = 1 << 2;
+pub(crate) const NUMBER: WordClass = 1 << 3;
 /// A name wherever it stands.
-pub(crate) const NAME: Class = 1 << 4;
+pub(crate) const NAME: WordClass = 1 << 4;
 /// Capitalised where every word may be: a name if it is one elsewhere.
-pub(crate) const CAPITAL: Class = 1 << 5;
-pub(crate) const QUOTED: Class = 1 << 6;
-pub(crate) const JOIN: Class = 1 << 7;
+pub(crate) const CAPITAL: WordClass = 1 << 5;
+pub(crate) const QUOTED: WordClass = 1 << 6;
+pub(crate) const JOIN: WordClass = 1 << 7;
 /// Turns also what stands before it.
-pub(crate) const FOLLOWING: Class = 1 << 8;
-pub(crate) const RELATIVE: Class = 1 << 9;
-pub(crate) const QUESTION: Class = 1 << 10;
-pub(crate) const ATTACH: Class = 1 << 11;
-pub(crate) const POSSESSIVE: Class = 1 << 12;
-pub(crate) const COMMON: Class = 1 << 13;
+pub(crate) const FOLLOWING: WordClass = 1 << 8;
+pub(crate) const RELATIVE: WordClass = 1 << 9;
+pub(crate) const QUESTION: WordClass = 1 << 10;
+pub(crate) const ATTACH: WordClass = 1 << 11;
+pub(crate) const POSSESSIVE: WordClass = 1 << 12;
+pub(crate) const COMMON: WordClass = 1 << 13;
 /// The language's table has another form of the word, or its digits.
-pub(crate) const FORM: Class = 1 << 14;
+pub(crate) const FORM: WordClass = 1 << 14;
 /// A phrase of the language begins with the word.
-pub(crate) const PHRASE: Class = 1 << 15;
+pub(crate) const PHRASE: WordClass = 1 << 15;
 
 /// The place of "no language" among the languages: nothing is free there, and what turns in any
 /// language turns.
 pub(crate) const NONE: usize = LANGUAGES;
 
-/// The place of a language in an [`Entry`].
+/// The place of a language in an [`LexiconEntry`].
 pub(crate) fn place(language: Option<Language>) -> usize {
     language.map_or(NONE, |language| language as usize)
 }
 
 /// What the tables say of one word.
 #[derive(Clone)]
-pub(crate) struct Entry {
-    classes: [Class; LANGUAGES + 1],
+pub(crate) struct LexiconEntry {
+    classes: [WordClass; LANGUAGES + 1],
     /// One more than the number of the word among the free words of a language.
     free: [u8; LANGUAGES + 1],
     /// The languages that the word is evidence of, one bit each.
@@ -68,9 +68,9 @@ pub(crate) struct Entry {
     index: Option<u64>,
 }
 
-impl Entry {
+impl LexiconEntry {
     fn new(key: u64) -> Self {
-        Entry {
+        LexiconEntry {
             classes: [0; LANGUAGES + 1],
             free: [0; LANGUAGES + 1],
             evidence: 0,
@@ -83,7 +83,7 @@ impl Entry {
         }
     }
 
-    pub(crate) fn class(&self, place: usize) -> Class {
+    pub(crate) fn class(&self, place: usize) -> WordClass {
         self.classes[place]
     }
 
@@ -99,19 +99,19 @@ impl Entry {
 /// Several words that together are of a class.
 pub(crate) struct Phrase {
     pub(crate) words: Vec<u64>,
-    pub(crate) class: Class,
+    pub(crate) class: WordClass,
     /// Free at the beginning of a sentence only.
     pub(crate) frame: bool,
 }
 
 /// A map from hashes, which need not be hashed again.
-pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Identity>>;
+pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<HashAsKey>>;
 
 /// Takes a value that is a hash already.
 #[derive(Default)]
-pub(crate) struct Identity(u64);
+pub(crate) struct HashAsKey(u64);
 
-impl Hasher for Identity {
+impl Hasher for HashAsKey {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -142,7 +142,7 @@ pub(crate) struct Contractions {
 
 struct Lexicon {
     ids: ByHash<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<LexiconEntry>,
     keys: Vec<ByHash<u64>>,
     phrases: Vec<ByHash<Vec<Phrase>>>,
     contractions: Vec<Contractions>,
@@ -156,7 +156,7 @@ pub(crate) fn find(key: u64) -> Option<u32> {
     LEXICON.ids.get(&key).copied()
 }
 
-pub(crate) fn entry(id: u32) -> &'static Entry {
+pub(crate) fn entry(id: u32) -> &'static LexiconEntry {
     &LEXICON.entries[id as usize]
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn index_key(key: u64) -> Option<u64> {
 #[derive(Default)]
 struct Builder {
     ids: ByHash<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<LexiconEntry>,
     keys: Vec<ByHash<u64>>,
     phrases: Vec<ByHash<Vec<Phrase>>>,
     contractions: Vec<Contractions>,
@@ -234,7 +234,7 @@ impl Builder {
         }
     }
 
-    fn language(&mut self, place: usize, table: &'static Table) {
+    fn language(&mut self, place: usize, table: &'static LanguageTable) {
         self.equal(place, table);
         self.contract(place, table);
         self.class(place, table.free, FREE);
@@ -274,7 +274,7 @@ impl Builder {
     }
 
     /// Forms and number words, first, because phrases are kept in shared keys.
-    fn equal(&mut self, place: usize, table: &'static Table) {
+    fn equal(&mut self, place: usize, table: &'static LanguageTable) {
         for row in table.forms {
             for group in row.0.split_whitespace() {
                 let mut forms = group.split('/');
@@ -294,7 +294,7 @@ impl Builder {
         }
     }
 
-    fn same(&mut self, place: usize, first: &str, other: &str, class: Class) {
+    fn same(&mut self, place: usize, first: &str, other: &str, class: WordClass) {
         let (key, hidden) = (self.hash(first), self.hash(other));
         self.entry(first).classes[place] |= class & NUMBER;
         self.entry(other).classes[place] |= class;
@@ -302,7 +302,7 @@ impl Builder {
         self.same.push((key, hidden));
     }
 
-    fn class(&mut self, place: usize, rows: &'static [Row], class: Class) {
+    fn class(&mut self, place: usize, rows: &'static [WordRow], class: WordClass) {
         for word in words(rows) {
             if word.contains('_') {
                 self.phrase(place, word, class, false);
@@ -329,7 +329,7 @@ impl Builder {
         }
     }
 
-    fn frames(&mut self, place: usize, rows: &'static [Row]) {
+    fn frames(&mut self, place: usize, rows: &'static [WordRow]) {
         for phrase in words(rows) {
             for word in phrase.split('_') {
                 let key = self.hash(word);
@@ -339,7 +339,7 @@ impl Builder {
         }
     }
 
-    fn phrase(&mut self, place: usize, phrase: &str, class: Class, frame: bool) {
+    fn phrase(&mut self, place: usize, phrase: &str, class: WordClass, frame: bool) {
         let bare: Vec<u64> = phrase.split('_').map(|word| self.hash(word)).collect();
         let Some(first) = phrase.split('_').next() else {
             return;
@@ -379,7 +379,7 @@ impl Builder {
             });
     }
 
-    fn contract(&mut self, place: usize, table: &'static Table) {
+    fn contract(&mut self, place: usize, table: &'static LanguageTable) {
         for word in words(table.contractions) {
             let Some((short, long)) = word.split_once('=') else {
                 continue;
@@ -440,20 +440,20 @@ impl Builder {
         hash(&self.scratch)
     }
 
-    fn entry(&mut self, word: &str) -> &mut Entry {
+    fn entry(&mut self, word: &str) -> &mut LexiconEntry {
         let key = self.hash(word);
         self.entry_of(key)
     }
 
-    fn entry_of(&mut self, key: u64) -> &mut Entry {
+    fn entry_of(&mut self, key: u64) -> &mut LexiconEntry {
         let id = *self.ids.entry(key).or_insert_with(|| {
-            self.entries.push(Entry::new(key));
+            self.entries.push(LexiconEntry::new(key));
             (self.entries.len() - 1) as u32
         });
         &mut self.entries[id as usize]
     }
 }
 
-fn words(rows: &'static [Row]) -> impl Iterator<Item = &'static str> {
+fn words(rows: &'static [WordRow]) -> impl Iterator<Item = &'static str> {
     rows.iter().flat_map(|row| row.0.split_whitespace())
 }

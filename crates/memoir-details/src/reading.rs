@@ -7,7 +7,7 @@ use zeroize::{DefaultIsZeroes, Zeroize};
 use crate::language::Language;
 use crate::lexicon::{self, CAPITAL, NAME, place};
 use crate::scan::{Scanned, scan};
-use crate::words::{Reader, Word};
+use crate::words::{TokenReader, Word};
 
 /// A text, its sentences and the words that count. Wiped when it goes.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Reading {
         let mut words = Vec::with_capacity(scanned.tokens.len());
         let mut sentences = Vec::with_capacity(scanned.sentences.len());
         let table = language.map(Language::table);
-        let mut reader = Reader::new(
+        let mut reader = TokenReader::new(
             text,
             place(language),
             table.is_some_and(|table| table.decimal_comma),

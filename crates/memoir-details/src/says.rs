@@ -24,7 +24,7 @@ const COMPARED: usize = 8;
 const FILED: usize = 48;
 
 /// A text as read in a wording's language, and its sentences filed.
-pub(crate) struct View<'a> {
+pub(crate) struct ReadIn<'a> {
     pub(crate) reading: Cow<'a, Reading>,
     filed: Option<Filed>,
 }
@@ -74,7 +74,7 @@ impl Fate {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> ReadIn<'a> {
     pub(crate) fn new(reading: &'a Reading, language: Option<Language>) -> Self {
         let reading = if reading.language() == language {
             Cow::Borrowed(reading)
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
             Cow::Owned(Reading::in_language(reading.text(), language))
         };
         let filed = (reading.sentences() > FILED).then(|| Filed::new(&reading));
-        View { reading, filed }
+        ReadIn { reading, filed }
     }
 
     /// What becomes of sentence `s` of `wording` in this text.

@@ -7,7 +7,7 @@ use crate::lexicon;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Word,
     Number,
     /// An address, path, handle or identifier: one word, and a name.
@@ -73,7 +73,7 @@ pub(crate) struct Token {
     pub(crate) hash: u64,
     /// What the tables know of it.
     pub(crate) entry: Option<u32>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) script: Option<Script>,
     pub(crate) marks: Marks,
     pub(crate) capital: bool,
@@ -235,10 +235,10 @@ impl Scanner<'_> {
         if c.is_control() || unicode_normalization::char::is_combining_mark(c) {
             return;
         }
-        self.push(start, Kind::Sign);
+        self.push(start, TokenKind::Sign);
     }
 
-    fn push(&mut self, start: usize, kind: Kind) {
+    fn push(&mut self, start: usize, kind: TokenKind) {
         let slice = self.text.get(start..self.at).unwrap_or("");
         fold_into(slice, &mut self.scratch);
         if self.scratch.is_empty() {
@@ -253,11 +253,11 @@ impl Scanner<'_> {
             entry: lexicon::find(hash),
             kind,
             script: match (kind, first) {
-                (Kind::Word, Some(c)) => Some(Script::of(c)),
+                (TokenKind::Word, Some(c)) => Some(Script::of(c)),
                 _ => None,
             },
             marks: self.marks,
-            capital: kind == Kind::Word && first.is_some_and(char::is_uppercase),
+            capital: kind == TokenKind::Word && first.is_some_and(char::is_uppercase),
             begins: self.begins,
             apostrophe: false,
             quoted: start < self.quote_end,
@@ -268,7 +268,7 @@ impl Scanner<'_> {
     fn character(&mut self) {
         let start = self.at;
         self.at = self.cluster_end(start);
-        self.push(start, Kind::Word);
+        self.push(start, TokenKind::Word);
         let Some(reach) = self
             .tokens
             .last()
@@ -346,7 +346,7 @@ impl Scanner<'_> {
         }
         let start = self.at;
         self.at += chunk.len();
-        self.push(start, Kind::Name);
+        self.push(start, TokenKind::Name);
         true
     }
 
@@ -388,7 +388,7 @@ impl Scanner<'_> {
             end: self.at as u32,
             hash,
             entry: lexicon::find(hash),
-            kind: Kind::Word,
+            kind: TokenKind::Word,
             script: Some(Script::Latin),
             marks: self.marks,
             capital: !lower,
@@ -449,9 +449,9 @@ impl Scanner<'_> {
             .zip(slice.chars().skip(1))
             .any(|(one, next)| one.is_lowercase() && next.is_uppercase());
         let kind = if digits || inner && !apostrophe {
-            Kind::Name
+            TokenKind::Name
         } else {
-            Kind::Word
+            TokenKind::Word
         };
         self.push(start, kind);
         if let Some(token) = self.tokens.last_mut() {
@@ -504,7 +504,7 @@ impl Scanner<'_> {
                 break;
             }
         }
-        self.push(start, Kind::Number);
+        self.push(start, TokenKind::Number);
     }
 
     /// Takes an identifier that begins with a digit: letters and digits mixed, "4f2a9c".
@@ -530,7 +530,7 @@ impl Scanner<'_> {
         }
         let start = self.at;
         self.at += length;
-        self.push(start, Kind::Name);
+        self.push(start, TokenKind::Name);
         true
     }
 
@@ -544,7 +544,7 @@ impl Scanner<'_> {
             // A minus. Written in one way, so that a typographical one is no other.
             let start = self.at;
             self.at += c.len_utf8();
-            self.push(start, Kind::Sign);
+            self.push(start, TokenKind::Sign);
             return;
         }
         let inside =
@@ -714,14 +714,14 @@ impl Scanner<'_> {
         let start = self.at;
         self.at += c.len_utf8();
         let asked = self.tokens.last().is_some_and(|token| {
-            token.kind == Kind::Sign
+            token.kind == TokenKind::Sign
                 && self
                     .text
                     .get(token.start as usize..token.end as usize)
                     .is_some_and(|sign| matches!(sign, "?" | "？" | "؟"))
         });
         if !asked {
-            self.push(start, Kind::Sign);
+            self.push(start, TokenKind::Sign);
             fold_into("?", &mut self.scratch);
             if let Some(token) = self.tokens.last_mut() {
                 token.hash = hash(&self.scratch);
@@ -748,7 +748,7 @@ impl Scanner<'_> {
             return false;
         }
         match token.kind {
-            Kind::Word => {
+            TokenKind::Word => {
                 let mut letters = slice.chars();
                 let initial = slice.contains('.')
                     || letters
@@ -761,7 +761,7 @@ impl Scanner<'_> {
                         .entry
                         .is_some_and(|id| lexicon::entry(id).abbreviation)
             }
-            Kind::Number => {
+            TokenKind::Number => {
                 slice.len() <= 2 && (self.tokens.len() == self.from + 1 || self.ordinal_ahead())
             }
             _ => false,

@@ -83,14 +83,14 @@ impl<'t> Cut<'t> {
             let follows = token.start == last_end;
             last_end = u32::MAX;
             match token.kind {
-                scan::Kind::Word if is_by_characters(slice) => {
+                scan::TokenKind::Word if is_by_characters(slice) => {
                     characters(slice, follows, &mut scratch, &mut give);
                     last_end = token.end;
                 }
-                scan::Kind::Sign if matches!(slice, "?" | "？" | "؟") => {}
-                scan::Kind::Sign => scratch.give(slice, TermKind::Sign, 0, &mut give),
-                scan::Kind::Word => word(slice, token, &mut scratch, &mut give),
-                scan::Kind::Number | scan::Kind::Name => {
+                scan::TokenKind::Sign if matches!(slice, "?" | "？" | "؟") => {}
+                scan::TokenKind::Sign => scratch.give(slice, TermKind::Sign, 0, &mut give),
+                scan::TokenKind::Word => word(slice, token, &mut scratch, &mut give),
+                scan::TokenKind::Number | scan::TokenKind::Name => {
                     names += 1;
                     name(slice, names, &mut scratch, &mut give);
                 }

@@ -4,10 +4,10 @@
 
 use crate::fold::{fold_into, hash};
 use crate::lexicon::{
-    self, ATTACH, CAPITAL, COMMON, Class, FORM, FREE, JOIN, NAME, NUMBER, PHRASE, POSSESSIVE,
-    PRONOUN, QUESTION, QUOTED, RELATIVE, TURN,
+    self, ATTACH, CAPITAL, COMMON, FORM, FREE, JOIN, NAME, NUMBER, PHRASE, POSSESSIVE, PRONOUN,
+    QUESTION, QUOTED, RELATIVE, TURN, WordClass,
 };
-use crate::scan::{JOINED, Kind, Marks, Token};
+use crate::scan::{JOINED, Marks, Token, TokenKind};
 
 /// One word that counts.
 #[derive(Clone, Copy, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Word {
     pub(crate) key: u64,
     pub(crate) start: u32,
     pub(crate) end: u32,
-    pub(crate) class: Class,
+    pub(crate) class: WordClass,
     /// The marks between it and the counting word before it.
     pub(crate) marks: Marks,
     /// The free words between it and the counting word before it, one bit each. They may be left
@@ -27,7 +27,7 @@ pub(crate) struct Word {
 impl zeroize::DefaultIsZeroes for Word {}
 
 impl Word {
-    pub(crate) fn is(&self, class: Class) -> bool {
+    pub(crate) fn is(&self, class: WordClass) -> bool {
         self.class & class != 0
     }
 
@@ -38,7 +38,7 @@ impl Word {
 }
 
 /// Reads tokens in one language.
-pub(crate) struct Reader<'t> {
+pub(crate) struct TokenReader<'t> {
     pub(crate) text: &'t str,
     pub(crate) place: usize,
     pub(crate) decimal_comma: bool,
@@ -59,14 +59,14 @@ pub(crate) struct Outline {
     pub(crate) frame: Option<u64>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TokenReader<'t> {
     pub(crate) fn new(
         text: &'t str,
         place: usize,
         decimal_comma: bool,
         capital_nouns: bool,
     ) -> Self {
-        Reader {
+        TokenReader {
             text,
             place,
             decimal_comma,
@@ -115,20 +115,20 @@ impl<'t> Reader<'t> {
         }
         let class = self.class_of(token.hash, token.entry);
         let word = match token.kind {
-            Kind::Number => Word {
+            TokenKind::Number => Word {
                 key: self.number(token),
                 class: NUMBER | class & FORM,
                 ..plain(token)
             },
-            Kind::Name => Word {
+            TokenKind::Name => Word {
                 class: NAME,
                 ..plain(token)
             },
-            Kind::Sign => Word {
+            TokenKind::Sign => Word {
                 class: class | self.sign_class(token),
                 ..plain(token)
             },
-            Kind::Word => Word {
+            TokenKind::Word => Word {
                 class: class | self.name_class(token, class),
                 ..plain(token)
             },
@@ -146,14 +146,14 @@ impl<'t> Reader<'t> {
         self.all.push(word);
     }
 
-    fn class_of(&mut self, key: u64, entry: Option<u32>) -> Class {
+    fn class_of(&mut self, key: u64, entry: Option<u32>) -> WordClass {
         entry.map_or(0, |id| lexicon::entry(id).class(self.place)) & !(NAME | CAPITAL | QUOTED)
             | if key == 0 { FREE } else { 0 }
     }
 
     /// Numbers and the signs that say something of a number are as strict as numbers; emoji are
     /// ordinary words.
-    fn sign_class(&self, token: &Token) -> Class {
+    fn sign_class(&self, token: &Token) -> WordClass {
         let sign = self.slice(token).chars().next().unwrap_or(' ');
         match sign {
             '?' | '？' | '؟' => TURN | QUESTION,
@@ -162,7 +162,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn name_class(&mut self, token: &Token, class: Class) -> Class {
+    fn name_class(&mut self, token: &Token, class: WordClass) -> WordClass {
         let mut turns = 0;
         for part in lexicon::turning_parts(self.place) {
             let applies = self.place != lexicon::NONE || !part.is_ascii();
@@ -280,7 +280,7 @@ impl<'t> Reader<'t> {
     }
 
     /// One word of a contraction. All of them have the place of the whole.
-    fn part(&mut self, token: &Token, key: u64, first: bool, kept: Class) {
+    fn part(&mut self, token: &Token, key: u64, first: bool, kept: WordClass) {
         let mut class = self.class_of(key, lexicon::find(key));
         // Only an ending that ties, like the English "'s", is kept as a word of its own.
         if kept != 0 && class & ATTACH != 0 {

@@ -1,8 +1,8 @@
 //! Arabic.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     turning: &[
         (
             "لا لم لن ليس ليست ليسوا لست ما غير بدون دون أبدا أبداً قط",
@@ -73,5 +73,5 @@ pub(super) const TABLE: Table = Table {
         "الآن أصبح تغير تغيرت نقل تأجل ألغيت ارتفع بدلا انتقل أصلح",
         "نقل سمير الجواز إلى الخزنة.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

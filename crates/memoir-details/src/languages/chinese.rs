@@ -1,8 +1,8 @@
 //! Chinese.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     turning: &[
         ("不 没 没有 沒 沒有 无 無 非 未 别 別 勿 莫", "我不喝茶。"),
         ("从不 從不 从来 永不 不再", "他从不抽烟。"),
@@ -45,5 +45,5 @@ pub(super) const TABLE: Table = Table {
     ],
     asking: &[("的 了 吗 呢 是 在 把 和 也 都 就 什么 甚么 哪里 哪个 哪儿 怎么 怎样 谁 吗 呢 多少 为什么 什么时 时候 是什 的是", "他喜欢什么？")],
     correcting: &[("改到 改去 改为 改成 换成 换了 移到 涨到 现在 如今 已经 不再 取消 修好", "护照现在在保险箱里。")],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

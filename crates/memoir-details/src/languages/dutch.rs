@@ -1,8 +1,8 @@
 //! Dutch.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("de het een", "De hond slaapt."),
         ("en", "Anna zingt en Bram schildert."),
@@ -155,5 +155,5 @@ gezien
         "nu voortaan inmiddels verplaatst gewijzigd veranderd nieuwe nieuw geannuleerd uitgesteld",
         "De sleutel ligt nu in de lade.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

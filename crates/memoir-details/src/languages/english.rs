@@ -1,8 +1,8 @@
 //! English.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("a an the", "The dog has a collar."),
         ("and", "Ann sings and Bob paints."),
@@ -522,5 +522,5 @@ cluster slides deck headphones podcast playlist sci fi thriller romance
         "now instead moved gone changed changes replaced anymore meanwhile raised lowered new renamed retired cancelled canceled postponed settled former formerly previously correction corrected became switched",
         "The key is now in the drawer.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

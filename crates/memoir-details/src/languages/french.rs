@@ -1,8 +1,8 @@
 //! French.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("le la les l", "Le chien dort."),
         ("un une des", "Anne a une sœur."),
@@ -176,5 +176,5 @@ dernier dernière premier première prochain
         "désormais maintenant finalement nouveau nouvelle changé déplacé remplacé annulé reporté passe plutôt",
         "La clé est désormais dans la boîte.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! German.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("der die das den dem des", "Der Hund schläft."),
         ("ein eine einen einem einer eines", "Anna hat eine Katze."),
@@ -284,5 +284,5 @@ teller löffel
         "jetzt nun stattdessen inzwischen mittlerweile verschoben geändert umgezogen neuer neue neues neuerdings korrektur ersetzt abgesagt zurückgebracht statt",
         "Der Schlüssel liegt jetzt im Schrank.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Italian.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("il lo la i gli le l", "Il cane dorme."),
         ("un uno una", "Anna ha una gatta."),
@@ -175,5 +175,5 @@ ricorda signora signor nato nata onestamente sinceramente praticamente diciamo
         "ora adesso invece spostato spostata cambiato cambiata nuovo nuova annullato rimandato",
         "La chiave è ora nel cassetto.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Japanese.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     turning: &[
         (
             "なければ なくて ないで ずに 無い 無し なし",
@@ -73,5 +73,5 @@ pub(super) const TABLE: Table = Table {
         "変わった 変更 移した ではなく になった 上がる 下がる 今は 交換 取り消",
         "会議は水曜日に変わった。",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Korean.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     turning: &[
         ("안 못 아니 아닌 말고 없이 없는 없고", "안 마신다."),
         ("거의 하마터면", "거의 죽을 뻔했다."),
@@ -47,5 +47,5 @@ pub(super) const TABLE: Table = Table {
     ],
     asking: &[("은 는 이 가 을 를 에 의 도 로 와 과 나 요 무엇 누구 어디 언제 왜 어떻게 어떤 인가 입니까 습니까 합니까 니까 나요 까요", "고양이는 어디 있나요?")],
     correcting: &[("바뀌 변경 옮겼 옮겨 대신 오른다 올랐 이제 취소 교체", "수업이 목요일로 바뀌었다.")],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -22,60 +22,60 @@ mod turkish;
 use crate::language::Language;
 
 /// Words, and a sentence in which one of them stands in the meaning that the row gives it.
-pub(crate) type Row = (&'static str, &'static str);
+pub(crate) type WordRow = (&'static str, &'static str);
 
 /// What is known of one language.
-pub(crate) struct Table {
+pub(crate) struct LanguageTable {
     /// May be left out without a loss: articles, "and", "that", "very", the present of "be" and
     /// "have", plain prepositions of place, fillers.
-    pub(crate) free: &'static [Row],
+    pub(crate) free: &'static [WordRow],
     /// Turn what a sentence says: negation, doubt, modals, quantifiers, conditions.
-    pub(crate) turning: &'static [Row],
+    pub(crate) turning: &'static [WordRow],
     /// Turn also where they follow what they negate.
-    pub(crate) following: &'static [Row],
+    pub(crate) following: &'static [WordRow],
     /// Parts of a word by which it turns: Turkish "-miyor", Korean "않".
-    pub(crate) turning_parts: &'static [Row],
+    pub(crate) turning_parts: &'static [WordRow],
     /// Words that stand for somebody.
-    pub(crate) pronouns: &'static [Row],
+    pub(crate) pronouns: &'static [WordRow],
     /// Join two sentences or parts: no addition where they join.
-    pub(crate) joining: &'static [Row],
+    pub(crate) joining: &'static [WordRow],
     /// Tie what follows to what precedes: "of", "with", "for".
-    pub(crate) attaching: &'static [Row],
+    pub(crate) attaching: &'static [WordRow],
     /// Their meaning depends on the day they were said.
-    pub(crate) relative: &'static [Row],
+    pub(crate) relative: &'static [WordRow],
     /// Pairs of a number word and its digits.
-    pub(crate) numbers: &'static [Row],
+    pub(crate) numbers: &'static [WordRow],
     /// Groups of forms of one word, separated by `/`.
-    pub(crate) forms: &'static [Row],
+    pub(crate) forms: &'static [WordRow],
     /// Pairs `short=long words`; `n't=not` for an ending, `l'=le` for a beginning, `won't=will_not`
     /// for a whole word. `_` joins the words of the long form.
-    pub(crate) contractions: &'static [Row],
+    pub(crate) contractions: &'static [WordRow],
     /// Do not end a sentence though a full stop follows.
-    pub(crate) abbreviations: &'static [Row],
+    pub(crate) abbreviations: &'static [WordRow],
     /// After which a number with a full stop does not end a sentence: German "3. Mai".
-    pub(crate) after_ordinals: &'static [Row],
+    pub(crate) after_ordinals: &'static [WordRow],
     /// Beginnings of a sentence that weaken nothing and are free as a whole.
-    pub(crate) frames: &'static [Row],
+    pub(crate) frames: &'static [WordRow],
     /// Words by which a text in this language is known.
-    pub(crate) evidence: &'static [Row],
+    pub(crate) evidence: &'static [WordRow],
     /// Words of every day, which are no names where they stand first in a sentence, and in German
     /// capitalised nouns.
-    pub(crate) common: &'static [Row],
+    pub(crate) common: &'static [WordRow],
     /// What questions begin with and are put together with, which says nothing of what is asked for: no weight
     /// where memories are looked for.
-    pub(crate) asking: &'static [Row],
+    pub(crate) asking: &'static [WordRow],
     /// By which a text says that something is no longer as it was: where memories are looked for, the newer of two
     /// that are much alike comes first if it has one. Of a script without spaces, and in Korean, parts of words.
-    pub(crate) correcting: &'static [Row],
+    pub(crate) correcting: &'static [WordRow],
     /// Whether a comma is the decimal point, and a full stop parts the thousands.
     pub(crate) decimal_comma: bool,
     /// Whether nouns are capitalised.
     pub(crate) capital_nouns: bool,
 }
 
-impl Table {
+impl LanguageTable {
     /// A table without words.
-    pub(crate) const EMPTY: Table = Table {
+    pub(crate) const EMPTY: LanguageTable = LanguageTable {
         free: &[],
         turning: &[],
         following: &[],
@@ -100,7 +100,7 @@ impl Table {
 }
 
 /// The table of `language`.
-pub(crate) fn table(language: Language) -> &'static Table {
+pub(crate) fn table(language: Language) -> &'static LanguageTable {
     match language {
         Language::English => &english::TABLE,
         Language::German => &german::TABLE,
@@ -127,7 +127,7 @@ mod tests {
     use crate::reading::Reading;
 
     /// The rows of a table that hold words, but for those of which an example would show nothing.
-    fn rows(table: &'static Table) -> impl Iterator<Item = &'static Row> {
+    fn rows(table: &'static LanguageTable) -> impl Iterator<Item = &'static WordRow> {
         [
             table.free,
             table.turning,

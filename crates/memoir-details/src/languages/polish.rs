@@ -1,8 +1,8 @@
 //! Polish.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("i oraz", "Anna śpiewa i Jan maluje."),
         ("że iż", "Anna mówi, że Jan śpi."),
@@ -174,5 +174,5 @@ nowy nowa ostatni pierwszy
         "teraz obecnie zamiast zmieniono zmienił przeniesiono przeniósł nowy nowa nowe odwołano przełożono",
         "Klucz leży teraz w szufladzie.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Portuguese.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("o a os as", "O cão dorme."),
         ("um uma uns umas", "Ana tem uma gata."),
@@ -167,5 +167,5 @@ senhor sinceramente honestamente
         "agora mudou mudado mudada nova novo cancelado adiado afinal",
         "A chave está agora na gaveta.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Russian.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("и", "Анна поёт и Иван рисует."),
         // Also "what".
@@ -174,5 +174,5 @@ pub(super) const TABLE: Table = Table {
         "теперь вместо поменяли изменили сменили перенесли перенесён переехал переехала новый новая новое отменили починил",
         "Ключ теперь лежит в сейфе.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

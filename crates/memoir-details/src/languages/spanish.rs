@@ -1,8 +1,8 @@
 //! Spanish.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         ("el la los las lo", "El perro duerme."),
         ("un una unos unas", "Ana tiene una gata."),
@@ -172,5 +172,5 @@ encanta encantan duele cumple sale entra llega paga cuesta juntos
         "ahora cambió cambiado nueva nuevo trasladó movió canceló aplazó finalmente reemplazó",
         "La llave está ahora en el cajón.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

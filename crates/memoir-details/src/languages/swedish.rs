@@ -1,8 +1,8 @@
 //! Swedish.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         // "den", "det" and "de" are articles before a noun, and weak pronouns elsewhere.
         ("en ett den det de", "Ett hus är rött."),
@@ -150,5 +150,5 @@ viktigt ny senaste
         "nu numera istället flyttad flyttat flyttade ändrad ändrat ny nytt inställd",
         "Nyckeln ligger nu i lådan.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };

@@ -1,8 +1,8 @@
 //! Turkish.
 
-use super::Table;
+use super::LanguageTable;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: LanguageTable = LanguageTable {
     free: &[
         // Also the number one; "1" counts.
         ("bir", "Bir kedi uyuyor."),
@@ -139,5 +139,5 @@ kardeşi kızı oğlu eşi arkadaşı toplantı proje kullanıcı müşteri benc
         "artık şimdi yerine değişti taşındı yeni iptal ertelendi",
         "Anahtar artık çekmecede.",
     )],
-    ..Table::EMPTY
+    ..LanguageTable::EMPTY
 };
