@@ -11,7 +11,7 @@ use memoir_app::{Error, FaultId, SignedIn};
 
 use crate::{
     field::with_code,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -83,15 +83,15 @@ pub(crate) fn page_of(status: StatusCode, answer: Response) -> Response {
 
 /// Why a request was not carried out. Beside its answer, until it gets the frame of whoever is signed in.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub(crate) struct PageFailure {
     status: StatusCode,
     message: String,
 }
 
 /// What a request comes to.
-pub(crate) type PageResult = Result<Response, Failure>;
+pub(crate) type PageResult = Result<Response, PageFailure>;
 
-impl Failure {
+impl PageFailure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -115,8 +115,8 @@ impl Failure {
     /// As a page of somebody who is signed in, who finds the way on from there.
     pub(crate) fn framed(&self, visitor: &SignedIn, path: &str) -> Response {
         let place = match path {
-            "/audit" => Section::Audit,
-            _ => Section::Fleet,
+            "/audit" => ConsoleSection::Audit,
+            _ => ConsoleSection::Fleet,
         };
         let heading = heading(self.status);
         let content = self.content(heading, self.way_back(path));
@@ -151,7 +151,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for PageFailure {
     fn from(error: Error) -> Self {
         let status = status_of(error.code());
         let fault = FaultId::of(&error);
@@ -170,7 +170,7 @@ impl From<Error> for Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
         let markup = parts::bare(heading, self.content(heading, None));

@@ -12,52 +12,62 @@ use maud::{Markup, html};
 use sha2::{Digest, Sha256};
 
 /// How the pages look.
-static STYLE: LazyLock<File> = LazyLock::new(|| {
-    File::new(
+static STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
         "console",
-        Kind::Style,
+        AssetKind::Style,
         include_str!("../assets/console.css"),
     )
 });
 
 /// What draws curves; not ours, see the README beside it.
-static UPLOT_STYLE: LazyLock<File> = LazyLock::new(|| {
-    File::new(
+static UPLOT_STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
         "uplot",
-        Kind::Style,
+        AssetKind::Style,
         include_str!("../assets/vendor/uplot/uPlot.min.css"),
     )
 });
-static UPLOT: LazyLock<File> = LazyLock::new(|| {
-    File::new(
+static UPLOT: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
         "uplot",
-        Kind::Script,
+        AssetKind::Script,
         include_str!("../assets/vendor/uplot/uPlot.iife.min.js"),
     )
 });
 
-static UPLOT_LICENCE: LazyLock<File> = LazyLock::new(|| {
-    File::new(
+static UPLOT_LICENCE: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
         "uplot",
-        Kind::Licence,
+        AssetKind::Licence,
         include_str!("../assets/vendor/uplot/LICENSE"),
     )
 });
 
-static PLOT: LazyLock<File> =
-    LazyLock::new(|| File::new("plot", Kind::Script, include_str!("../assets/plot.js")));
+static PLOT: LazyLock<AssetFile> =
+    LazyLock::new(|| AssetFile::new("plot", AssetKind::Script, include_str!("../assets/plot.js")));
 
-static LIVE: LazyLock<File> =
-    LazyLock::new(|| File::new("live", Kind::Script, include_str!("../assets/live.js")));
+static LIVE: LazyLock<AssetFile> =
+    LazyLock::new(|| AssetFile::new("live", AssetKind::Script, include_str!("../assets/live.js")));
 
-static ACCESS: LazyLock<File> =
-    LazyLock::new(|| File::new("access", Kind::Script, include_str!("../assets/access.js")));
+static ACCESS: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
+        "access",
+        AssetKind::Script,
+        include_str!("../assets/access.js"),
+    )
+});
 
-static SLIDER: LazyLock<File> =
-    LazyLock::new(|| File::new("slider", Kind::Script, include_str!("../assets/slider.js")));
+static SLIDER: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
+        "slider",
+        AssetKind::Script,
+        include_str!("../assets/slider.js"),
+    )
+});
 
 /// Every file, by which it is found.
-static FILES: [&LazyLock<File>; 8] = [
+static FILES: [&LazyLock<AssetFile>; 8] = [
     &STYLE,
     &UPLOT_STYLE,
     &UPLOT,
@@ -69,14 +79,14 @@ static FILES: [&LazyLock<File>; 8] = [
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AssetKind {
     Style,
     Script,
     /// The terms of what is not ours, which go where it goes.
     Licence,
 }
 
-impl Kind {
+impl AssetKind {
     fn extension(self) -> &'static str {
         match self {
             Self::Style => "css",
@@ -95,15 +105,15 @@ impl Kind {
 }
 
 /// A file in the binary.
-struct File {
+struct AssetFile {
     /// The last part of its path, with its hash.
     name: String,
-    kind: Kind,
+    kind: AssetKind,
     text: &'static str,
 }
 
-impl File {
-    fn new(stem: &str, kind: Kind, text: &'static str) -> Self {
+impl AssetFile {
+    fn new(stem: &str, kind: AssetKind, text: &'static str) -> Self {
         let mut name = format!("{stem}.");
         for byte in &Sha256::digest(text)[..8] {
             // Writing to a text does not fail.
@@ -122,9 +132,9 @@ impl File {
     fn tag(&self) -> Markup {
         html! {
             @match self.kind {
-                Kind::Style => link rel="stylesheet" href=(self.path());,
-                Kind::Script => script src=(self.path()) defer {},
-                Kind::Licence => link rel="license" href=(self.path());,
+                AssetKind::Style => link rel="stylesheet" href=(self.path());,
+                AssetKind::Script => script src=(self.path()) defer {},
+                AssetKind::Licence => link rel="license" href=(self.path());,
             }
         }
     }
@@ -132,7 +142,7 @@ impl File {
 
 /// What makes a page more than its markup where scripts run; every page tells what it has to tell without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Script {
+pub(crate) enum PageScript {
     /// Draws curves where the page has figures for one.
     Plot,
     /// Follows a session that runs.
@@ -143,8 +153,8 @@ pub(crate) enum Script {
     Slider,
 }
 
-impl Script {
-    fn files(self) -> Vec<&'static File> {
+impl PageScript {
+    fn files(self) -> Vec<&'static AssetFile> {
         match self {
             Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &UPLOT_LICENCE, &PLOT],
             Self::Live => vec![&LIVE],
@@ -155,7 +165,7 @@ impl Script {
 }
 
 /// What loads the style of every page, and these scripts.
-pub(crate) fn tags(scripts: &[Script]) -> Markup {
+pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
     html! {
         (STYLE.tag())
         @for script in scripts {
@@ -203,8 +213,13 @@ mod tests {
 
     #[test]
     fn every_script_of_a_page_is_served() {
-        let scripts = [Script::Plot, Script::Live, Script::Access, Script::Slider];
-        for file in scripts.into_iter().flat_map(Script::files) {
+        let scripts = [
+            PageScript::Plot,
+            PageScript::Live,
+            PageScript::Access,
+            PageScript::Slider,
+        ];
+        for file in scripts.into_iter().flat_map(PageScript::files) {
             let mut served = FILES.iter();
             assert!(served.any(|other| other.name == file.name), "{}", file.name);
         }

@@ -20,8 +20,8 @@ use memoir_app::{HalfSignedIn, NewToken, SignedIn};
 
 use crate::{
     Console,
-    answer::{Failure, PageResult, page, see_other},
-    form::{self, Form},
+    answer::{PageFailure, PageResult, page, see_other},
+    form::{self, SentForm},
     pages,
 };
 
@@ -66,7 +66,7 @@ pub(crate) async fn admit_script(
 
 async fn let_in(
     console: &Console,
-    found: Result<Option<SignedIn>, Failure>,
+    found: Result<Option<SignedIn>, PageFailure>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -113,7 +113,7 @@ fn once_more(parts: &Parts) -> Response {
 
 /// A failure with the frame of whoever is signed in; every other answer as it is.
 fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Response {
-    let failure = answer.extensions_mut().remove::<Failure>();
+    let failure = answer.extensions_mut().remove::<PageFailure>();
     match failure.zip(visitor) {
         Some((failure, visitor)) => failure.framed(&visitor, path),
         None => answer,
@@ -126,19 +126,19 @@ async fn pass(
     visitor: SignedIn,
     parts: &mut Parts,
     body: Body,
-) -> Result<(), Failure> {
+) -> Result<(), PageFailure> {
     let visitor: Visitor = Arc::new(visitor);
     parts.extensions.insert(visitor.clone());
     if !console.admits(visitor.token) {
-        return Err(Failure::new(
+        return Err(PageFailure::new(
             StatusCode::TOO_MANY_REQUESTS,
             "This browser makes too many requests; wait a second.",
         ));
     }
-    let mut filled_in = Form::default();
+    let mut filled_in = SentForm::default();
     if !parts.method.is_safe() {
         check_origin(&parts.headers)?;
-        filled_in = Form::read(body, form::MOST_BYTES).await?;
+        filled_in = SentForm::read(body, form::MOST_BYTES).await?;
         if !is_same(filled_in.field(form::TOKEN), &visitor.form_token) {
             return Err(foreign());
         }
@@ -148,7 +148,10 @@ async fn pass(
 }
 
 /// As [`visitor`], without it being a look.
-async fn recognized(console: &Console, headers: &HeaderMap) -> Result<Option<SignedIn>, Failure> {
+async fn recognized(
+    console: &Console,
+    headers: &HeaderMap,
+) -> Result<Option<SignedIn>, PageFailure> {
     let Some(secret) = cookie(headers, cookie_name(console)) else {
         return Ok(None);
     };
@@ -160,7 +163,7 @@ async fn recognized(console: &Console, headers: &HeaderMap) -> Result<Option<Sig
 pub(crate) async fn visitor(
     console: &Console,
     headers: &HeaderMap,
-) -> Result<Option<SignedIn>, Failure> {
+) -> Result<Option<SignedIn>, PageFailure> {
     let Some(secret) = cookie(headers, cookie_name(console)) else {
         return Ok(None);
     };
@@ -171,7 +174,7 @@ pub(crate) async fn visitor(
 pub(crate) async fn visitor_by(
     console: &Console,
     secret: &str,
-) -> Result<Option<SignedIn>, Failure> {
+) -> Result<Option<SignedIn>, PageFailure> {
     let memoir = console.memoir();
     Ok(memoir.enter_with_browser(secret, IDLE_SECONDS).await?)
 }
@@ -201,7 +204,7 @@ pub(crate) fn own_path(wanted: &str) -> &str {
 ///
 /// # Errors
 /// It came from elsewhere, or nothing says from where.
-pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), Failure> {
+pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_own = match text("sec-fetch-site") {
         Some(site) => site == "same-origin",
@@ -219,9 +222,9 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It comes from elsewhere.
-pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), Failure> {
+pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), PageFailure> {
     match headers.get("sec-fetch-site") {
-        Some(site) if site != "same-origin" => Err(Failure::new(
+        Some(site) if site != "same-origin" => Err(PageFailure::new(
             StatusCode::FORBIDDEN,
             "Only a page of this console may ask for that.",
         )),
@@ -229,8 +232,8 @@ pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), Failure> {
     }
 }
 
-fn foreign() -> Failure {
-    Failure::new(
+fn foreign() -> PageFailure {
+    PageFailure::new(
         StatusCode::FORBIDDEN,
         "This form was not filled in on a page of this console, or somebody else signed in since. \
          Nothing was changed; load the page again.",
@@ -269,7 +272,7 @@ fn cookie<'head>(headers: &'head HeaderMap, name: &str) -> Option<&'head str> {
 pub(crate) async fn half_signed_in(
     console: &Console,
     headers: &HeaderMap,
-) -> Result<Option<HalfSignedIn>, Failure> {
+) -> Result<Option<HalfSignedIn>, PageFailure> {
     let Some(presented) = cookie(headers, passage_name(console)) else {
         return Ok(None);
     };
@@ -291,7 +294,10 @@ pub(crate) fn enter(console: &Console, made: &NewToken, path: &str) -> PageResul
 }
 
 /// Sets the cookie; with `None` the browser forgets it.
-pub(crate) fn set_cookie(console: &Console, secret: Option<&str>) -> Result<HeaderValue, Failure> {
+pub(crate) fn set_cookie(
+    console: &Console,
+    secret: Option<&str>,
+) -> Result<HeaderValue, PageFailure> {
     let over = if secret.is_none() { "; Max-Age=0" } else { "" };
     cookie_of(console, cookie_name(console), secret, over)
 }
@@ -300,7 +306,7 @@ pub(crate) fn set_cookie(console: &Console, secret: Option<&str>) -> Result<Head
 pub(crate) fn set_passage(
     console: &Console,
     passage: Option<&str>,
-) -> Result<HeaderValue, Failure> {
+) -> Result<HeaderValue, PageFailure> {
     let seconds = passage.map_or(0, |_| PASSAGE_SECONDS);
     let age = format!("; Max-Age={seconds}");
     cookie_of(console, passage_name(console), passage, &age)
@@ -311,12 +317,12 @@ fn cookie_of(
     name: &str,
     value: Option<&str>,
     age: &str,
-) -> Result<HeaderValue, Failure> {
+) -> Result<HeaderValue, PageFailure> {
     let secure = if console.is_sealed() { "; Secure" } else { "" };
     let value = value.unwrap_or_default();
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     let mut value = HeaderValue::try_from(text).map_err(|_| {
-        Failure::new(
+        PageFailure::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "The service could not carry this out.",
         )

@@ -10,10 +10,10 @@ use crate::words;
 
 /// What was wrong with a form, in the order of its fields.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct Faults(Vec<FieldFault>);
 
 #[derive(Debug)]
-struct Fault {
+struct FieldFault {
     /// The field.
     id: String,
     label: String,
@@ -24,7 +24,7 @@ struct Fault {
 impl Faults {
     /// Notes what is wrong with a field: `must be a number`, or a whole sentence.
     pub(crate) fn add(&mut self, id: &str, label: &str, problem: &str) {
-        self.0.push(Fault {
+        self.0.push(FieldFault {
             id: id.to_owned(),
             label: label.to_owned(),
             problem: words::sentence(problem),
@@ -68,7 +68,7 @@ impl Faults {
 }
 
 /// A field: its name in the form, by which it is found in the page too.
-pub(crate) struct Labelled<'a> {
+pub(crate) struct LabelledField<'a> {
     id: &'a str,
     label: &'a str,
     /// What it takes; nothing where the label says all.
@@ -76,7 +76,7 @@ pub(crate) struct Labelled<'a> {
     fault: Option<&'a str>,
 }
 
-impl<'a> Labelled<'a> {
+impl<'a> LabelledField<'a> {
     pub(crate) fn new(id: &'a str, label: &'a str) -> Self {
         Self {
             id,

@@ -6,7 +6,7 @@ use axum::{body::Body, http::StatusCode};
 use memoir_domain::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::answer::Failure;
+use crate::answer::PageFailure;
 
 /// No form of somebody who is signed in is longer: all prompts of the greatest length, each character
 /// written as its four bytes in percent signs.
@@ -19,19 +19,19 @@ pub(crate) const TOKEN: &str = "form_token";
 
 /// The fields of a form as they were sent.
 #[derive(Clone, Default)]
-pub(crate) struct Form(Vec<(String, String)>);
+pub(crate) struct SentForm(Vec<(String, String)>);
 
-impl Form {
+impl SentForm {
     /// Reads the body of a request. Browsers send line breaks as two characters; here they are one.
     ///
     /// # Errors
     /// It has more than `most_bytes`, or is no form.
-    pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, Failure> {
-        let bytes = axum::body::to_bytes(body, most_bytes)
-            .await
-            .map_err(|_| Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long."))?;
+    pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, PageFailure> {
+        let bytes = axum::body::to_bytes(body, most_bytes).await.map_err(|_| {
+            PageFailure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")
+        })?;
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
-            .map_err(|_| Failure::invalid("The form cannot be read."))?;
+            .map_err(|_| PageFailure::invalid("The form cannot be read."))?;
         let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
         Ok(Self(fields.into_iter().map(with_one).collect()))
     }
@@ -62,17 +62,17 @@ impl Form {
 ///
 /// # Errors
 /// A value that the page does not take.
-pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, Failure> {
+pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFailure> {
     let pairs: Vec<(String, String)> = serde_urlencoded::from_str(text.unwrap_or_default())
-        .map_err(|_| Failure::invalid("The address cannot be read."))?;
+        .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     let given: Vec<_> = pairs
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
     let text = serde_urlencoded::to_string(given)
-        .map_err(|_| Failure::invalid("The address cannot be read."))?;
+        .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     serde_urlencoded::from_str(&text)
-        .map_err(|error| Failure::invalid(format!("The address cannot be read: {error}.")))
+        .map_err(|error| PageFailure::invalid(format!("The address cannot be read: {error}.")))
 }
 
 /// The last entry of the page before, by its time in microseconds and its identifier; `None` for the first page.
@@ -82,12 +82,12 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, Failur
 pub(crate) fn place<I: FromStr>(
     at: Option<i64>,
     id: Option<&str>,
-) -> Result<Option<(Timestamp, I)>, Failure> {
+) -> Result<Option<(Timestamp, I)>, PageFailure> {
     let Some((at, id)) = at.zip(id) else {
         return Ok(None);
     };
     let place = Timestamp::from_microseconds(at).zip(id.parse().ok());
-    let unknown = || Failure::invalid("There is no such page.");
+    let unknown = || PageFailure::invalid("There is no such page.");
     place.map(Some).ok_or_else(unknown)
 }
 

@@ -9,7 +9,7 @@ use axum::{
 
 use crate::{
     Host,
-    answer::{Failure, with_headers},
+    answer::{PageFailure, with_headers},
     browser,
 };
 
@@ -31,7 +31,7 @@ pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> R
         }
         _ => "There is no page at this address.",
     };
-    let failure = Failure::new(status, message);
+    let failure = PageFailure::new(status, message);
     // Whoever cannot be let in for any reason sees the page without the frame.
     let visitor = browser::visitor(&host, &head.headers).await.ok().flatten();
     let page = match visitor.filter(|visitor| host.admits(visitor.token)) {

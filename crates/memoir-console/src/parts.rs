@@ -7,13 +7,13 @@ use memoir_domain::{Timestamp, rewind::RewindPreview, said, session::State};
 
 use crate::{
     answer::page,
-    assets::{self, Script},
+    assets::{self, PageScript},
     form, words,
 };
 
 /// Which part of the console a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
+pub(crate) enum ConsoleSection {
     Fleet,
     Audit,
     /// The pages about whoever is signed in.
@@ -103,7 +103,7 @@ const DONE: &[(&str, &str)] = &[
     ),
 ];
 
-fn head(title: &str, scripts: &[Script]) -> Markup {
+fn head(title: &str, scripts: &[PageScript]) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -137,14 +137,14 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 pub(crate) struct Sheet<'a> {
     visitor: &'a SignedIn,
     title: &'a str,
-    place: Section,
+    place: ConsoleSection,
     done: Option<&'a str>,
-    scripts: &'a [Script],
+    scripts: &'a [PageScript],
     banner: Option<Markup>,
 }
 
 impl<'a> Sheet<'a> {
-    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: Section) -> Self {
+    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: ConsoleSection) -> Self {
         Self {
             visitor,
             title,
@@ -168,7 +168,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// With what the page has more where scripts run.
-    pub(crate) fn scripts(mut self, scripts: &'a [Script]) -> Self {
+    pub(crate) fn scripts(mut self, scripts: &'a [PageScript]) -> Self {
         self.scripts = scripts;
         self
     }
@@ -198,8 +198,8 @@ impl<'a> Sheet<'a> {
 }
 
 /// The name of the console, the way between its parts, and who is signed in.
-fn top(visitor: &SignedIn, place: Section) -> Markup {
-    let entry = |path: &str, text: &str, own: Section| {
+fn top(visitor: &SignedIn, place: ConsoleSection) -> Markup {
+    let entry = |path: &str, text: &str, own: ConsoleSection| {
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
     };
@@ -207,8 +207,8 @@ fn top(visitor: &SignedIn, place: Section) -> Markup {
         header.top {
             span.brand { "Memoir" }
             nav aria-label="Console" {
-                (entry("/", "Fleet", Section::Fleet))
-                (entry("/audit", "Audit", Section::Audit))
+                (entry("/", "Fleet", ConsoleSection::Fleet))
+                (entry("/audit", "Audit", ConsoleSection::Audit))
             }
             details.who {
                 summary { (visitor.user.name) }

@@ -15,7 +15,7 @@ const MOST_TOLD: usize = 3;
 
 /// What a curve is drawn from.
 #[derive(Debug, Serialize)]
-pub(crate) struct Curve {
+pub(crate) struct PlotCurve {
     /// Seconds since 1970 where it is one over time, else records since the beginning.
     pub(crate) at: Vec<i64>,
     /// The mass at each, in tokens.
@@ -35,7 +35,7 @@ pub(crate) struct Curve {
 pub(crate) struct MarkOnCurve {
     /// Its place among the points.
     pub(crate) place: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MarkKind,
     /// Sentences without a full stop.
     pub(crate) told: Vec<String>,
     /// The session that it was.
@@ -46,7 +46,7 @@ pub(crate) struct MarkOnCurve {
 /// What a mark looks like; of several at one place the last of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum MarkKind {
     /// A session that did not come to its end, or was declined.
     Other,
     /// A session that was completed.
@@ -57,18 +57,18 @@ pub(crate) enum Kind {
 
 /// One thing that happened, in words.
 pub(crate) struct Happening {
-    pub(crate) kind: Kind,
+    pub(crate) kind: MarkKind,
     pub(crate) told: String,
     pub(crate) path: Option<String>,
 }
 
 /// The curve of an agent's mass over time.
-pub(crate) fn over_time(history: &MassHistory, budget: u64) -> Curve {
+pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
     let points = &history.points;
     let marks = happenings(history)
         .into_iter()
         .map(|(place, happened)| mark(place, happened));
-    Curve {
+    PlotCurve {
         at: points
             .iter()
             .map(|point| point.at.microseconds().div_euclid(1_000_000))
@@ -89,7 +89,7 @@ pub(crate) fn over_time(history: &MassHistory, budget: u64) -> Curve {
 
 fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     let kinds = happened.iter().map(|one| one.kind);
-    let kind = kinds.max().unwrap_or(Kind::Other);
+    let kind = kinds.max().unwrap_or(MarkKind::Other);
     let path = happened.iter().rev().find_map(|one| one.path.clone());
     let count = happened.len();
     let mut told: Vec<String> = happened.into_iter().map(|one| one.told).collect();
@@ -134,10 +134,10 @@ pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening
 fn of_session(session: &SessionMark) -> Happening {
     let is_undone = session.undone_at.is_some();
     let kind = match session.state {
-        State::RolledBack => Kind::Back,
-        _ if is_undone => Kind::Back,
-        State::Completed => Kind::Done,
-        _ => Kind::Other,
+        State::RolledBack => MarkKind::Back,
+        _ if is_undone => MarkKind::Back,
+        State::Completed => MarkKind::Done,
+        _ => MarkKind::Other,
     };
     let mut told = format!("Session {}", said::state(session.state));
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
@@ -166,7 +166,7 @@ fn of_return(taken_back: &Return) -> Happening {
     let sign = if taken_back.tokens < 0 { "−" } else { "+" };
     let tokens = words::number(taken_back.tokens.unsigned_abs());
     Happening {
-        kind: Kind::Back,
+        kind: MarkKind::Back,
         told: format!("{what}, {sign}{tokens} tokens"),
         path: taken_back.session_id.map(|id| format!("/sessions/{id}")),
     }
@@ -179,11 +179,11 @@ pub(crate) struct Figure<'a> {
     /// What the line across is called: `budget`.
     pub(crate) line: &'a str,
     pub(crate) source: Option<&'a str>,
-    pub(crate) curve: Option<&'a Curve>,
+    pub(crate) curve: Option<&'a PlotCurve>,
     /// Parts of the source to choose from: days, or none for all, with a text.
     pub(crate) ranges: &'a [(Option<u32>, &'a str)],
     /// Pairs of a mark and what it stands for.
-    pub(crate) legend: &'a [(Kind, &'a str)],
+    pub(crate) legend: &'a [(MarkKind, &'a str)],
 }
 
 impl Figure<'_> {
@@ -214,7 +214,7 @@ impl Figure<'_> {
     }
 }
 
-impl Kind {
+impl MarkKind {
     fn class(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -326,11 +326,11 @@ mod tests {
         assert_eq!(
             marks,
             [
-                (1, Kind::Other, "Session declined".to_owned()),
-                (2, Kind::Back, path.to_owned()),
+                (1, MarkKind::Other, "Session declined".to_owned()),
+                (2, MarkKind::Back, path.to_owned()),
                 (
                     4,
-                    Kind::Back,
+                    MarkKind::Back,
                     "Session rolled back, 1,412 → 1,371 tokens, 1 edit; Session undone, +41 tokens; \
                      Returned to a point in time, −3 tokens"
                         .to_owned()
@@ -351,7 +351,10 @@ mod tests {
         let curve = over_time(&history(sessions, Vec::new()), 1);
         assert_eq!(curve.marks.len(), 1);
         let mark = &curve.marks[0];
-        assert_eq!((mark.place, mark.kind, mark.told.len()), (1, Kind::Done, 3));
+        assert_eq!(
+            (mark.place, mark.kind, mark.told.len()),
+            (1, MarkKind::Done, 3)
+        );
         assert_eq!(mark.told[2], "And 39 more");
         assert!(mark.path.is_some());
     }

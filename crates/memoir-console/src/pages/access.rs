@@ -21,11 +21,11 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Failure, PageResult, page_of, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    field::{Faults, Labelled},
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    field::{Faults, LabelledField},
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -55,7 +55,7 @@ pub(crate) struct PageQuery {
 /// What of an agent is asked for on a form: to look, a token, that its words go to the server of embeddings, or to have
 /// a memory shredded.
 #[derive(Clone, Copy)]
-enum Wish {
+enum AccessWish {
     Look,
     Token,
     Embeddings,
@@ -73,7 +73,7 @@ struct AccessForm<'a> {
 }
 
 impl<'a> AccessForm<'a> {
-    fn of(form: &'a Form) -> Self {
+    fn of(form: &'a SentForm) -> Self {
         Self {
             purpose: form.field(PURPOSE.0),
             scope: form.field(SCOPE.0),
@@ -84,13 +84,13 @@ impl<'a> AccessForm<'a> {
     }
 
     /// What the agent is to be asked; `None` where something is wrong, which is noted.
-    fn read(&mut self, wish: Wish) -> Option<AccessDraft> {
+    fn read(&mut self, wish: AccessWish) -> Option<AccessDraft> {
         let kind = match wish {
-            Wish::Look => self.look(),
-            Wish::Token => self.token(),
+            AccessWish::Look => self.look(),
+            AccessWish::Token => self.token(),
             // To which server is filled in where it is asked.
-            Wish::Embeddings => Some(AccessKind::Token { expires_at: None }),
-            Wish::Shredding(number) => Some(AccessKind::Shred { number }),
+            AccessWish::Embeddings => Some(AccessKind::Token { expires_at: None }),
+            AccessWish::Shredding(number) => Some(AccessKind::Shred { number }),
         };
         // A kind that nothing can be wrong with shows what is wrong with the purpose.
         let draft = AccessDraft {
@@ -142,17 +142,17 @@ impl<'a> AccessForm<'a> {
     /// Asks the agent; `None` where something of what was typed is wrong, which is noted.
     async fn send(
         &mut self,
-        wish: Wish,
+        wish: AccessWish,
         agent: &AgentHandle,
         visitor: &Visitor,
-    ) -> Result<Option<AccessRequestView>, Failure> {
+    ) -> Result<Option<AccessRequestView>, PageFailure> {
         let Some(draft) = self.read(wish) else {
             return Ok(None);
         };
         let actor = visitor.actor();
         let asked = match wish {
-            Wish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
-            Wish::Look | Wish::Token | Wish::Shredding(_) => {
+            AccessWish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
+            AccessWish::Look | AccessWish::Token | AccessWish::Shredding(_) => {
                 agent.request_access(&draft, &actor).await
             }
         };
@@ -199,12 +199,12 @@ pub(crate) async fn show(
 
 pub(crate) async fn ask(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(Wish::Look, &agent, &visitor).await? {
+    if let Some(request) = draft.send(AccessWish::Look, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
     let shown = tab(&visitor, &agent, &PageQuery::default(), &draft).await?;
@@ -270,7 +270,7 @@ async fn tab(
         }
     };
     let title = title(draft, &format!("Access to {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, Section::Fleet)
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
@@ -286,7 +286,7 @@ fn title(draft: &AccessForm<'_>, title: &str) -> String {
 }
 
 /// What of the agent is open to somebody now, or waits for its answer; nothing where nothing is.
-pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, Failure> {
+pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let open = agent.open_access().await?;
     let link = |request: &AccessRequestView| {
         html! { a href=(path_of(request.id)) { (what(request)) } }
@@ -317,7 +317,7 @@ fn tab_path(agent: &AgentHandle) -> String {
 }
 
 /// How the agent is going to answer.
-pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, Failure> {
+pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let model = agent.answering_model().await?;
     Ok(html! {
         @match model {
@@ -335,7 +335,7 @@ async fn look_form(
     visitor: &Visitor,
     agent: &AgentHandle,
     draft: &AccessForm<'_>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, PageFailure> {
     let sessions = agent.session_page(None, LATEST).await?;
     let scopes = scopes(draft.scope, &sessions);
     Ok(html! {
@@ -343,8 +343,8 @@ async fn look_form(
             (parts::form_token(visitor))
             (purpose(draft))
             div.row {
-                (Labelled::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(draft.scope, &scopes))
-                (Labelled::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.minutes, "numeric"))
+                (LabelledField::new(SCOPE.0, SCOPE.1).faults(&draft.faults).choice(draft.scope, &scopes))
+                (LabelledField::new(MINUTES.0, MINUTES.1).faults(&draft.faults).number(draft.minutes, "numeric"))
             }
             div.buttons { button.main type="submit" { "Ask the agent" } }
         }
@@ -353,7 +353,7 @@ async fn look_form(
 
 /// Why, for the agent to judge.
 fn purpose(draft: &AccessForm<'_>) -> Markup {
-    Labelled::new(PURPOSE.0, PURPOSE.1)
+    LabelledField::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
         .faults(&draft.faults)
         .area(draft.purpose, 3)
@@ -414,12 +414,12 @@ pub(crate) async fn embeddings(
 
 pub(crate) async fn ask_for_embeddings(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(Wish::Embeddings, &agent, &visitor).await? {
+    if let Some(request) = draft.send(AccessWish::Embeddings, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
     let shown = embeddings_page(&visitor, &agent, &draft).await?;
@@ -456,7 +456,7 @@ async fn embeddings_page(
         draft,
         &format!("Ask {} for recall by meaning", agent.name()),
     );
-    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 pub(crate) async fn token(
@@ -469,12 +469,12 @@ pub(crate) async fn token(
 
 pub(crate) async fn ask_for_token(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(Wish::Token, &agent, &visitor).await? {
+    if let Some(request) = draft.send(AccessWish::Token, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
     let shown = token_page(&visitor, &agent, &draft).await?;
@@ -492,7 +492,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
         form.stack.asking method="post" action={ (path) "/token" } {
             (parts::form_token(visitor))
             (purpose(draft))
-            (Labelled::new(EXPIRES_AT.0, EXPIRES_AT.1)
+            (LabelledField::new(EXPIRES_AT.0, EXPIRES_AT.1)
                 .hint(html! { "In UTC; blank for never." })
                 .faults(&draft.faults)
                 .moment(draft.expires_at))
@@ -503,7 +503,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
         }
     };
     let title = title(draft, &format!("Ask {} for a token", agent.name()));
-    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
@@ -598,12 +598,12 @@ pub(crate) async fn shredding(
 
 pub(crate) async fn ask_to_shred(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path((agent, number)): Path<(String, u64)>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let (mut draft, number) = (AccessForm::of(&form), Number(number));
-    let wish = Wish::Shredding(number);
+    let wish = AccessWish::Shredding(number);
     if let Some(request) = draft.send(wish, &agent, &visitor).await? {
         return Ok(asked(&request));
     }
@@ -642,5 +642,5 @@ async fn shred_page(
         }
     };
     let title = title(draft, &format!("Shred a memory of {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

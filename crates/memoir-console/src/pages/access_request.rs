@@ -17,11 +17,11 @@ use super::{
     agent_head, agent_path,
 };
 use crate::{
-    answer::{Failure, PageResult, see_other},
-    assets::Script,
+    answer::{PageFailure, PageResult, see_other},
+    assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -42,7 +42,7 @@ impl ShownRequest {
     ///
     /// # Errors
     /// The account has no such request.
-    pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, Failure> {
+    pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
         let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
         Ok(Self {
@@ -53,7 +53,7 @@ impl ShownRequest {
     }
 
     /// How it stands now.
-    pub(super) async fn look_again(&mut self) -> Result<(), Failure> {
+    pub(super) async fn look_again(&mut self) -> Result<(), PageFailure> {
         let lens = self.agent.seen_by(self.visitor.viewer());
         self.request = lens.access_request(self.request.id).await?;
         Ok(())
@@ -86,7 +86,7 @@ impl ShownRequest {
     }
 
     /// How it stands, in a sentence without words of the agent's.
-    async fn told(&self) -> Result<String, Failure> {
+    async fn told(&self) -> Result<String, PageFailure> {
         let name = self.agent.name();
         let who = if self.is_own() {
             "you"
@@ -106,7 +106,7 @@ impl ShownRequest {
         })
     }
 
-    async fn taken_back_by(&self) -> Result<String, Failure> {
+    async fn taken_back_by(&self) -> Result<String, PageFailure> {
         let by = self.agent.access_taken_back_by(&self.request).await?;
         Ok(match by {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
@@ -146,9 +146,9 @@ pub(crate) async fn show(
         p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
     };
     let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
-    let shown = Sheet::new(&asked.visitor, &title, Section::Fleet)
+    let shown = Sheet::new(&asked.visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
-        .scripts(&[Script::Access])
+        .scripts(&[PageScript::Access])
         .show(content);
     // So that the page tells of the end where no script runs.
     let seconds = asked.is_granted().then(|| asked.seconds_left() + 1);

@@ -15,9 +15,9 @@ use crate::{
     Console, SignInRefusal,
     answer::{PageResult, see_other},
     browser::Visitor,
-    field::Labelled,
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    field::LabelledField,
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -37,7 +37,7 @@ pub(super) async fn prove(
     console: &Console,
     head: &Parts,
     visitor: &Visitor,
-    form: &Form,
+    form: &SentForm,
 ) -> Result<Proven, SignInRefusal> {
     let password = PrivateText::from(form.field(PASSWORD));
     let code = PrivateText::from(form.field(CODE));
@@ -56,9 +56,9 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
         label for="username" hidden { "Name" }
         input #username name="username" type="text" autocomplete="username" readonly hidden
             value=(visitor.user.name);
-        (Labelled::new(PASSWORD, "Your password").password("current-password"))
+        (LabelledField::new(PASSWORD, "Your password").password("current-password"))
         @if visitor.user.second_factor == Some(true) {
-            (Labelled::new(CODE, "Code")
+            (LabelledField::new(CODE, "Code")
                 .hint(html! { "The six digits that your device shows now, or a recovery code." })
                 .any_code())
         }
@@ -97,7 +97,8 @@ pub(crate) async fn show(
             }
         }
     };
-    let sheet = Sheet::new(&visitor, "Your account", Section::Account).done(wanted.done.as_deref());
+    let sheet =
+        Sheet::new(&visitor, "Your account", ConsoleSection::Account).done(wanted.done.as_deref());
     Ok(sheet.show(content))
 }
 

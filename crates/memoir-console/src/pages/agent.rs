@@ -17,10 +17,10 @@ use super::{Tab, access, agent_head, agent_path, mass, refine, sessions::table};
 use crate::{
     Console,
     answer::{PageResult, see_other},
-    assets::Script,
+    assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -71,9 +71,9 @@ pub(super) async fn page(
             (settings(console, &view))
         }
     };
-    Ok(Sheet::new(visitor, agent.name(), Section::Fleet)
+    Ok(Sheet::new(visitor, agent.name(), ConsoleSection::Fleet)
         .done(done)
-        .scripts(&[Script::Plot])
+        .scripts(&[PageScript::Plot])
         .show(content))
 }
 

@@ -17,9 +17,9 @@ use super::{Tab, agent_head, agent_path, audit_filter::PageQuery, settings::sett
 use crate::{
     answer::{PageResult, page_of},
     browser::Visitor,
-    field::{Faults, Labelled},
+    field::{Faults, LabelledField},
     form,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -58,7 +58,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Audit of {}", agent.name());
-    let shown = Sheet::new(&visitor, &title, Section::Audit).show(content);
+    let shown = Sheet::new(&visitor, &title, ConsoleSection::Audit).show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),
@@ -119,7 +119,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
         section aria-labelledby="choose" {
             h2 #choose { "An agent’s log" }
             form.row method="get" action="/audit" {
-                (Labelled::new("agent", "Name of the agent").faults(faults).text(name))
+                (LabelledField::new("agent", "Name of the agent").faults(faults).text(name))
                 button.main type="submit" { "Show" }
             }
         }
@@ -130,7 +130,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
     };
-    Sheet::new(visitor, "Audit", Section::Audit).show(content)
+    Sheet::new(visitor, "Audit", ConsoleSection::Audit).show(content)
 }
 
 /// The same, after a name that no agent has.
@@ -237,7 +237,7 @@ pub(crate) async fn verify(
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
     let title = format!("The chain of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Section::Audit).show(content))
+    Ok(Sheet::new(&visitor, &title, ConsoleSection::Audit).show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {
@@ -274,5 +274,5 @@ pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> PageRe
         h2 { "The key that verifies it" }
         pre tabindex="0" { (signed.public_key) }
     };
-    Ok(Sheet::new(&visitor, "Checkpoint", Section::Audit).show(content))
+    Ok(Sheet::new(&visitor, "Checkpoint", ConsoleSection::Audit).show(content))
 }

@@ -10,8 +10,8 @@ use memoir_domain::{
 use serde::Deserialize;
 
 use crate::{
-    answer::Failure,
-    field::{Faults, Labelled},
+    answer::PageFailure,
+    field::{Faults, LabelledField},
     form,
 };
 
@@ -82,9 +82,9 @@ impl PageQuery {
     ///
     /// # Errors
     /// What is given is no place.
-    pub(super) fn before(&self) -> Result<Option<u64>, Failure> {
+    pub(super) fn before(&self) -> Result<Option<u64>, PageFailure> {
         let before = self.before.as_deref().map(str::parse).transpose();
-        before.map_err(|_| Failure::invalid("There is no such page."))
+        before.map_err(|_| PageFailure::invalid("There is no such page."))
     }
 
     /// Whether the log is narrowed in any way.
@@ -119,7 +119,7 @@ impl PageQuery {
     }
 
     pub(super) fn form(&self, faults: &Faults) -> Markup {
-        let labelled = |id, label| Labelled::new(id, label).faults(faults);
+        let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();
         let actions = Action::ALL
             .iter()

@@ -18,10 +18,10 @@ use serde::Deserialize;
 use super::sign_in::refused;
 use crate::{
     Console, SignInRefusal,
-    answer::{Failure, PageResult, page, see_other},
+    answer::{PageFailure, PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS},
-    field::Labelled,
-    form::{self, Form},
+    field::LabelledField,
+    form::{self, SentForm},
     parts,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct PageQuery {
 }
 
 /// What the page is shown with.
-struct Shown<'a> {
+struct CodePage<'a> {
     name: &'a str,
     next: &'a str,
     by_recovery: bool,
@@ -50,7 +50,7 @@ pub(super) fn ask(
     console: &Console,
     passage: &PasswordProof,
     next: &str,
-) -> Result<Response, Failure> {
+) -> Result<Response, PageFailure> {
     let cookie = browser::set_passage(console, Some(passage.expose()))?;
     let next = if next == "/" { "" } else { next };
     let path = form::address(PATH, &[("next", next)]);
@@ -66,7 +66,7 @@ pub(crate) async fn show(
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
     };
-    let shown = Shown {
+    let shown = CodePage {
         name: &half.name,
         next: browser::own_path(wanted.next.as_deref().unwrap_or("/")),
         by_recovery: wanted.recovery.is_some(),
@@ -77,7 +77,7 @@ pub(crate) async fn show(
 pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
-    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
     let Some(half) = browser::half_signed_in(&console, &head.headers).await? else {
         return start_over(&console);
@@ -96,7 +96,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
             Ok((cookies, see_other(next)).into_response())
         }
         Err(refusal) => {
-            let shown = Shown {
+            let shown = CodePage {
                 name: &half.name,
                 next,
                 by_recovery: given.is_ticked("recovery"),
@@ -113,7 +113,7 @@ fn start_over(console: &Console) -> PageResult {
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }
 
-fn content(shown: &Shown<'_>, refusal: Option<&SignInRefusal>) -> Markup {
+fn content(shown: &CodePage<'_>, refusal: Option<&SignInRefusal>) -> Markup {
     let recovery = if shown.by_recovery { "" } else { "yes" };
     let next = if shown.next == "/" { "" } else { shown.next };
     let other = form::address(PATH, &[("next", next), ("recovery", recovery)]);
@@ -129,11 +129,11 @@ fn content(shown: &Shown<'_>, refusal: Option<&SignInRefusal>) -> Markup {
                     input type="hidden" name="next" value=(shown.next);
                     @if shown.by_recovery {
                         input type="hidden" name="recovery" value="yes";
-                        (Labelled::new(CODE, "Recovery code")
+                        (LabelledField::new(CODE, "Recovery code")
                             .hint(html! { "One of the ten that you wrote down. It counts once." })
                             .recovery_code())
                     } @else {
-                        (Labelled::new(CODE, "Code")
+                        (LabelledField::new(CODE, "Code")
                             .hint(html! { "The six digits that your device shows for Memoir now." })
                             .code())
                     }

@@ -19,11 +19,11 @@ use memoir_domain::{PrivateText, access::AccessState};
 use super::{access, agent_path};
 use crate::{
     Console,
-    answer::{Failure, FormTarget, PageResult, page_of, see_other},
+    answer::{FormTarget, PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    field::{Faults, Labelled},
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    field::{Faults, LabelledField},
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
 };
 
 /// Where it is.
@@ -47,7 +47,7 @@ const PURPOSE: (&str, &str) = ("purpose", "Why, for the agent");
 const MOST_LISTED: u32 = 200;
 
 /// What a program asks for.
-struct Question {
+struct ConnectionQuestion {
     /// As it was asked, in the order of [`PARAMETERS`].
     given: Vec<(&'static str, String)>,
     wish: ConnectionWish,
@@ -66,7 +66,7 @@ struct Wrong {
     problem: &'static str,
 }
 
-impl Question {
+impl ConnectionQuestion {
     fn answer(&self, parameters: &[(&str, &str)]) -> String {
         let state = self.given("state");
         answer(&self.wish.address, state, &self.issuer, parameters)
@@ -106,7 +106,7 @@ pub(crate) async fn show(
     RawQuery(query): RawQuery,
 ) -> PageResult {
     let pairs: Vec<(String, String)> = serde_urlencoded::from_str(&query.unwrap_or_default())
-        .map_err(|_| Failure::invalid("The address cannot be read."))?;
+        .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     let agent = pairs.iter().find(|(name, _)| name == AGENT.0);
     let agent = agent.map(|(_, value)| value.clone()).unwrap_or_default();
     match question(&console, &visitor, &pairs).await? {
@@ -118,7 +118,7 @@ pub(crate) async fn show(
 pub(crate) async fn decide(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
 ) -> PageResult {
     let question = match question(&console, &visitor, form.all()).await? {
         Err(wrong) => return Ok(refused(&visitor, &wrong)),
@@ -159,7 +159,7 @@ pub(crate) async fn decide(
                 Err(error) => Err(error.into()),
             }
         }
-        _ => Err(Failure::invalid("The form cannot be read.")),
+        _ => Err(PageFailure::invalid("The form cannot be read.")),
     }
 }
 
@@ -171,9 +171,9 @@ async fn question(
     console: &Console,
     visitor: &Visitor,
     pairs: &[(String, String)],
-) -> Result<Result<Question, Wrong>, Failure> {
+) -> Result<Result<ConnectionQuestion, Wrong>, PageFailure> {
     let connecting = console.connecting().ok_or_else(|| {
-        Failure::new(
+        PageFailure::new(
             StatusCode::NOT_FOUND,
             "Programs are not connected here: the service has no public address.",
         )
@@ -184,7 +184,7 @@ async fn question(
         let value = values.next();
         if values.next().is_some() {
             let problem = format!("The program gives `{name}` more than once.");
-            return Err(Failure::invalid(problem));
+            return Err(PageFailure::invalid(problem));
         }
         given.extend(value.map(|(_, value)| (name, value.clone())));
     }
@@ -197,20 +197,20 @@ async fn question(
     let client = match client {
         Some(client) if visitor.account.takes_client(&client).await? => client,
         _ => {
-            return Err(Failure::invalid(
+            return Err(PageFailure::invalid(
                 "No such program is registered here, or its registration is over. Remove the connection where you began, and begin again.",
             ));
         }
     };
     let address = of("redirect_uri").and_then(|text| client.address(text));
     let Some(address) = address else {
-        return Err(Failure::invalid(
+        return Err(PageFailure::invalid(
             "The program wants to be answered at an address that it has not registered. Nothing was sent there.",
         ));
     };
     let asked = check(connecting, &of);
     Ok(match asked {
-        Ok(challenge) => Ok(Question {
+        Ok(challenge) => Ok(ConnectionQuestion {
             wish: ConnectionWish {
                 challenge: challenge.to_owned(),
                 resource: connecting.resource(),
@@ -276,12 +276,17 @@ fn refused(visitor: &Visitor, wrong: &Wrong) -> Response {
             " asks to be connected in a way that is not taken here. " (crate::field::with_code(wrong.problem)) }
         p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
     };
-    let shown = Sheet::new(visitor, "Not connected", Section::Fleet).show(content);
+    let shown = Sheet::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
 /// The page, with an agent chosen or none.
-async fn page(visitor: &Visitor, question: &Question, agent: &str, faults: &Faults) -> PageResult {
+async fn page(
+    visitor: &Visitor,
+    question: &ConnectionQuestion,
+    agent: &str,
+    faults: &Faults,
+) -> PageResult {
     let chosen = match agent {
         "" => None,
         agent => Some(visitor.account.agent(agent).await?),
@@ -311,7 +316,7 @@ async fn page(visitor: &Visitor, question: &Question, agent: &str, faults: &Faul
             (None, _) => (choosing(visitor, question, faults).await?),
         }
     };
-    let mut shown = Sheet::new(visitor, "Connect a program", Section::Fleet).show(content);
+    let mut shown = Sheet::new(visitor, "Connect a program", ConsoleSection::Fleet).show(content);
     // The answer to the form leads there.
     let target = question.wish.address.origin();
     shown.extensions_mut().insert(FormTarget(target));
@@ -321,16 +326,16 @@ async fn page(visitor: &Visitor, question: &Question, agent: &str, faults: &Faul
 /// The form in which an agent is chosen.
 async fn choosing(
     visitor: &Visitor,
-    question: &Question,
+    question: &ConnectionQuestion,
     faults: &Faults,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, PageFailure> {
     let agents = visitor.account.agent_page(None, MOST_LISTED + 1).await?;
     let is_listed = agents.len() <= MOST_LISTED as usize;
     let agents: Vec<_> = agents
         .into_iter()
         .map(|agent| (agent.id.to_string(), agent.name))
         .collect();
-    let field = Labelled::new(AGENT.0, AGENT.1).faults(faults);
+    let field = LabelledField::new(AGENT.0, AGENT.1).faults(faults);
     Ok(html! {
         @if agents.is_empty() {
             p { "There is no agent yet. " a href="/agents/new" { "Make one" } ", and come back." }
@@ -347,7 +352,7 @@ async fn choosing(
 /// That the agent was asked, and what it said.
 fn waiting(
     visitor: &Visitor,
-    question: &Question,
+    question: &ConnectionQuestion,
     agent: &AgentHandle,
     request: &AccessRequestView,
 ) -> Markup {
@@ -372,7 +377,12 @@ fn waiting(
 }
 
 /// The form in which an agent is asked that is in use.
-fn asking(visitor: &Visitor, question: &Question, agent: &AgentHandle, faults: &Faults) -> Markup {
+fn asking(
+    visitor: &Visitor,
+    question: &ConnectionQuestion,
+    agent: &AgentHandle,
+    faults: &Faults,
+) -> Markup {
     let id = agent.scope().agent;
     let hint = html! { "It is told which program this is, and what you write here." };
     html! {
@@ -381,14 +391,14 @@ fn asking(visitor: &Visitor, question: &Question, agent: &AgentHandle, faults: &
         form.stack method="post" action=(PATH) {
             (hidden(visitor, question))
             input type="hidden" name=(AGENT.0) value=(id);
-            (Labelled::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(faults).area("", 3))
+            (LabelledField::new(PURPOSE.0, PURPOSE.1).hint(hint).faults(faults).area("", 3))
             (buttons("ask", "Ask it"))
         }
     }
 }
 
 /// What a program asks for, to be sent with the form.
-fn hidden(visitor: &Visitor, question: &Question) -> Markup {
+fn hidden(visitor: &Visitor, question: &ConnectionQuestion) -> Markup {
     html! {
         (parts::form_token(visitor))
         @for (name, value) in &question.given { input type="hidden" name=(name) value=(value); }

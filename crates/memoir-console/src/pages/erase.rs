@@ -9,9 +9,9 @@ use super::{Tab, agent_head, agent_path};
 use crate::{
     answer::{PageResult, page_of, see_other},
     browser::Visitor,
-    field::{Faults, Labelled},
-    form::Form,
-    parts::{self, Section, Sheet},
+    field::{Faults, LabelledField},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -28,7 +28,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn erase(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
@@ -83,7 +83,7 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         form.settings method="post" action={ (path) "/erase" } {
             (parts::form_token(visitor))
             div.fields {
-                (Labelled::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
+                (LabelledField::new(NAME, "Name of the agent, to show that you mean this one").faults(faults).text(typed))
             }
             div.buttons {
                 button.danger type="submit" { "Erase it for good" }
@@ -92,5 +92,5 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         }
     };
     let title = format!("Erase {}", view.name);
-    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

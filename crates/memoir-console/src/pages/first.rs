@@ -12,8 +12,8 @@ use crate::{
     Console, Credentials, SignInRefusal,
     answer::{PageResult, page, page_of},
     browser::{self, LONGEST_SECONDS},
-    field::{Faults, Labelled},
-    form::{self, Form},
+    field::{Faults, LabelledField},
+    form::{self, SentForm},
     parts,
 };
 
@@ -31,7 +31,7 @@ pub(crate) async fn show(
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => Ok(page(form_page(
             &secret,
-            &Form::default(),
+            &SentForm::default(),
             &Faults::default(),
             None,
         ))),
@@ -47,7 +47,7 @@ pub(crate) async fn create(
 ) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
-    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     // Before anything is said of what was typed: a dead link says nothing else.
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => {}
@@ -75,7 +75,7 @@ pub(crate) async fn create(
     }
 }
 
-fn faults_of(given: &Form) -> Faults {
+fn faults_of(given: &SentForm) -> Faults {
     let mut faults = Faults::default();
     if given.field(NAME.0).trim().is_empty() {
         faults.add(NAME.0, NAME.1, "is missing");
@@ -86,11 +86,11 @@ fn faults_of(given: &Form) -> Faults {
 
 fn form_page(
     secret: &str,
-    given: &Form,
+    given: &SentForm,
     faults: &Faults,
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
-    let field = |(id, label)| Labelled::new(id, label).faults(faults);
+    let field = |(id, label)| LabelledField::new(id, label).faults(faults);
     parts::bare(
         "The first administrator",
         html! {

@@ -11,7 +11,7 @@ use crate::{
     browser::Visitor,
     form,
     pages::agent_path,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -109,7 +109,7 @@ pub(crate) async fn show(
             (pager(&wanted, fleet.total))
         }
     };
-    Ok(Sheet::new(&visitor, "Fleet", Section::Fleet)
+    Ok(Sheet::new(&visitor, "Fleet", ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }

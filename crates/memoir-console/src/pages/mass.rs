@@ -14,11 +14,11 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path};
 use crate::{
     Console,
-    answer::{Failure, PageResult},
+    answer::{PageFailure, PageResult},
     browser::Visitor,
     form,
-    parts::{self, Section, Sheet},
-    plot::{self, Figure, Kind},
+    parts::{self, ConsoleSection, Sheet},
+    plot::{self, Figure, MarkKind},
     words,
 };
 
@@ -32,10 +32,10 @@ const RANGES: [(Option<u32>, &str, usize); 4] = [
     (None, "All", 60),
 ];
 /// What the marks on a curve stand for.
-const LEGEND: [(Kind, &str); 3] = [
-    (Kind::Done, "completed session"),
-    (Kind::Back, "rolled back, undone or rewound"),
-    (Kind::Other, "declined, abandoned or failed"),
+const LEGEND: [(MarkKind, &str); 3] = [
+    (MarkKind::Done, "completed session"),
+    (MarkKind::Back, "rolled back, undone or rewound"),
+    (MarkKind::Other, "declined, abandoned or failed"),
 ];
 
 #[derive(Deserialize)]
@@ -51,9 +51,9 @@ struct MassCurve {
 
 impl PageQuery {
     /// The range that was asked for.
-    fn range(&self) -> Result<(Option<u32>, &'static str, usize), Failure> {
+    fn range(&self) -> Result<(Option<u32>, &'static str, usize), PageFailure> {
         let mut ranges = RANGES.into_iter();
-        let unknown = || Failure::invalid("There is no such range.");
+        let unknown = || PageFailure::invalid("There is no such range.");
         ranges
             .find(|(days, ..)| *days == self.days)
             .ok_or_else(unknown)
@@ -67,7 +67,7 @@ async fn told(
     days: Option<u32>,
     parts: usize,
     least_seconds: i64,
-) -> Result<MassCurve, Failure> {
+) -> Result<MassCurve, PageFailure> {
     let view = agent.show().await?;
     // Nothing is to be seen of the time before it was made.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
@@ -141,7 +141,7 @@ pub(crate) async fn show(
         (table(&told))
     };
     let title = format!("Mass of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(told: &MassCurve) -> Markup {

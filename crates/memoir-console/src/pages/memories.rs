@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Failure, PageResult, see_other},
+    answer::{PageFailure, PageResult, see_other},
     browser::Visitor,
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -102,7 +102,7 @@ pub(crate) async fn show(
         ))
     };
     let title = format!("Memories of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Section::Fleet)
+    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
@@ -111,12 +111,12 @@ pub(crate) async fn show(
 ///
 /// # Errors
 /// There is no such kind.
-pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, Failure> {
+pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, PageFailure> {
     match named {
         None => Ok(None),
         Some("core") => Ok(Some(Kind::Core)),
         Some("journal") => Ok(Some(Kind::Journal)),
-        Some(_) => Err(Failure::invalid("There is no such kind of memories.")),
+        Some(_) => Err(PageFailure::invalid("There is no such kind of memories.")),
     }
 }
 
@@ -278,7 +278,7 @@ fn button(
 
 pub(crate) async fn handle(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path((agent, number, word)): Path<(String, u64, String)>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
@@ -288,7 +288,7 @@ pub(crate) async fn handle(
         "discard" => Handling::Discard,
         "restore" => Handling::Restore,
         _ => {
-            return Err(Failure::invalid(
+            return Err(PageFailure::invalid(
                 "There is nothing of that name to be done.",
             ));
         }

@@ -17,8 +17,8 @@ use crate::{
     answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
-    form::Form,
-    parts::{self, Section, Sheet},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
 };
 
 /// What most agents are given.
@@ -54,7 +54,7 @@ pub(crate) async fn show(
     Ok(page(
         &console,
         &visitor,
-        &Form::default(),
+        &SentForm::default(),
         &Faults::default(),
     ))
 }
@@ -62,7 +62,7 @@ pub(crate) async fn show(
 pub(crate) async fn create(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
 ) -> PageResult {
     let mut faults = Faults::default();
     let name = form.field(Field::Name.as_str());
@@ -91,7 +91,7 @@ pub(crate) async fn create(
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-fn page(console: &Console, visitor: &Visitor, form: &Form, faults: &Faults) -> Response {
+fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) -> Response {
     let around = Around {
         memoir: console.memoir(),
         faults,
@@ -124,10 +124,10 @@ fn page(console: &Console, visitor: &Visitor, form: &Form, faults: &Faults) -> R
         true => "New agent",
         false => "Not made: new agent",
     };
-    Sheet::new(visitor, title, Section::Fleet).show(content)
+    Sheet::new(visitor, title, ConsoleSection::Fleet).show(content)
 }
 
-fn one(around: &Around<'_>, field: Field, form: &Form) -> Markup {
+fn one(around: &Around<'_>, field: Field, form: &SentForm) -> Markup {
     let typed = form.field(field.as_str());
     match field.is_text() {
         true => fields::prompt(around, field, typed),

@@ -18,16 +18,21 @@ use crate::{
     Console, SignInRefusal,
     answer::{PageResult, page_of},
     browser::{self, Visitor},
-    field::{Faults, Labelled},
-    form::Form,
-    parts::{self, Section, Sheet},
+    field::{Faults, LabelledField},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
 };
 
 const NEW: (&str, &str) = ("new", "New password");
 const AGAIN: (&str, &str) = ("again", "The new password again");
 
 /// Notes what is wrong with a password that was typed twice.
-pub(super) fn check_new(given: &Form, new: (&str, &str), again: (&str, &str), faults: &mut Faults) {
+pub(super) fn check_new(
+    given: &SentForm,
+    new: (&str, &str),
+    again: (&str, &str),
+    faults: &mut Faults,
+) {
     let typed = PrivateText::from(given.field(new.0));
     if check_new_password(&typed).is_err() {
         faults.add(new.0, new.1, "must have 12 to 1,000 characters");
@@ -43,7 +48,7 @@ pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
 pub(crate) async fn change(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -77,11 +82,11 @@ fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) ->
         @if let Some(refusal) = refusal { (refused(refusal)) }
         (form(visitor, faults))
     };
-    Sheet::new(visitor, "Another password", Section::Account).show(content)
+    Sheet::new(visitor, "Another password", ConsoleSection::Account).show(content)
 }
 
 fn form(visitor: &Visitor, faults: &Faults) -> Markup {
-    let field = |(id, label)| Labelled::new(id, label).faults(faults);
+    let field = |(id, label)| LabelledField::new(id, label).faults(faults);
     html! {
         form.stack.narrow method="post" action="/account/password" {
             (parts::form_token(visitor))

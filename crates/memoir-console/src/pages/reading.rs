@@ -36,11 +36,11 @@ use super::{
     settings::{fields::label, setting},
 };
 use crate::{
-    answer::{Failure, PageResult, see_other},
-    assets::Script,
+    answer::{PageFailure, PageResult, see_other},
+    assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -48,21 +48,21 @@ use crate::{
 const AT_ONCE: u32 = 25;
 
 /// Somebody who may read now.
-struct Look {
+struct GrantedLook {
     asked: ShownRequest,
     viewer: Viewer,
 }
 
 /// The parts of what everything shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ReadingPart {
     Memories,
     Sessions,
     Records,
     Prompts,
 }
 
-impl Part {
+impl ReadingPart {
     /// Whether a grant of that scope shows it.
     fn is_in(self, scope: &str) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-impl Look {
+impl GrantedLook {
     /// Under that grant, where it is the visitor's and covers what is to be read; else the way to the page
     /// that tells how it stands.
     ///
@@ -82,7 +82,7 @@ impl Look {
         visitor: Visitor,
         request: &str,
         covers: impl Fn(&ShownRequest) -> bool,
-    ) -> Result<Result<Self, Response>, Failure> {
+    ) -> Result<Result<Self, Response>, PageFailure> {
         let asked = ShownRequest::find(visitor, request).await?;
         if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
             return Ok(Err(see_other(&asked.path())));
@@ -99,15 +99,15 @@ impl Look {
     async fn at(
         visitor: Visitor,
         request: &str,
-        part: Part,
-    ) -> Result<Result<Self, Response>, Failure> {
+        part: ReadingPart,
+    ) -> Result<Result<Self, Response>, PageFailure> {
         let covers =
             |asked: &ShownRequest| asked.request.scope.is_some_and(|scope| part.is_in(scope));
         Self::begin(visitor, request, covers).await
     }
 
     /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
-    async fn show(mut self, heading: &str, part: Option<Part>, read: Markup) -> PageResult {
+    async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> PageResult {
         self.asked.look_again().await?;
         let path = self.asked.path();
         if !self.asked.is_granted() {
@@ -125,8 +125,8 @@ impl Look {
                 (read)
             }
         };
-        let shown = Sheet::new(&self.asked.visitor, heading, Section::Fleet)
-            .scripts(&[Script::Access])
+        let shown = Sheet::new(&self.asked.visitor, heading, ConsoleSection::Fleet)
+            .scripts(&[PageScript::Access])
             .reading(banner(&self.asked))
             .show(content);
         // A browser begins to count when it has read the page, which takes a moment.
@@ -157,12 +157,12 @@ fn banner(asked: &ShownRequest) -> Markup {
     }
 }
 
-fn tabs(path: &str, part: Option<Part>) -> Markup {
+fn tabs(path: &str, part: Option<ReadingPart>) -> Markup {
     let tabs = [
-        (Part::Memories, "Memories", "memories"),
-        (Part::Sessions, "Sessions", "sessions"),
-        (Part::Records, "Records", "records"),
-        (Part::Prompts, "Prompts", "prompts"),
+        (ReadingPart::Memories, "Memories", "memories"),
+        (ReadingPart::Sessions, "Sessions", "sessions"),
+        (ReadingPart::Records, "Records", "records"),
+        (ReadingPart::Prompts, "Prompts", "prompts"),
     ];
     html! {
         nav.tabs aria-label="To read" {
@@ -193,7 +193,7 @@ pub(crate) struct PageQuery {
 
 impl PageQuery {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
-    fn page(&self, scope: Option<&str>) -> Result<MemoryPage, Failure> {
+    fn page(&self, scope: Option<&str>) -> Result<MemoryPage, PageFailure> {
         let all = scope == Some("all");
         let kind = match all {
             true => memories::kind(self.kind.as_deref())?,
@@ -235,7 +235,7 @@ pub(crate) async fn memories(
     RawQuery(query): RawQuery,
 ) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
-    let look = match Look::at(visitor, &request, Part::Memories).await? {
+    let look = match GrantedLook::at(visitor, &request, ReadingPart::Memories).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -261,7 +261,7 @@ pub(crate) async fn memories(
         ))
     };
     let heading = format!("Memories of {}", look.asked.agent.name());
-    look.show(&heading, Some(Part::Memories), read).await
+    look.show(&heading, Some(ReadingPart::Memories), read).await
 }
 
 /// A memory with its words.
@@ -300,7 +300,7 @@ pub(crate) async fn sessions(
     RawQuery(query): RawQuery,
 ) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
-    let look = match Look::at(visitor, &request, Part::Sessions).await? {
+    let look = match GrantedLook::at(visitor, &request, ReadingPart::Sessions).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -330,7 +330,7 @@ pub(crate) async fn sessions(
         ))
     };
     let heading = format!("Sessions of {}", look.asked.agent.name());
-    look.show(&heading, Some(Part::Sessions), read).await
+    look.show(&heading, Some(ReadingPart::Sessions), read).await
 }
 
 pub(crate) async fn session(
@@ -343,7 +343,7 @@ pub(crate) async fn session(
         let own = asked.request.session_id.map(|id| id.to_string());
         asked.request.scope == Some("all") || own.as_deref() == Some(session.as_str())
     };
-    let look = match Look::begin(visitor, &request, covers).await? {
+    let look = match GrantedLook::begin(visitor, &request, covers).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -416,7 +416,7 @@ pub(crate) async fn records(
     RawQuery(query): RawQuery,
 ) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
-    let look = match Look::at(visitor, &request, Part::Records).await? {
+    let look = match GrantedLook::at(visitor, &request, ReadingPart::Records).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -424,16 +424,16 @@ pub(crate) async fn records(
     let records = records_after(&look, &RecordQuery::default(), &wanted, &path).await?;
     let read = html! { h2.hidden { "Records, the oldest first" } (records) };
     let heading = format!("Records of {}", look.asked.agent.name());
-    look.show(&heading, Some(Part::Records), read).await
+    look.show(&heading, Some(ReadingPart::Records), read).await
 }
 
 /// One page of records with their words, oldest first.
 async fn records_after(
-    look: &Look,
+    look: &GrantedLook,
     asked: &RecordQuery,
     wanted: &PageQuery,
     path: &str,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, PageFailure> {
     let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
     let mut records = lens.record_page(asked, from, AT_ONCE + 1).await?;
@@ -536,14 +536,14 @@ pub(crate) async fn prompts(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
 ) -> PageResult {
-    let look = match Look::at(visitor, &request, Part::Prompts).await? {
+    let look = match GrantedLook::at(visitor, &request, ReadingPart::Prompts).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
     let view = look.lens().show().await?;
     let heading = format!("Prompts of {}", look.asked.agent.name());
     let read = prompt_words(&view);
-    look.show(&heading, Some(Part::Prompts), read).await
+    look.show(&heading, Some(ReadingPart::Prompts), read).await
 }
 
 fn prompt_words(agent: &ShownAgent) -> Markup {

@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     Console,
-    answer::{Failure, PageResult, page_of, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    field::{Faults, Labelled},
-    form::Form,
+    field::{Faults, LabelledField},
+    form::SentForm,
     parts, words,
 };
 
@@ -35,7 +35,7 @@ const MODEL: &str = "model";
 /// What was typed into the form, and why nothing came of it.
 #[derive(Default)]
 pub(super) struct RefineForm {
-    form: Form,
+    form: SentForm,
     pub(super) faults: Faults,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn section(
 
 fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
-    let labelled = |id, label| Labelled::new(id, label).faults(faults);
+    let labelled = |id, label| LabelledField::new(id, label).faults(faults);
     let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(said::mode(mode))));
     html! {
         form method="post" action={ (agent_path(view.id)) "/refine" } {
@@ -146,12 +146,12 @@ fn schedule(visitor: &Visitor, view: &AgentFacts) -> Markup {
 pub(crate) async fn refine(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(name): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&name).await?;
     let mode = Mode::from_name(form.field(MODE))
-        .ok_or_else(|| Failure::invalid("There is no such way of refining."))?;
+        .ok_or_else(|| PageFailure::invalid("There is no such way of refining."))?;
     let mut faults = Faults::default();
     let model = given(form.field(MODEL)).unwrap_or_else(|problem| {
         faults.add(MODEL, "Model", &problem);
@@ -171,7 +171,7 @@ pub(crate) async fn refine(
                 return Ok(see_other(&format!("/sessions/{}?done=queued", session.id)));
             }
             Err(error) => {
-                let failure = Failure::from(error);
+                let failure = PageFailure::from(error);
                 if failure.status() != StatusCode::CONFLICT {
                     return Err(failure);
                 }

@@ -10,10 +10,10 @@ use memoir_domain::{SessionId, memory::Number};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Failure, PageResult, page_of, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    form::Form,
-    parts::{self, Section, Sheet},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -23,7 +23,7 @@ pub(super) async fn section(
     visitor: &Visitor,
     agent: &AgentHandle,
     session: &SessionFacts,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, PageFailure> {
     if !session.rehearsal || session.state.is_running() {
         return Ok(html! {});
     }
@@ -139,12 +139,13 @@ fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, mass: AppliedMa
 
 pub(crate) async fn apply(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let newest = form.number("newest");
-    let newest = newest.ok_or_else(|| Failure::invalid("The form does not say what was shown."))?;
+    let newest =
+        newest.ok_or_else(|| PageFailure::invalid("The form does not say what was shown."))?;
     let actor = visitor.actor();
     let applied = agent.as_seen(newest).apply_rehearsal(id, &actor).await;
     if let Err(Error::Changed) = applied {
@@ -167,6 +168,6 @@ async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageRes
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
     };
     let title = format!("Apply a rehearsal of {}", agent.name());
-    let shown = Sheet::new(visitor, &title, Section::Fleet).show(content);
+    let shown = Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -22,9 +22,9 @@ use crate::{
     Console, SignInRefusal,
     answer::{PageResult, page_of, see_other},
     browser::{self, Visitor},
-    field::{Faults, Labelled},
-    form::Form,
-    parts::{self, Section, Sheet},
+    field::{Faults, LabelledField},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
     qr,
 };
 
@@ -46,7 +46,7 @@ pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
 pub(crate) async fn turn_on(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -130,7 +130,7 @@ fn setting_up(
         h2 { "2. Give the code that it shows" }
         (device_form(visitor, offer, faults))
     };
-    Sheet::new(visitor, heading, Section::Account).show(content)
+    Sheet::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) -> Markup {
@@ -138,7 +138,7 @@ fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) ->
         form.stack.narrow method="post" action="/account/second-factor" {
             (parts::form_token(visitor))
             input type="hidden" name=(OFFERED) value=(offer.sealed);
-            (Labelled::new(FRESH.0, FRESH.1).faults(faults).code())
+            (LabelledField::new(FRESH.0, FRESH.1).faults(faults).code())
             (account::proof(visitor))
             button.main type="submit" { @if is_on(visitor) { "Use this device" } @else { "Turn it on" } }
         }
@@ -167,7 +167,7 @@ fn shown_once(visitor: &SignedIn, heading: &str, codes: &RecoveryCodes) -> Respo
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
     };
-    Sheet::new(visitor, heading, Section::Account).show(content)
+    Sheet::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> PageResult {
@@ -177,7 +177,7 @@ pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> PageResu
 pub(crate) async fn turn_off(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -200,7 +200,7 @@ pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> PageRe
 pub(crate) async fn renew_codes(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -218,7 +218,7 @@ pub(crate) async fn renew_codes(
 }
 
 /// What is asked before something about the second factor is changed.
-struct Asking {
+struct FactorChange {
     path: &'static str,
     heading: &'static str,
     about: &'static str,
@@ -226,7 +226,7 @@ struct Asking {
     class: &'static str,
 }
 
-const OFF: Asking = Asking {
+const OFF: FactorChange = FactorChange {
     path: "/account/second-factor/off",
     heading: "Turn the second factor off",
     about: "The password alone lets somebody in then. All other browsers that you are signed in with, and tokens \
@@ -235,7 +235,7 @@ const OFF: Asking = Asking {
     class: "danger",
 };
 
-const CODES: Asking = Asking {
+const CODES: FactorChange = FactorChange {
     path: "/account/recovery-codes",
     heading: "New recovery codes",
     about: "The ones that you have count no more then.",
@@ -243,7 +243,7 @@ const CODES: Asking = Asking {
     class: "main",
 };
 
-fn asking(visitor: &Visitor, asking: &Asking, refusal: Option<&SignInRefusal>) -> Response {
+fn asking(visitor: &Visitor, asking: &FactorChange, refusal: Option<&SignInRefusal>) -> Response {
     let content = html! {
         (account::crumb())
         h1 { (asking.heading) }
@@ -259,5 +259,5 @@ fn asking(visitor: &Visitor, asking: &Asking, refusal: Option<&SignInRefusal>) -
             p { "There is no second factor. " a href="/account/second-factor" { "Turn it on" } " first." }
         }
     };
-    Sheet::new(visitor, asking.heading, Section::Account).show(content)
+    Sheet::new(visitor, asking.heading, ConsoleSection::Account).show(content)
 }

@@ -15,11 +15,11 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path, rehearsal, timeline};
 use crate::{
     Console,
-    answer::{Failure, PageResult, see_other},
-    assets::Script,
+    answer::{PageFailure, PageResult, see_other},
+    assets::PageScript,
     browser::{self, Visitor},
     form,
-    parts::{self, Section, Sheet},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -62,7 +62,7 @@ pub(crate) async fn list(
         ))
     };
     let title = format!("Sessions of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -124,7 +124,7 @@ pub(crate) async fn show(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.live_session(id).await?;
-    let records = timeline::Page::load(&agent, id, wanted.before).await?;
+    let records = timeline::TimelinePage::load(&agent, id, wanted.before).await?;
     let session = &live.session;
     let follows = session.state.is_running() && records.is_latest();
     let content = html! {
@@ -146,9 +146,9 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Session of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, Section::Fleet)
+    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
-        .scripts(&[Script::Plot, Script::Live])
+        .scripts(&[PageScript::Plot, PageScript::Live])
         .show(content))
 }
 
@@ -276,7 +276,7 @@ pub(crate) async fn cancel(
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     match agent.cancel(id, &visitor.actor()).await {
-        Err(Error::SessionLost(_)) => Err(Failure::new(
+        Err(Error::SessionLost(_)) => Err(PageFailure::new(
             axum::http::StatusCode::CONFLICT,
             "The session is over already.",
         )),

@@ -15,7 +15,7 @@ use crate::{
     Admission, Console, Credentials, SignInRefusal,
     answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
-    form::{self, Form},
+    form::{self, SentForm},
     parts,
 };
 
@@ -58,7 +58,7 @@ pub(crate) async fn show(
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
     browser::check_origin(&head.headers)?;
-    let given = Form::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
+    let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
     let credentials = Credentials {
         account: given.field("account").trim().to_owned(),

@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
 use crate::{
-    answer::{Failure, PageResult, page_of, see_other},
-    assets::Script,
+    answer::{PageFailure, PageResult, page_of, see_other},
+    assets::PageScript,
     browser::Visitor,
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -108,12 +108,12 @@ pub(crate) async fn show(
 }
 
 /// The point before a session.
-async fn before(agent: &AgentHandle, session: &str) -> Result<Point, Failure> {
+async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure> {
     let view = agent.look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
     let found = sessions.find(|span| span.id.to_string() == session);
     let missing = || {
-        Failure::new(
+        PageFailure::new(
             StatusCode::NOT_FOUND,
             "Nothing is on the record of that session.",
         )
@@ -144,9 +144,9 @@ fn page(
         }
     };
     let title = format!("Time machine of {}", agent.name());
-    Sheet::new(visitor, &title, Section::Fleet)
+    Sheet::new(visitor, &title, ConsoleSection::Fleet)
         .done(done)
-        .scripts(&[Script::Slider])
+        .scripts(&[PageScript::Slider])
         .show(content)
 }
 
@@ -434,14 +434,14 @@ fn record_path(path: &str, seq: u64) -> String {
 
 pub(crate) async fn go_back(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let (point, newest): (u64, u64) = form
         .number("point")
         .zip(form.number("newest"))
-        .ok_or_else(|| Failure::invalid("The form does not say which point to go back to."))?;
+        .ok_or_else(|| PageFailure::invalid("The form does not say which point to go back to."))?;
     let actor = visitor.actor();
     let problem = match agent
         .as_seen(newest)

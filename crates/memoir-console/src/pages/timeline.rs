@@ -2,12 +2,7 @@
 //! While the session runs, `assets/live.js` follows it here.
 
 use maud::{Markup, html};
-use memoir_app::{
-    AgentHandle, RecordFacts, RecordQuery, SessionFacts, sessions::LiveSession as LiveOf,
-};
-
-/// A session that is watched, without words.
-type LiveSession = LiveOf<SessionFacts>;
+use memoir_app::{AgentHandle, RecordFacts, RecordQuery, SessionFacts, sessions::LiveSession};
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
@@ -17,16 +12,19 @@ use memoir_domain::{
 
 use super::audit::facts;
 use crate::{
-    answer::Failure,
+    answer::PageFailure,
     form, parts,
-    plot::{Curve, Figure, Kind, MarkOnCurve},
+    plot::{Figure, MarkKind, MarkOnCurve, PlotCurve},
     words,
 };
+
+/// A session that is watched, without words.
+type LiveSessionFacts = LiveSession<SessionFacts>;
 
 /// Records on a page. A session of many edits has some dozens; one that cleaned many doubles has more.
 const AT_ONCE: u32 = 200;
 /// What the marks on the curve stand for.
-const LEGEND: [(Kind, &str); 2] = [(Kind::Done, "record"), (Kind::Back, "taken back")];
+const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "taken back")];
 /// What records say of the mass after them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
 /// What records say that is told beside it.
@@ -38,7 +36,7 @@ const TOLD_BESIDE: [&str; 4] = [
 ];
 
 /// Some records of a session, oldest first.
-pub(super) struct Page {
+pub(super) struct TimelinePage {
     records: Vec<RecordFacts>,
     /// The place of the record that they lie before; `None` for the latest.
     before: Option<u64>,
@@ -46,13 +44,13 @@ pub(super) struct Page {
     is_more: bool,
 }
 
-impl Page {
+impl TimelinePage {
     /// Those before that place in the log, or the latest.
     pub(super) async fn load(
         agent: &AgentHandle,
         session: SessionId,
         before: Option<u64>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PageFailure> {
         let search = RecordQuery {
             session: Some(session),
             ..RecordQuery::default()
@@ -74,7 +72,7 @@ impl Page {
     }
 
     /// The curve and the rows.
-    pub(super) fn show(&self, agent: &AgentHandle, live: &LiveSession) -> Markup {
+    pub(super) fn show(&self, agent: &AgentHandle, live: &LiveSessionFacts) -> Markup {
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
@@ -93,7 +91,7 @@ impl Page {
 
     /// The mass after each record that measures it, from that of the beginning on. `None` of a rehearsal,
     /// whose records come all at once, and of a session that never had the knife.
-    fn curve(&self, live: &LiveSession) -> Option<Curve> {
+    fn curve(&self, live: &LiveSessionFacts) -> Option<PlotCurve> {
         let session = &live.session;
         let has_knife = session.pre_session_tokens.is_some();
         if session.rehearsal || !has_knife && !session.state.is_running() {
@@ -104,7 +102,7 @@ impl Page {
             let counts = has_knife && record.action != Action::MemoryDeduplicated;
             Some((record, mass_after(record)?)).filter(|_| counts)
         });
-        let mut curve = Curve {
+        let mut curve = PlotCurve {
             at: Vec::new(),
             mass: Vec::new(),
             low: Vec::new(),
@@ -117,7 +115,7 @@ impl Page {
             curve.mass.push(before);
             curve.marks.push(MarkOnCurve {
                 place: 0,
-                kind: Kind::Done,
+                kind: MarkKind::Done,
                 told: vec![format!("At the start: {} tokens", words::number(before))],
                 path: None,
             });
@@ -135,7 +133,7 @@ impl Page {
         Some(curve)
     }
 
-    fn rows(&self, agent: &AgentHandle, live: &LiveSession) -> Markup {
+    fn rows(&self, agent: &AgentHandle, live: &LiveSessionFacts) -> Markup {
         let session = &live.session;
         let path = format!("/sessions/{}", session.id);
         let earlier = self.records.first().filter(|_| self.is_more);
@@ -192,16 +190,16 @@ fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> Mar
     MarkOnCurve {
         place,
         kind: if record.action.takes_back() {
-            Kind::Back
+            MarkKind::Back
         } else {
-            Kind::Done
+            MarkKind::Done
         },
         told: vec![told],
         path: None,
     }
 }
 
-fn figure(curve: &Curve) -> Markup {
+fn figure(curve: &PlotCurve) -> Markup {
     let figure = Figure {
         about: "mass",
         line: "breaker line",
@@ -213,7 +211,7 @@ fn figure(curve: &Curve) -> Markup {
     figure.show()
 }
 
-fn table(records: &[RecordFacts], live: &LiveSession) -> Markup {
+fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records of the session, the oldest first" }
@@ -230,7 +228,7 @@ fn table(records: &[RecordFacts], live: &LiveSession) -> Markup {
     }
 }
 
-fn row(record: &RecordFacts, live: &LiveSession) -> Markup {
+fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
         tr role="row" data-seq=(record.seq) {
@@ -257,7 +255,7 @@ fn row(record: &RecordFacts, live: &LiveSession) -> Markup {
 }
 
 /// How the session stands, in figures and a sentence.
-pub(super) fn standing(live: &LiveSession) -> Markup {
+pub(super) fn standing(live: &LiveSessionFacts) -> Markup {
     let before = live.session.pre_session_tokens;
     html! {
         @if let (Some(before), Some(mass)) = (before, live.core_tokens) {
@@ -276,7 +274,7 @@ pub(super) fn standing(live: &LiveSession) -> Markup {
 }
 
 /// The sentence that is read out when it changes.
-fn now(live: &LiveSession) -> String {
+fn now(live: &LiveSessionFacts) -> String {
     let session = &live.session;
     let edits = words::counted(u64::from(session.edits), "edit", "edits");
     match session.state {
@@ -309,7 +307,7 @@ fn now(live: &LiveSession) -> String {
     }
 }
 
-fn because(live: &LiveSession) -> String {
+fn because(live: &LiveSessionFacts) -> String {
     match live.session.end_reason.and_then(EndReason::from_name) {
         Some(why) => format!(", since {}", said::end_reason(why)),
         None => String::new(),

@@ -13,11 +13,11 @@ use memoir_domain::{Timestamp, TokenId};
 use super::{Tab, agent_head, agent_path, settings};
 use crate::{
     Console,
-    answer::{Failure, PageResult, see_other},
+    answer::{PageFailure, PageResult, see_other},
     browser::Visitor,
-    field::{Labelled, with_code},
-    form::Form,
-    parts::{self, Section, Sheet},
+    field::{LabelledField, with_code},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -39,7 +39,7 @@ pub(super) fn section(
     visitor: &Visitor,
     view: &AgentFacts,
     (tokens, now): (&[TokenView], Timestamp),
-    refusal: Option<&Failure>,
+    refusal: Option<&PageFailure>,
 ) -> Markup {
     let path = agent_path(view.id);
     html! {
@@ -60,7 +60,7 @@ pub(super) fn section(
             }
             form.row method="post" action={ (path) "/tokens" } {
                 (parts::form_token(visitor))
-                (Labelled::new(ENDS, "When it ends").choice("", &LIFETIMES))
+                (LabelledField::new(ENDS, "When it ends").choice("", &LIFETIMES))
                 button.main type="submit" { "Make a token" }
             }
         }
@@ -133,14 +133,18 @@ fn revoking(visitor: &Visitor, view: &AgentFacts, token: &TokenView) -> Markup {
 pub(crate) async fn make(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
         "" => None,
         days if LIFETIMES.iter().any(|(known, _)| *known == days) => days.parse().ok(),
-        _ => return Err(Failure::invalid("A token cannot be made for that time.")),
+        _ => {
+            return Err(PageFailure::invalid(
+                "A token cannot be made for that time.",
+            ));
+        }
     };
     let expires_at = days.map(|days| console.memoir().now().plus_days(days));
     let actor = visitor.actor();
@@ -150,7 +154,7 @@ pub(crate) async fn make(
     {
         Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
         Err(error @ Error::ConsentNeeded(_)) => {
-            let failure = Failure::from(error);
+            let failure = PageFailure::from(error);
             settings::with_refused_token(&console, &visitor, &agent, &failure).await
         }
         Err(error) => Err(error.into()),
@@ -170,7 +174,7 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &NewToken) -> Respon
         p { a href=(settings) { "I have it: back to the settings" } }
     };
     let title = format!("A token of {}", agent.name());
-    Sheet::new(visitor, &title, Section::Fleet).show(content)
+    Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content)
 }
 
 pub(crate) async fn revoke(

@@ -7,10 +7,10 @@ use memoir_domain::{SessionId, rollback::Obstacle, said};
 
 use super::{Tab, agent_head};
 use crate::{
-    answer::{Failure, PageResult, page_of, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
-    form::Form,
-    parts::{self, Section, Sheet},
+    form::SentForm,
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -47,7 +47,7 @@ async fn page(
         (form(visitor, id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(Sheet::new(visitor, &title, Section::Fleet).show(content))
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {
@@ -104,7 +104,7 @@ fn form(visitor: &Visitor, id: SessionId, preview: &RollBackPreview) -> Markup {
 
 pub(crate) async fn roll_back(
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
@@ -112,7 +112,11 @@ pub(crate) async fn roll_back(
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
         (false, _) => agent.roll_back(id, false, &actor).await,
         (true, Some(newest)) => agent.as_seen(newest).roll_back(id, true, &actor).await,
-        (true, None) => return Err(Failure::invalid("The form does not say what was shown.")),
+        (true, None) => {
+            return Err(PageFailure::invalid(
+                "The form does not say what was shown.",
+            ));
+        }
     };
     let problem = match done {
         Err(Error::InTheWay { .. }) => {

@@ -14,8 +14,8 @@ use memoir_domain::{
 use serde_json::Value;
 
 use crate::{
-    field::{Faults, Labelled},
-    form::Form,
+    field::{Faults, LabelledField},
+    form::SentForm,
     words,
 };
 
@@ -261,7 +261,7 @@ pub(in crate::pages) fn plain(
     value: &str,
     set_by: Option<Markup>,
 ) -> Markup {
-    let labelled = Labelled::new(field.as_str(), label(field))
+    let labelled = LabelledField::new(field.as_str(), label(field))
         .hint(hint(around, field, set_by))
         .faults(around.faults);
     match field {
@@ -327,7 +327,7 @@ pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -
     } else {
         label(field).to_owned()
     };
-    Labelled::new(field.as_str(), &text)
+    LabelledField::new(field.as_str(), &text)
         .hint(html! { (purpose(field)) " Up to " (most) " characters." (keeps) })
         .faults(around.faults)
         .area(value, rows)
@@ -345,7 +345,7 @@ pub(super) fn shown(field: Field) -> String {
 
 /// What was typed for a setting that is no prompt, as the application takes it: a blank is the default,
 /// but for the name.
-pub(in crate::pages) fn typed(form: &Form, field: Field) -> Option<String> {
+pub(in crate::pages) fn typed(form: &SentForm, field: Field) -> Option<String> {
     let text = form.field(field.as_str());
     match field {
         Field::Paused | Field::Active => Some(form.is_ticked(field.as_str()).to_string()),

@@ -31,11 +31,11 @@ use self::fields::{Around, PLAIN, PROMPTS, label, reset, shown, written};
 use super::{Tab, agent_head, agent_path, tokens};
 use crate::{
     Console,
-    answer::{Failure, PageResult, page_of, see_other},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
-    form::{self, Form},
-    parts::{self, Section, Sheet},
+    form::{self, SentForm},
+    parts::{self, ConsoleSection, Sheet},
     words,
 };
 
@@ -147,7 +147,7 @@ struct SettingsForm {
 
 impl SettingsForm {
     /// What of the form is not as it was shown.
-    fn read(form: &Form) -> Self {
+    fn read(form: &SentForm) -> Self {
         let plain = PLAIN.into_iter().filter_map(|field| {
             let typed = form.field(field.as_str());
             let is_touched = typed.trim() != form.field(&shown(field)).trim();
@@ -167,7 +167,7 @@ impl SettingsForm {
     }
 
     /// The settings that were touched, and what they are to be.
-    fn assignments(&self, form: &Form) -> Vec<(Field, Option<String>)> {
+    fn assignments(&self, form: &SentForm) -> Vec<(Field, Option<String>)> {
         let plain = PLAIN
             .into_iter()
             .filter(|field| self.plain.contains_key(field.as_str()))
@@ -241,7 +241,7 @@ fn told(view: &AgentFacts, field: Field) -> String {
 pub(crate) async fn change(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<Form>,
+    Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
@@ -321,7 +321,7 @@ pub(super) async fn with_refused_token(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    refusal: &Failure,
+    refusal: &PageFailure,
 ) -> PageResult {
     let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
@@ -339,7 +339,7 @@ pub(super) async fn with_refused_token(
 struct SettingsNotice<'a> {
     draft: &'a SettingsForm,
     done: Option<&'a str>,
-    refused_token: Option<&'a Failure>,
+    refused_token: Option<&'a PageFailure>,
 }
 
 impl<'a> SettingsNotice<'a> {
@@ -386,7 +386,7 @@ async fn page(
         "Not saved: "
     };
     let title = format!("{failed}Settings of {}", standing.view.name);
-    Ok(Sheet::new(visitor, &title, Section::Fleet)
+    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet)
         .done(told.done)
         .show(content))
 }
