@@ -96,7 +96,7 @@ pub(crate) enum Answered {
 }
 
 /// One call of the tool, and how the person at the client can be asked.
-pub(crate) struct Call<'a> {
+pub(crate) struct AccessCall<'a> {
     pub(crate) agent: &'a AgentHandle,
     pub(crate) arguments: &'a Value,
     /// What the person said, where the call is repeated for that.
@@ -139,8 +139,8 @@ fn has_forms(capabilities: ClientCapabilities) -> bool {
 }
 
 /// Answers a request; where the arguments do not say how, the person at the client is asked.
-pub(crate) async fn answer(call: Call<'_>) -> Result<Answered> {
-    let Call {
+pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
+    let AccessCall {
         agent, arguments, ..
     } = call;
     let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
@@ -207,9 +207,9 @@ fn me(agent: &AgentHandle) -> Actor {
 
 /// Which requests the person at the other end of a connection was asked about.
 #[derive(Clone, Default)]
-pub(crate) struct Asking(Arc<Mutex<HashSet<AccessRequestId>>>);
+pub(crate) struct AskedRequests(Arc<Mutex<HashSet<AccessRequestId>>>);
 
-impl Asking {
+impl AskedRequests {
     /// Asks the person about the requests that wait, each once for the connection, one after the other,
     /// and beside the call that is being answered. What is declined, put off or taken too long over stays
     /// waiting.

@@ -10,7 +10,7 @@ mod life;
 mod lines;
 mod tools;
 
-use access::{Answered, Asking, Ways};
+use access::{Answered, AskedRequests, Ways};
 use memoir_app::{AgentHandle, Error, FaultId, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
@@ -50,12 +50,12 @@ const RESOURCE: &str = "memoir://context";
 
 /// The tools of one agent.
 #[derive(Clone)]
-pub struct Door(Whose);
+pub struct Door(ToolsOf);
 
 #[derive(Clone)]
-enum Whose {
+enum ToolsOf {
     /// Of one, over a connection that lasts.
-    One(Box<AgentHandle>, Asking),
+    One(Box<AgentHandle>, AskedRequests),
     /// Of the one that each HTTP request carries, once its token was looked at.
     Carried,
 }
@@ -63,13 +63,13 @@ enum Whose {
 impl Door {
     /// For that agent alone.
     pub fn new(agent: AgentHandle) -> Self {
-        Self(Whose::One(Box::new(agent), Asking::default()))
+        Self(ToolsOf::One(Box::new(agent), AskedRequests::default()))
     }
 
     fn agent(&self, context: &RequestContext<RoleServer>) -> Result<AgentHandle, ErrorData> {
         match &self.0 {
-            Whose::One(agent, _) => Ok(AgentHandle::clone(agent)),
-            Whose::Carried => context
+            ToolsOf::One(agent, _) => Ok(AgentHandle::clone(agent)),
+            ToolsOf::Carried => context
                 .extensions
                 .get::<http::request::Parts>()
                 .and_then(|parts| parts.extensions.get::<AgentHandle>())
@@ -81,7 +81,7 @@ impl Door {
     /// Puts requests for access that wait before the person at the other end, where the connection lasts
     /// and its client can.
     fn ask_person(&self, agent: &AgentHandle, context: &RequestContext<RoleServer>) {
-        if let (Whose::One(_, asking), Ways::Asking(peer)) = (&self.0, self.ways(context)) {
+        if let (ToolsOf::One(_, asking), Ways::Asking(peer)) = (&self.0, self.ways(context)) {
             asking.begin(agent.clone(), *peer);
         }
     }
@@ -97,7 +97,7 @@ impl Door {
     }
 
     fn ways(&self, context: &RequestContext<RoleServer>) -> Ways {
-        Ways::of(context, matches!(self.0, Whose::One(..)))
+        Ways::of(context, matches!(self.0, ToolsOf::One(..)))
     }
 
     async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {
@@ -191,7 +191,7 @@ impl ServerHandler for Door {
         }
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         if request.name == access::TOOL {
-            let call = access::Call {
+            let call = access::AccessCall {
                 agent: &agent,
                 arguments: &arguments,
                 said: access::said(request.input_responses.as_ref()),
@@ -294,7 +294,7 @@ pub type HttpDoor = StreamableHttpService<Door, NeverSessionManager>;
 /// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
 /// puts the agent there.
 pub fn http_door() -> HttpDoor {
-    over_http(|| Door(Whose::Carried))
+    over_http(|| Door(ToolsOf::Carried))
 }
 
 /// The protocol over HTTP as Memoir speaks it, whatever answers. No request depends on an earlier one.

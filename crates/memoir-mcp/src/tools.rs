@@ -27,7 +27,7 @@ pub(crate) const READ: &str = "read_messages";
 
 /// What a tool does to the memory, for clients that ask before they let a tool run.
 #[derive(Clone, Copy)]
-enum Effect {
+enum ToolEffect {
     /// Nothing.
     Reads,
     /// Adds; nothing that was there changes.
@@ -40,7 +40,7 @@ enum Effect {
     Settles,
 }
 
-impl Effect {
+impl ToolEffect {
     fn annotations(self) -> ToolAnnotations {
         let (reads, destroys, settles) = match self {
             Self::Reads => (true, false, true),
@@ -72,7 +72,7 @@ fn made() -> Vec<Tool> {
         tool(
             "save_memory",
             include_str!("tools/save_memory.md"),
-            Effect::Adds,
+            ToolEffect::Adds,
             json!({
                 "content": plain,
                 "kind": kinds,
@@ -86,7 +86,7 @@ fn made() -> Vec<Tool> {
         tool(
             "recall_memories",
             include_str!("tools/recall_memories.md"),
-            Effect::Reads,
+            ToolEffect::Reads,
             json!({
                 "query": plain,
                 "kind": kinds,
@@ -102,14 +102,14 @@ fn made() -> Vec<Tool> {
         tool(
             CONTEXT,
             include_str!("tools/get_context.md"),
-            Effect::Reads,
+            ToolEffect::Reads,
             json!({"max_tokens": {"type": "integer"}}),
             &[],
         ),
         tool(
             "view_config",
             include_str!("tools/view_config.md"),
-            Effect::Reads,
+            ToolEffect::Reads,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
                 "history": yes,
@@ -120,7 +120,7 @@ fn made() -> Vec<Tool> {
             "update_config",
             include_str!("tools/update_config.md"),
             // To undo twice is to undo once and take it back.
-            Effect::Changes,
+            ToolEffect::Changes,
             json!({
                 "field": text("as for view_config"),
                 "value": plain,
@@ -132,7 +132,7 @@ fn made() -> Vec<Tool> {
         tool(
             "open_refinement",
             include_str!("tools/open_refinement.md"),
-            Effect::Changes,
+            ToolEffect::Changes,
             json!({
                 "mode": {"type": "string", "enum": ["full", "dedup_only"]},
                 "rehearsal": yes,
@@ -142,14 +142,14 @@ fn made() -> Vec<Tool> {
         tool(
             "reflect",
             include_str!("tools/reflect.md"),
-            Effect::Changes,
+            ToolEffect::Changes,
             json!({}),
             &[],
         ),
         tool(
             "absorb_transcript",
             include_str!("tools/absorb_transcript.md"),
-            Effect::Settles,
+            ToolEffect::Settles,
             json!({
                 "messages": life::messages_schema(),
                 "now": {"type": "boolean", "description": "not after six quiet hours"},
@@ -160,7 +160,7 @@ fn made() -> Vec<Tool> {
             READ,
             include_str!("tools/read_messages.md"),
             // The words of what was read are gone.
-            Effect::Replaces,
+            ToolEffect::Replaces,
             json!({"part": plain, "journal": texts, "core": texts}),
             &[],
         ),
@@ -169,16 +169,16 @@ fn made() -> Vec<Tool> {
         access::TOOL,
         include_str!("tools/answer_access_request.md"),
         // A yes to a shredding takes words away.
-        Effect::Replaces,
+        ToolEffect::Replaces,
         json!({"request_id": plain, "granted": yes, "reason": plain}),
         &["request_id"],
     ));
     tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
         let effect = match knife::Tool::from_name(&definition.name) {
-            Some(knife::Tool::Search) => Effect::Reads,
-            Some(knife::Tool::Protect) => Effect::Settles,
-            Some(knife::Tool::Delete) => Effect::Replaces,
-            _ => Effect::Changes,
+            Some(knife::Tool::Search) => ToolEffect::Reads,
+            Some(knife::Tool::Protect) => ToolEffect::Settles,
+            Some(knife::Tool::Delete) => ToolEffect::Replaces,
+            _ => ToolEffect::Changes,
         };
         let mut parameters = definition.parameters;
         leave_descriptions_out(&mut parameters);
@@ -227,7 +227,7 @@ fn own_fields() -> Vec<&'static str> {
 fn tool(
     name: &'static str,
     description: &'static str,
-    effect: Effect,
+    effect: ToolEffect,
     properties: Value,
     required: &[&str],
 ) -> Tool {

@@ -7,7 +7,7 @@ const EDIT_CAP: usize = 10;
 
 /// One memory of the ledger. Holds words, so it has no `Debug`.
 #[derive(Clone)]
-pub(super) struct Row {
+pub(super) struct LedgerRow {
     pub(super) number: u64,
     pub(super) tokens: u64,
     /// Constitutional, or with an immutable tag.
@@ -19,7 +19,7 @@ pub(super) struct Row {
 /// One edit.
 #[derive(PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
-pub(super) enum Step {
+pub(super) enum PlannedEdit {
     /// Another memory says the same, is not younger, and has all its tags.
     Delete { number: u64 },
     /// At least two, and the wording of one of them.
@@ -30,14 +30,14 @@ pub(super) enum Step {
 #[cfg_attr(test, derive(Debug))]
 pub(super) struct Plan {
     /// At most [`EDIT_CAP`].
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PlannedEdit>,
     /// How many more there would be, but for the cap and the breaker.
     pub(super) left: usize,
 }
 
 /// Plans the edits for `rows`, listed oldest first, that take away no more than `removable_tokens`
 /// together even if all of them succeed.
-pub(super) fn plan(rows: &[Row], removable_tokens: u64, may_consolidate: bool) -> Plan {
+pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64, may_consolidate: bool) -> Plan {
     let mut plan = Plan {
         steps: Vec::new(),
         left: 0,
@@ -83,10 +83,10 @@ fn folded(text: &str) -> String {
 }
 
 /// The edits that leave one text of a group, each with what it takes away in tokens.
-fn settle(rows: &[Row], group: &[usize], may_consolidate: bool) -> Vec<(Step, u64)> {
+fn settle(rows: &[LedgerRow], group: &[usize], may_consolidate: bool) -> Vec<(PlannedEdit, u64)> {
     let delete = |position: &usize| {
         let row = &rows[*position];
-        (Step::Delete { number: row.number }, row.tokens)
+        (PlannedEdit::Delete { number: row.number }, row.tokens)
     };
     let (protected, free): (Vec<usize>, Vec<usize>) = group
         .iter()
@@ -97,7 +97,7 @@ fn settle(rows: &[Row], group: &[usize], may_consolidate: bool) -> Vec<(Step, u6
             |by: &usize| by < position && rows[*by].tags.is_superset(&rows[*position].tags);
         protected.iter().any(covers)
     });
-    let mut steps: Vec<(Step, u64)> = covered.iter().map(delete).collect();
+    let mut steps: Vec<(PlannedEdit, u64)> = covered.iter().map(delete).collect();
 
     let Some(best) = richest(rows, &rest) else {
         return steps;
@@ -112,7 +112,7 @@ fn settle(rows: &[Row], group: &[usize], may_consolidate: bool) -> Vec<(Step, u6
         let numbers = rest.iter().map(|position| rows[*position].number).collect();
         let takes = others.map(|position| rows[*position].tokens).sum();
         steps.push((
-            Step::Consolidate {
+            PlannedEdit::Consolidate {
                 numbers,
                 content: rows[best].content.clone(),
             },
@@ -124,7 +124,7 @@ fn settle(rows: &[Row], group: &[usize], may_consolidate: bool) -> Vec<(Step, u6
 
 /// The one whose wording carries most: capitals, which names have, unless they are shouted, then a final
 /// mark, then age.
-fn richest(rows: &[Row], positions: &[usize]) -> Option<usize> {
+fn richest(rows: &[LedgerRow], positions: &[usize]) -> Option<usize> {
     positions.iter().copied().max_by_key(|position| {
         let text = rows[*position].content.trim();
         let capitals = text
@@ -162,10 +162,10 @@ mod tests {
     use super::*;
 
     /// A free row without tags; tokens are those of its text.
-    fn row(number: u64, content: &str) -> Row {
+    fn row(number: u64, content: &str) -> LedgerRow {
         let tokens = (content.chars().count() as u64).div_ceil(4);
         let (is_protected, tags) = (false, BTreeSet::new());
-        Row {
+        LedgerRow {
             number,
             tokens,
             is_protected,
@@ -174,28 +174,28 @@ mod tests {
         }
     }
 
-    fn tagged(mut row: Row, tags: &[&str]) -> Row {
+    fn tagged(mut row: LedgerRow, tags: &[&str]) -> LedgerRow {
         row.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
         row
     }
 
-    fn protected(mut row: Row) -> Row {
+    fn protected(mut row: LedgerRow) -> LedgerRow {
         row.is_protected = true;
         row
     }
 
-    fn delete(number: u64) -> Step {
-        Step::Delete { number }
+    fn delete(number: u64) -> PlannedEdit {
+        PlannedEdit::Delete { number }
     }
 
-    fn merge(numbers: &[u64], content: &str) -> Step {
-        Step::Consolidate {
+    fn merge(numbers: &[u64], content: &str) -> PlannedEdit {
+        PlannedEdit::Consolidate {
             numbers: numbers.to_vec(),
             content: content.to_owned(),
         }
     }
 
-    fn steps(rows: &[Row]) -> Vec<Step> {
+    fn steps(rows: &[LedgerRow]) -> Vec<PlannedEdit> {
         plan(rows, u64::MAX, true).steps
     }
 
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn spec_6_3_it_stops_before_the_breaker_and_at_the_cap() {
-        let rows: Vec<Row> = (1..=24)
+        let rows: Vec<LedgerRow> = (1..=24)
             .map(|number| row(number, &format!("memory {}", number % 12)))
             .collect();
         let all = plan(&rows, u64::MAX, true);

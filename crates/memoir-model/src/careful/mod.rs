@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection};
 use serde_json::{Value, json};
 
-use self::doubles::{Plan, Row, Step, groups, plan};
+use self::doubles::{LedgerRow, Plan, PlannedEdit, groups, plan};
 use crate::message::{
     Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage,
 };
@@ -52,12 +52,12 @@ impl Model for Careful {
 
 /// What it says in one turn.
 #[derive(PartialEq)]
-enum Said {
+enum CarefulTurn {
     Text(String),
     Call(&'static str, Value),
 }
 
-fn answer(request: &Request) -> Said {
+fn answer(request: &Request) -> CarefulTurn {
     let offers = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     let question = request.messages.iter().find_map(|message| match message {
         Message::User(text) => Some(text.expose()),
@@ -65,9 +65,9 @@ fn answer(request: &Request) -> Said {
     });
     let question = question.unwrap_or_default();
     if offers("complete_refinement") {
-        let rows: Vec<Row> = ledger::parse_rows(question)
+        let rows: Vec<LedgerRow> = ledger::parse_rows(question)
             .into_iter()
-            .map(Row::from)
+            .map(LedgerRow::from)
             .collect();
         let removable = prompt::parse_removable_tokens(question).unwrap_or(0);
         return next_step(
@@ -81,17 +81,19 @@ fn answer(request: &Request) -> Said {
         .is_some_and(|answer| answer.name == reflection::ANSWER)
     {
         // It cannot tell what matters, and promoting nothing is normal (SPEC 2.5).
-        return Said::Text(r#"{"promote": []}"#.to_owned());
+        return CarefulTurn::Text(r#"{"promote": []}"#.to_owned());
     }
     if question.trim_start().starts_with(CONSENT_OPENING) {
         return consent(&core_memories(request.system.expose()));
     }
-    Said::Text("NO. I am a rule-based refiner, and answer to refinement sessions only.".to_owned())
+    CarefulTurn::Text(
+        "NO. I am a rule-based refiner, and answer to refinement sessions only.".to_owned(),
+    )
 }
 
-fn consent(texts: &[String]) -> Said {
+fn consent(texts: &[String]) -> CarefulTurn {
     let doubles = groups(texts.iter().map(String::as_str)).len();
-    Said::Text(match doubles {
+    CarefulTurn::Text(match doubles {
         0 => "NO, I see no doubles.".to_owned(),
         1 => "YES, I see one memory that stands more than once.".to_owned(),
         _ => format!("YES, I see {doubles} memories that stand more than once."),
@@ -134,7 +136,7 @@ fn results(request: &Request) -> Vec<Value> {
 
 /// It makes one call a turn, so its `n`th result is that of the `n`th step of the plan, and the one
 /// after the last step is that of the completion.
-fn next_step(plan: &Plan, results: &[Value]) -> Said {
+fn next_step(plan: &Plan, results: &[Value]) -> CarefulTurn {
     let field =
         |result: &Value, name: &str| result.get(name).and_then(Value::as_str).map(str::to_owned);
     let is_over = results.iter().any(|result| {
@@ -149,19 +151,21 @@ fn next_step(plan: &Plan, results: &[Value]) -> Said {
         .position(|result| field(result, "code").as_deref() == Some("edit_cap"));
     let steps = capped.map_or(plan.steps.len(), |last| (last + 1).min(plan.steps.len()));
     if is_over || results.len() > steps {
-        return Said::Text("The session is over.".to_owned());
+        return CarefulTurn::Text("The session is over.".to_owned());
     }
     match plan
         .steps
         .get(results.len())
         .filter(|_| results.len() < steps)
     {
-        Some(Step::Delete { number }) => Said::Call("delete_memory", json!({"id": number})),
-        Some(Step::Consolidate { numbers, content }) => Said::Call(
+        Some(PlannedEdit::Delete { number }) => {
+            CarefulTurn::Call("delete_memory", json!({"id": number}))
+        }
+        Some(PlannedEdit::Consolidate { numbers, content }) => CarefulTurn::Call(
             "consolidate_memories",
             json!({"ids": numbers, "content": content}),
         ),
-        None => Said::Call(
+        None => CarefulTurn::Call(
             "complete_refinement",
             json!({"summary": summary(plan, results)}),
         ),
@@ -222,7 +226,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-impl Said {
+impl CarefulTurn {
     /// `turn` makes the id of the call.
     fn into_reply(self, turn: usize) -> Reply {
         // Nothing is read or written in tokens: the refiner costs none of a session's budget.
@@ -266,7 +270,7 @@ impl Said {
     }
 }
 
-impl From<ledger::ParsedRow> for Row {
+impl From<ledger::ParsedRow> for LedgerRow {
     fn from(row: ledger::ParsedRow) -> Self {
         Self {
             number: row.number.0,
