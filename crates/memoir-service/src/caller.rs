@@ -23,9 +23,9 @@ use crate::{Problem, Service};
 
 /// Whoever makes the request. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Caller(Arc<Entered>);
+pub(crate) struct Caller(Arc<EnteredCaller>);
 
-pub(crate) struct Entered {
+pub(crate) struct EnteredCaller {
     pub(crate) principal: Principal,
     /// The agent where it is one.
     own: Option<AgentHandle>,
@@ -35,9 +35,9 @@ pub(crate) struct Entered {
 }
 
 impl std::ops::Deref for Caller {
-    type Target = Entered;
+    type Target = EnteredCaller;
 
-    fn deref(&self) -> &Entered {
+    fn deref(&self) -> &EnteredCaller {
         &self.0
     }
 }
@@ -87,7 +87,7 @@ impl Caller {
         entered: Option<(Principal, Option<AgentHandle>)>,
     ) -> Result<Self, Problem> {
         let (principal, own) = entered.ok_or_else(Problem::unauthorized)?;
-        Ok(Self(Arc::new(Entered {
+        Ok(Self(Arc::new(EnteredCaller {
             principal,
             own,
             service: service.clone(),

@@ -20,7 +20,7 @@ use crate::{
     Problem, Service,
     routes::{
         live,
-        sign_in::{self, Admitted, Secret, Typed},
+        sign_in::{self, Admitted, SignInSecret, Typed},
     },
     server::Peer,
     streams::Listener,
@@ -74,7 +74,7 @@ impl Host for Service {
             account,
             name: &given.name,
             password: &given.password,
-            secret: Secret::Cookie,
+            secret: SignInSecret::Cookie,
             expires_at: self.memoir.now().plus_seconds(seconds),
         };
         let admitted = sign_in::check(self, &head.headers, peer(head), &typed).await;

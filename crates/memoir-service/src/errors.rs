@@ -1,7 +1,7 @@
 //! The stable codes, the status that each comes with, and the page about it (`docs/errors`).
 
 /// A code and the page about it.
-pub(crate) struct Page {
+pub(crate) struct ErrorPage {
     /// The code.
     pub(crate) code: &'static str,
     /// The status that it comes with; 200 for one that is only a tool's result.
@@ -10,7 +10,7 @@ pub(crate) struct Page {
     pub(crate) text: &'static str,
 }
 
-impl Page {
+impl ErrorPage {
     /// The example on the page.
     pub(crate) fn example(&self) -> Option<serde_json::Value> {
         let example = self.text.split("```json\n").nth(1)?;
@@ -20,7 +20,7 @@ impl Page {
 
 macro_rules! pages {
     ($($status:literal $code:ident)*) => {
-        &[$(Page {
+        &[$(ErrorPage {
             code: stringify!($code),
             status: $status,
             text: include_str!(concat!(
@@ -31,7 +31,7 @@ macro_rules! pages {
 }
 
 /// Every code.
-pub(crate) const PAGES: &[Page] = pages! {
+pub(crate) const PAGES: &[ErrorPage] = pages! {
     200 edit_cap
     200 immutable
     200 loss_limit
@@ -91,7 +91,7 @@ pub(crate) const PAGES: &[Page] = pages! {
 };
 
 /// The page about a code.
-pub(crate) fn page(code: &str) -> Option<&'static Page> {
+pub(crate) fn page(code: &str) -> Option<&'static ErrorPage> {
     PAGES.iter().find(|page| page.code == code)
 }
 

@@ -17,14 +17,14 @@ use serde::{
 use crate::{Problem, Service};
 
 /// A JSON body, whatever the request calls it: many clients call everything a form.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// The body of a request that takes nothing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 
-impl<T: DeserializeOwned> FromRequest<Service> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<Service> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, service: &Service) -> Result<Self, Problem> {
@@ -179,9 +179,9 @@ pub(crate) fn name(text: &str) -> String {
 
 /// What stands after the `?`. Whether a name is known is settled before, for every request
 /// (`routes/guard.rs`).
-pub(crate) struct Query<T>(pub(crate) T);
+pub(crate) struct UrlQuery<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Service> for Query<T> {
+impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {

@@ -136,9 +136,9 @@ impl Default for Options {
 
 /// What every request reaches.
 #[derive(Clone)]
-pub(crate) struct Service(Arc<Inner>);
+pub(crate) struct Service(Arc<ServiceParts>);
 
-pub(crate) struct Inner {
+pub(crate) struct ServiceParts {
     pub(crate) memoir: Memoir,
     pub(crate) options: Options,
     pub(crate) limiter: limits::Limiter,
@@ -167,9 +167,9 @@ pub(crate) struct Inner {
 }
 
 impl std::ops::Deref for Service {
-    type Target = Inner;
+    type Target = ServiceParts;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &ServiceParts {
         &self.0
     }
 }
@@ -184,7 +184,7 @@ impl Service {
         // By this name too it is called.
         let host = connecting.as_ref().and_then(|known| known.host());
         options.hosts.extend(host);
-        Self(Arc::new(Inner {
+        Self(Arc::new(ServiceParts {
             memoir,
             limiter: limits::Limiter::new(options.requests_per_second),
             strangers: limits::Limiter::new(limits::STRANGERS_PER_SECOND),

@@ -162,9 +162,9 @@ fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
 }
 
 /// The headers of an answer, by name.
-type Head = Vec<(String, String)>;
+type HeaderList = Vec<(String, String)>;
 
-fn read(kept: &[u8]) -> Option<(Head, &[u8])> {
+fn read(kept: &[u8]) -> Option<(HeaderList, &[u8])> {
     let (length, rest) = kept.split_first_chunk()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     let (head, body) = rest.split_at_checked(length)?;

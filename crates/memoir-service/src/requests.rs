@@ -127,7 +127,7 @@ pub(crate) async fn watch(
         error.type = Empty,
     );
     service.requests.in_flight.inc();
-    let mut running = Running {
+    let mut running = RequestUnderWay {
         service: &service,
         labels: [method, route],
         span: &span,
@@ -142,7 +142,7 @@ pub(crate) async fn watch(
 }
 
 /// A request under way. It is counted when this is dropped, so that one that broke off counts too.
-struct Running<'a> {
+struct RequestUnderWay<'a> {
     service: &'a Service,
     labels: [&'a str; 2],
     span: &'a Span,
@@ -151,7 +151,7 @@ struct Running<'a> {
     code: Option<ProblemCode>,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RequestUnderWay<'_> {
     fn drop(&mut self) {
         let requests = &self.service.requests;
         let [method, route] = self.labels;

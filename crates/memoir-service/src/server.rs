@@ -81,7 +81,7 @@ pub async fn serve(
     let telling = tokio::spawn(webhooks::run(service.clone(), stopped.clone()));
     let schedule = tokio::spawn(workers::schedule(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
-    let (door, mut finished) = Door::new(&service, stopped.clone());
+    let (door, mut finished) = ConnectionServer::new(&service, stopped.clone());
     let living = tokio::spawn(workers::live(service.clone(), stopped.clone()));
     let letting_in = tokio::spawn(workers::let_in(service.clone(), stopped.clone()));
     let embedding = tokio::spawn(workers::embed(service.clone(), stopped.clone()));
@@ -114,7 +114,7 @@ pub async fn serve(
 
 /// What serves connections.
 #[derive(Clone)]
-struct Door {
+struct ConnectionServer {
     router: Router,
     head_time: Duration,
     answer_time: Duration,
@@ -123,7 +123,7 @@ struct Door {
     stopped: watch::Receiver<bool>,
 }
 
-impl Door {
+impl ConnectionServer {
     /// And what comes to its end once the door is gone and all requests are over.
     fn new(service: &Service, stopped: watch::Receiver<bool>) -> (Self, mpsc::Receiver<()>) {
         let (running, finished) = mpsc::channel(1);
@@ -223,7 +223,7 @@ fn slow() -> Problem {
 async fn accept(
     service: &Service,
     listener: &TcpListener,
-    door: &Door,
+    door: &ConnectionServer,
     connections: &GracefulShutdown,
     stop: impl Future<Output = ()>,
 ) {
@@ -435,9 +435,9 @@ mod tests {
 
     use super::*;
 
-    fn door(router: Router) -> (Door, mpsc::Receiver<()>) {
+    fn door(router: Router) -> (ConnectionServer, mpsc::Receiver<()>) {
         let (running, finished) = mpsc::channel(1);
-        let door = Door {
+        let door = ConnectionServer {
             router,
             head_time: Duration::from_secs(1),
             answer_time: Duration::from_millis(200),

@@ -107,12 +107,12 @@ impl Listener {
 }
 
 /// The right to have one more stream open.
-pub(crate) struct Slot {
+pub(crate) struct StreamSlot {
     service: Service,
     token: TokenId,
 }
 
-impl Slot {
+impl StreamSlot {
     /// # Errors
     /// The token has as many open as it may have.
     pub(crate) fn take(service: &Service, listener: &Listener) -> Result<Self, Problem> {
@@ -132,14 +132,14 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.service.streams.leave(self.token);
     }
 }
 
 /// That nobody is to be told anything more: the client has gone, or its token counts no longer.
-pub(crate) struct Over;
+pub(crate) struct StreamOver;
 
 /// Where the events of one stream go.
 pub(crate) struct Sink {
@@ -157,21 +157,21 @@ impl Sink {
         event: &'static str,
         id: &str,
         data: &impl Serialize,
-    ) -> Result<(), Over> {
+    ) -> Result<(), StreamOver> {
         self.check().await?;
-        let data = serde_json::to_string(data).map_err(|_| Over)?;
+        let data = serde_json::to_string(data).map_err(|_| StreamOver)?;
         self.send(format!("event: {event}\nid: {id}\ndata: {data}\n\n"))
             .await
     }
 
     /// To be called before something new is told: a token that was revoked before it happened learns nothing
     /// of it.
-    pub(crate) async fn begin(&mut self) -> Result<(), Over> {
+    pub(crate) async fn begin(&mut self) -> Result<(), StreamOver> {
         self.ask().await
     }
 
     /// To be called from time to time where there is nothing to tell.
-    pub(crate) async fn tick(&mut self) -> Result<(), Over> {
+    pub(crate) async fn tick(&mut self) -> Result<(), StreamOver> {
         self.check().await?;
         if self.told_at.elapsed() < self.beat {
             return Ok(());
@@ -179,7 +179,7 @@ impl Sink {
         self.send(BEAT.to_owned()).await
     }
 
-    async fn check(&mut self) -> Result<(), Over> {
+    async fn check(&mut self) -> Result<(), StreamOver> {
         if self.admitted_at.elapsed() < ADMITTED_EVERY {
             return Ok(());
         }
@@ -187,26 +187,26 @@ impl Sink {
     }
 
     /// Whether the token still counts.
-    async fn ask(&mut self) -> Result<(), Over> {
+    async fn ask(&mut self) -> Result<(), StreamOver> {
         if !self.listener.is_still_let_in().await {
-            return Err(Over);
+            return Err(StreamOver);
         }
         self.admitted_at = Instant::now();
         Ok(())
     }
 
-    async fn send(&mut self, text: String) -> Result<(), Over> {
-        self.queue.send(text.into()).await.map_err(|_| Over)?;
+    async fn send(&mut self, text: String) -> Result<(), StreamOver> {
+        self.queue.send(text.into()).await.map_err(|_| StreamOver)?;
         self.told_at = Instant::now();
         Ok(())
     }
 }
 
 /// A stream of what `write` tells, until it is done, the client goes away, or the service stops.
-pub(crate) fn stream<W, F>(slot: Slot, listener: Listener, write: W) -> Response
+pub(crate) fn stream<W, F>(slot: StreamSlot, listener: Listener, write: W) -> Response
 where
     W: FnOnce(Sink) -> F,
-    F: Future<Output = Result<(), Over>> + Send + 'static,
+    F: Future<Output = Result<(), StreamOver>> + Send + 'static,
 {
     let (queue, events) = mpsc::channel(QUEUE);
     // The queue is empty.

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{Body, Nothing, Path, Query, read},
+    extract::{JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
 };
@@ -107,7 +107,7 @@ impl NewAccessRequest {
 pub(crate) async fn ask(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(new): Body<NewAccessRequest>,
+    JsonBody(new): JsonBody<NewAccessRequest>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let (agent, actor) = (&reached.agent, &reached.actor);
@@ -125,7 +125,7 @@ pub(crate) async fn ask(
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(wanted): Query<PageParameters>,
+    UrlQuery(wanted): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
@@ -164,7 +164,7 @@ pub(crate) struct AccessAnswer {
 pub(crate) async fn answer(
     caller: Caller,
     Path(id): Path<String>,
-    Body(AccessAnswer { granted, reason }): Body<AccessAnswer>,
+    JsonBody(AccessAnswer { granted, reason }): JsonBody<AccessAnswer>,
 ) -> Result<Response, Problem> {
     let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
     let request = agent.answer_access(id, granted, reason, &actor).await?;
@@ -178,7 +178,7 @@ pub(crate) async fn answer(
 pub(crate) async fn revoke(
     caller: Caller,
     Path(id): Path<String>,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Body, Path, Query, name},
+    extract::{JsonBody, Path, UrlQuery, name},
     matching::IfMatch,
     page::{Page, PageParameters},
     schemas,
@@ -30,7 +30,7 @@ pub(crate) struct Settings(Map<String, Value>);
     responses((status = 200, description = "One page", body = Page<ShownAgent>)))]
 pub(crate) async fn list(
     caller: Caller,
-    Query(wanted): Query<PageParameters>,
+    UrlQuery(wanted): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
     let limit = wanted.limit()?;
@@ -46,7 +46,7 @@ pub(crate) async fn list(
     responses((status = 201, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn create(
     caller: Caller,
-    Body(Settings(mut settings)): Body<Settings>,
+    JsonBody(Settings(mut settings)): JsonBody<Settings>,
 ) -> Result<Response, Problem> {
     let (account, actor) = caller.administrator()?;
     let name = match settings.remove("name") {
@@ -85,7 +85,7 @@ pub(crate) async fn change(
     caller: Caller,
     Path(agent): Path<String>,
     headers: HeaderMap,
-    Body(Settings(settings)): Body<Settings>,
+    JsonBody(Settings(settings)): JsonBody<Settings>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;
@@ -237,7 +237,7 @@ pub(crate) struct RewindTo {
 pub(crate) async fn rewind(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(RewindTo { to }): Body<RewindTo>,
+    JsonBody(RewindTo { to }): JsonBody<RewindTo>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let rewound = reached.agent.rewind(to, &reached.actor).await?;

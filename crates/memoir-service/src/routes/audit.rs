@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, Query, number, prefers_text, read, time, time_until},
+    extract::{Path, UrlQuery, number, prefers_text, read, time, time_until},
     page::{Page, PageParameters},
     schemas,
     wire::Verified,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Filter {
+pub(crate) struct RecordsFilter {
     /// At most so many items, 1 to 200; 50 where it is left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
     limit: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Filter {
     until: Option<String>,
 }
 
-impl Filter {
+impl RecordsFilter {
     fn read(self) -> Result<(PageParameters, RecordQuery), Problem> {
         let memory = self.memory.as_deref().map(number).transpose();
         let memory = memory
@@ -98,12 +98,12 @@ fn role(name: &str) -> Result<ActorKind, &'static str> {
 
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(filter): Query<Filter>,
+    UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let (wanted, query) = filter.read()?;
@@ -118,11 +118,11 @@ pub(crate) async fn list(
 
 /// The audit of all the account's agents, those that were erased included: oldest first, by time, and always
 /// without words.
-#[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(Filter),
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list_all(
     caller: Caller,
-    Query(filter): Query<Filter>,
+    UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
     let (wanted, query) = filter.read()?;

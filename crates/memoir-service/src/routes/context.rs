@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, Query, prefers_text, read},
+    extract::{Path, UrlQuery, prefers_text, read},
 };
 
 /// How much of it.
@@ -33,7 +33,7 @@ pub(crate) struct Size {
 pub(crate) async fn show(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(size): Query<Size>,
+    UrlQuery(size): UrlQuery<Size>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_own(&agent).await?;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Body, Path},
+    extract::{JsonBody, Path},
 };
 
 /// Most messages of one request.
@@ -120,7 +120,7 @@ impl From<Reflected> for Reflection {
 pub(crate) async fn hand_over(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(Transcript { messages, now }): Body<Transcript>,
+    JsonBody(Transcript { messages, now }): JsonBody<Transcript>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     if messages.len() > MESSAGES_LIMIT {

@@ -17,7 +17,7 @@ use crate::{
     Problem, Service,
     caller::Caller,
     extract::Path,
-    streams::{self, Listener, Over, Sink, Slot},
+    streams::{self, Listener, Sink, StreamOver, StreamSlot},
 };
 
 /// What the client saw last, in its head when it comes back.
@@ -63,7 +63,7 @@ pub(crate) async fn follow(
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let slot = Slot::take(service, &listener)?;
+    let slot = StreamSlot::take(service, &listener)?;
     Ok(streams::stream(slot, listener, move |sink| {
         tell(live, news, sink)
     }))
@@ -73,7 +73,7 @@ async fn tell(
     mut live: Live,
     mut news: Vec<(LiveEvent, Seen)>,
     mut sink: Sink,
-) -> Result<(), Over> {
+) -> Result<(), StreamOver> {
     loop {
         if !news.is_empty() {
             sink.begin().await?;
@@ -94,7 +94,7 @@ async fn tell(
         news = live.look().await.map_err(|error| {
             // The agent was erased, or the database does not answer: whoever comes back is told.
             tracing::debug!(%error, "a stream broke off");
-            Over
+            StreamOver
         })?;
     }
 }

@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{Body, Nothing, Object, Path, Query, number, read, time, time_until},
+    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, read, time, time_until},
     matching::IfMatch,
     page::{Page, PageParameters},
     schemas,
@@ -40,7 +40,7 @@ const MOST_OF_REASON: usize = 1_000;
 pub(crate) async fn save(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(new): Body<NewMemory>,
+    JsonBody(new): JsonBody<NewMemory>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
@@ -71,7 +71,7 @@ pub(crate) struct SavedBatch {
 pub(crate) async fn save_batch(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(Batch { memories }): Body<Batch>,
+    JsonBody(Batch { memories }): JsonBody<Batch>,
 ) -> Result<Response, Problem> {
     let count = memories.len();
     if count == 0 || count > MOST_IN_BATCH {
@@ -117,7 +117,7 @@ const LONGEST_QUESTION: usize = 5_000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Filter {
+pub(crate) struct MemoriesFilter {
     /// At most so many items, 1 to 200; 50 where it is left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 200, example = 50)]
     limit: Option<String>,
@@ -170,7 +170,7 @@ struct Selected {
     explain: bool,
 }
 
-impl Filter {
+impl MemoriesFilter {
     fn read(self) -> Result<(PageParameters, Selected), Problem> {
         let included = |name: &str| match name {
             "discarded" => Ok(true),
@@ -242,12 +242,12 @@ pub(crate) struct FoundPage {
 
 /// The kept memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Filter),
+    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), MemoriesFilter),
     responses((status = 200, description = "One page", body = FoundPage)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(filter): Query<Filter>,
+    UrlQuery(filter): UrlQuery<MemoriesFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let (wanted, selected) = filter.read()?;
@@ -357,7 +357,7 @@ pub(crate) async fn show(
 pub(crate) async fn wordings(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
-    Query(wanted): Query<PageParameters>,
+    UrlQuery(wanted): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
@@ -410,7 +410,7 @@ pub(crate) async fn protect(
     caller: Caller,
     Path(place): Path<(String, String)>,
     headers: HeaderMap,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     handle(&caller, place, Handling::Protect, &headers).await
 }
@@ -436,7 +436,7 @@ pub(crate) async fn restore(
     caller: Caller,
     Path(place): Path<(String, String)>,
     headers: HeaderMap,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     handle(&caller, place, Handling::Restore, &headers).await
 }
@@ -449,7 +449,7 @@ pub(crate) async fn discard(
     caller: Caller,
     Path(place): Path<(String, String)>,
     headers: HeaderMap,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     handle(&caller, place, Handling::Discard, &headers).await
 }
@@ -479,7 +479,7 @@ pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
-    Body(Shredding { reason, derived }): Body<Shredding>,
+    JsonBody(Shredding { reason, derived }): JsonBody<Shredding>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let number = self::number(&number)?;

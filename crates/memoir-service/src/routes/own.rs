@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{Body, Path},
+    extract::{JsonBody, Path},
     schemas,
 };
 
@@ -96,7 +96,7 @@ async fn shown(
 pub(crate) async fn change(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
-    Body(NewValue { value }): Body<NewValue>,
+    JsonBody(NewValue { value }): JsonBody<NewValue>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_own(&agent).await?;
     let field = field(&name)?;

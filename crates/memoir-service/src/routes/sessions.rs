@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem, Service,
     caller::{Caller, Reached},
-    extract::{Arguments, Body, Nothing, Path, Query, read},
+    extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
     wire::{OpenSession, ToolDefinition},
@@ -58,7 +58,7 @@ pub(crate) async fn begin(
     State(service): State<Service>,
     caller: Caller,
     Path(agent): Path<String>,
-    Body(new): Body<NewSession>,
+    JsonBody(new): JsonBody<NewSession>,
 ) -> Result<Response, Problem> {
     match new.driver {
         memoir_domain::session::Driver::Agent => open(&caller, &agent, &new).await,
@@ -138,7 +138,7 @@ async fn enqueue(
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    Query(wanted): Query<PageParameters>,
+    UrlQuery(wanted): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
@@ -186,7 +186,7 @@ pub(crate) async fn call_tool(
 pub(crate) async fn apply(
     caller: Caller,
     Path(id): Path<String>,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = reached.agent.apply_rehearsal(id, &reached.actor).await?;
@@ -210,7 +210,7 @@ pub(crate) struct RollBack {
 pub(crate) async fn roll_back(
     caller: Caller,
     Path(id): Path<String>,
-    Body(RollBack { cascade }): Body<RollBack>,
+    JsonBody(RollBack { cascade }): JsonBody<RollBack>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     if reached.is_own() && !is_last(&reached, id).await? {
@@ -251,7 +251,7 @@ async fn is_last(reached: &Reached, id: SessionId) -> Result<bool, Problem> {
 pub(crate) async fn cancel(
     caller: Caller,
     Path(id): Path<String>,
-    Body(Nothing {}): Body<Nothing>,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.agent.cancel(id, &reached.actor).await {

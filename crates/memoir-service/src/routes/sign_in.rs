@@ -99,7 +99,7 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
         account: given.account.as_deref(),
         name: &given.name,
         password: &given.password,
-        secret: Secret::Token(given.code.as_ref()),
+        secret: SignInSecret::Token(given.code.as_ref()),
         expires_at,
     };
     let made = match check(service, &parts.headers, peer, &typed).await? {
@@ -119,13 +119,13 @@ pub(crate) struct Typed<'a> {
     pub(crate) account: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) password: &'a PrivateText,
-    pub(crate) secret: Secret<'a>,
+    pub(crate) secret: SignInSecret<'a>,
     pub(crate) expires_at: Timestamp,
 }
 
 /// What somebody signs in for.
 #[derive(Clone, Copy)]
-pub(crate) enum Secret<'a> {
+pub(crate) enum SignInSecret<'a> {
     /// A token of REST, with the code where one was sent.
     Token(Option<&'a PrivateText>),
     /// The cookie of a browser, which asks for the code on a page of its own.
@@ -150,10 +150,10 @@ pub(crate) async fn check(
     typed: &Typed<'_>,
 ) -> Result<Admitted, Problem> {
     let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
-    let attempt = Attempt::begin(service, headers, peer, (account, typed.name))?;
+    let attempt = SignInAttempt::begin(service, headers, peer, (account, typed.name))?;
     let told = match typed.secret {
-        Secret::Token(Some(_)) => WRONG_SOMEWHERE,
-        Secret::Token(None) | Secret::Cookie => NOBODY,
+        SignInSecret::Token(Some(_)) => WRONG_SOMEWHERE,
+        SignInSecret::Token(None) | SignInSecret::Cookie => NOBODY,
     };
     attempt.end(admission(service, typed).await?, told)
 }
@@ -171,7 +171,7 @@ pub(crate) async fn check_code(
     expires_at: Timestamp,
 ) -> Result<NewToken, Problem> {
     let who = (half.account_name(), half.name.as_str());
-    let attempt = Attempt::begin(service, headers, peer, who)?;
+    let attempt = SignInAttempt::begin(service, headers, peer, who)?;
     let memoir = &service.memoir;
     let came_to = memoir.sign_in_with_code(half, code, expires_at).await?;
     match attempt.end(came_to, WRONG_CODE)? {
@@ -194,7 +194,7 @@ pub(crate) async fn prove(
 ) -> Result<Proven, Problem> {
     let account = visitor.account_name().await?;
     let who = (account.as_str(), visitor.user.name.as_str());
-    let attempt = Attempt::begin(service, headers, peer, who)?;
+    let attempt = SignInAttempt::begin(service, headers, peer, who)?;
     let proof = match Password::from_text(password.expose()) {
         Ok(password) => {
             let _turn = turn(service).await?;
@@ -213,13 +213,13 @@ pub(crate) async fn prove(
 }
 
 /// One attempt to sign in, which is counted.
-pub(crate) struct Attempt<'a> {
+pub(crate) struct SignInAttempt<'a> {
     service: &'a Service,
     who: (&'a str, &'a str),
     address: IpAddr,
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> SignInAttempt<'a> {
     fn begin(
         service: &'a Service,
         headers: &HeaderMap,
@@ -291,8 +291,8 @@ async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Probl
     let memoir = &service.memoir;
     let (account, name, ends) = (typed.account, typed.name, typed.expires_at);
     Ok(match typed.secret {
-        Secret::Token(code) => memoir.sign_in(account, name, password, code, ends).await?,
-        Secret::Cookie => {
+        SignInSecret::Token(code) => memoir.sign_in(account, name, password, code, ends).await?,
+        SignInSecret::Cookie => {
             let made = memoir.sign_in_with_browser(account, name, password, ends);
             made.await?
         }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Body, Path},
+    extract::{JsonBody, Path},
 };
 
 /// A token to make.
@@ -45,7 +45,7 @@ pub(crate) struct MadeToken {
 pub(crate) async fn create(
     caller: Caller,
     Path(agent): Path<String>,
-    Body(NewToken { expires_at }): Body<NewToken>,
+    JsonBody(NewToken { expires_at }): JsonBody<NewToken>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let provision = match reached.is_own() {

@@ -15,7 +15,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 use self::{
     address::{Guarded, NotAllowed, Rule},
-    secret::Secret,
+    secret::WebhookSecret,
 };
 use crate::{Service, wire};
 
@@ -37,7 +37,7 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Webhook {
     url: Url,
-    secret: Secret,
+    secret: WebhookSecret,
     accounts: Option<Vec<String>>,
     rule: Rule,
     digest: ReceiverDigest,
@@ -101,7 +101,7 @@ impl Webhook {
     ) -> Result<Self, WebhookProblem> {
         let (url, rule) = target(url, allow_private)?;
         Ok(Self {
-            secret: Secret::parse(secret).ok_or(WebhookProblem::Secret)?,
+            secret: WebhookSecret::parse(secret).ok_or(WebhookProblem::Secret)?,
             digest: Sha256::digest(url.as_str()).into(),
             url,
             accounts,

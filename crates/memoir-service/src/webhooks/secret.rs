@@ -14,15 +14,15 @@ const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// What a webhook is signed with. `Debug` shows nothing of it.
 #[derive(Clone)]
-pub(super) struct Secret(Zeroizing<Vec<u8>>);
+pub(super) struct WebhookSecret(Zeroizing<Vec<u8>>);
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for WebhookSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret")
     }
 }
 
-impl Secret {
+impl WebhookSecret {
     /// From `whsec_` and 24 to 64 bytes in base64; `None` for anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_specification_is_signed_as_it_says() {
-        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signature = secret.sign(
             "msg_p5jXN8AQM9LWM0D4loKWxJek",
             1_614_265_330,
@@ -63,11 +63,11 @@ mod tests {
     fn a_secret_has_24_to_64_bytes_in_base64() {
         let of = |bytes: usize| format!("whsec_{}", STANDARD.encode(vec![7; bytes]));
         for bytes in [24, 32, 64] {
-            assert!(Secret::parse(&of(bytes)).is_some());
-            assert!(Secret::parse(&of(bytes)[PREFIX.len()..]).is_some());
+            assert!(WebhookSecret::parse(&of(bytes)).is_some());
+            assert!(WebhookSecret::parse(&of(bytes)[PREFIX.len()..]).is_some());
         }
         for text in [&of(23), &of(65), "", "whsec_", "whsec_!", "hunter2"] {
-            assert!(Secret::parse(text).is_none(), "{text}");
+            assert!(WebhookSecret::parse(text).is_none(), "{text}");
         }
     }
 }
