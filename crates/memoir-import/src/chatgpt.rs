@@ -10,10 +10,10 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Flow, Gone, Reason, WhyGone, date,
+    EntryPosition, Gone, ReadResult, Reason, WhyGone, date,
     files::Files,
     json::{self, Lists},
-    out::{Entry, Out, hex},
+    out::{FoundEntry, Out, hex},
 };
 
 /// Most bytes of a conversation.
@@ -28,7 +28,7 @@ const NOTES: usize = 100_000;
 
 /// What was found so far.
 #[derive(Default)]
-struct Notes {
+struct ChatGptNotes {
     /// What was told to `bio`, by the text as it is compared.
     told: BTreeMap<String, BioNote>,
     /// The latest list, and when the model was given it.
@@ -43,8 +43,8 @@ struct BioNote {
     at: Option<Timestamp>,
 }
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
-    let mut notes = Notes::default();
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
+    let mut notes = ChatGptNotes::default();
     for index in 0..files.len() {
         let name = files.name(index);
         let file = name.rsplit('/').next().unwrap_or(name);
@@ -61,7 +61,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
     notes.give(out)
 }
 
-fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut Notes, out: &mut Out<'_>) {
+fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, out: &mut Out<'_>) {
     let names = [
         "mapping",
         "current_node",
@@ -111,7 +111,7 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut Notes, out: &mut
     }
 }
 
-fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut Notes) {
+fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut ChatGptNotes) {
     let mut fields = |raw: Raw<'_>| -> Option<()> {
         let [message] = raw.fields(["message"]).ok()?;
         let names = ["author", "recipient", "create_time", "content", "metadata"];
@@ -159,7 +159,7 @@ fn folded(text: &str) -> String {
     words.join(" ").trim_end_matches('.').to_lowercase()
 }
 
-impl Notes {
+impl ChatGptNotes {
     fn tell(&mut self, text: &str, at: Option<Timestamp>) {
         // Newer ones are told as lines of their own.
         for text in text.split("\n\n") {
@@ -179,7 +179,7 @@ impl Notes {
         }
     }
 
-    fn give(mut self, out: &mut Out<'_>) -> Flow {
+    fn give(mut self, out: &mut Out<'_>) -> ReadResult {
         let list = self.list.take();
         let since = list.as_ref().and_then(|(at, _)| *at);
         let mut on_the_list = BTreeSet::new();
@@ -204,13 +204,13 @@ impl Notes {
         }
         for text in self.instructions {
             if out.options.instructions {
-                out.entry(Entry {
+                out.entry(FoundEntry {
                     id: hex(&text)[..16].to_owned(),
                     text,
                     kind: Some(Kind::Core),
                     tags: vec!["instruction".to_owned()],
                     is_page: true,
-                    ..Entry::default()
+                    ..FoundEntry::default()
                 })?;
             } else {
                 out.leave_out(Reason::Instruction, 1);
@@ -230,14 +230,14 @@ impl Notes {
     }
 }
 
-fn give(text: String, at: Option<Timestamp>, gone: Option<Gone>, out: &mut Out<'_>) -> Flow {
-    out.entry(Entry {
+fn give(text: String, at: Option<Timestamp>, gone: Option<Gone>, out: &mut Out<'_>) -> ReadResult {
+    out.entry(FoundEntry {
         id: hex(&folded(&text))[..16].to_owned(),
         text,
         kind: Some(Kind::Core),
         created_at: at,
         gone,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }
 

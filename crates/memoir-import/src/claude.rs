@@ -9,12 +9,12 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Flow, Reason, date,
+    EntryPosition, ReadResult, Reason, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
     markdown,
-    out::{Entry, Out, hex},
+    out::{FoundEntry, Out, hex},
 };
 
 const LISTS: Lists = Lists {
@@ -23,7 +23,7 @@ const LISTS: Lists = Lists {
     within: &[],
 };
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     let projects = projects(&mut files, out);
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
@@ -80,7 +80,7 @@ fn memories(
     index: usize,
     projects: &BTreeMap<String, String>,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     json::elements(files, index, &LISTS, out, |raw, place, out| {
         element(raw, place, projects, out)
     })
@@ -91,7 +91,7 @@ fn element(
     place: EntryPosition,
     projects: &BTreeMap<String, String>,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     let names = [
         "conversations_memory",
         "project_memories",
@@ -119,24 +119,24 @@ fn element(
         return Ok(());
     };
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
-        return out.entry(Entry {
+        return out.entry(FoundEntry {
             text: content,
             id: id.and_then(Raw::id).unwrap_or(path),
             created_at: date::of_value(created),
             is_page: true,
             place,
-            ..Entry::default()
+            ..FoundEntry::default()
         });
     }
     let account = account.and_then(Raw::id).unwrap_or_default();
     if let Some(text) = json::text(about) {
-        out.entry(Entry {
+        out.entry(FoundEntry {
             text,
             id: format!("conversations/{account}"),
             kind: Some(Kind::Core),
             is_page: true,
             place: place.clone(),
-            ..Entry::default()
+            ..FoundEntry::default()
         })?;
     }
     let entries = of_projects.and_then(|projects| projects.entries().ok());
@@ -147,14 +147,14 @@ fn element(
             continue;
         };
         let project = projects.get(&id);
-        out.entry(Entry {
+        out.entry(FoundEntry {
             text,
             kind: Some(Kind::Core),
             tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
             id: format!("project/{id}"),
             is_page: true,
             place: place.clone(),
-            ..Entry::default()
+            ..FoundEntry::default()
         })?;
     }
     let files = unknown.and_then(|files| files.elements().ok());
@@ -168,7 +168,7 @@ fn element(
     Ok(())
 }
 
-fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow {
+fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadResult {
     let place = files.place(index);
     let file = name.rsplit('/').next().unwrap_or(name);
     let is_instruction = matches!(file, "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md")
@@ -191,14 +191,14 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow 
         {
             return Ok(());
         }
-        return out.entry(Entry {
+        return out.entry(FoundEntry {
             text: rest,
             id: name.to_owned(),
             kind: Some(Kind::Core),
             created_at: files.written_at(index),
             is_page: true,
             place,
-            ..Entry::default()
+            ..FoundEntry::default()
         });
     }
     let class = fields.first(&["metadata.type", "type"]).unwrap_or_default();
@@ -212,7 +212,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow 
     if is_instruction {
         tags.push("instruction".to_owned());
     }
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text: body.to_owned(),
         title,
         id: match name {
@@ -226,6 +226,6 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> Flow 
             .or_else(|| files.written_at(index)),
         is_page: true,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }

@@ -19,20 +19,20 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The files, in the order of their names.
 #[derive(Debug)]
 pub(crate) struct Files {
-    names: Vec<Name>,
-    store: Store,
+    names: Vec<ArchivedName>,
+    store: FileSet,
     passed: Vec<(EntryPosition, Reason)>,
 }
 
 #[derive(Debug)]
-struct Name {
+struct ArchivedName {
     /// With `/` between folders, and none at the beginning.
     name: String,
     /// Where it is in the archive.
     index: usize,
 }
 
-enum Store {
+enum FileSet {
     One {
         head: Vec<u8>,
         rest: Option<Box<dyn Read + Send>>,
@@ -44,7 +44,7 @@ enum Store {
     Archive(Archive),
 }
 
-impl std::fmt::Debug for Store {
+impl std::fmt::Debug for FileSet {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::One { .. } => "One",
@@ -68,7 +68,7 @@ impl Files {
                 let name = path.file_name().unwrap_or_default();
                 Ok(Self::one(
                     name.to_string_lossy().into_owned(),
-                    Store::One {
+                    FileSet::One {
                         head,
                         rest: Some(Box::new(file)),
                         path: Some(path),
@@ -84,7 +84,7 @@ impl Files {
                     let rest = Some(stream);
                     return Ok(Self::one(
                         String::new(),
-                        Store::One {
+                        FileSet::One {
                             head,
                             rest,
                             path: None,
@@ -102,7 +102,7 @@ impl Files {
                 let path = Some(spool.path().to_owned());
                 Ok(Self::one(
                     String::new(),
-                    Store::One {
+                    FileSet::One {
                         head,
                         rest: None,
                         path,
@@ -113,9 +113,9 @@ impl Files {
         }
     }
 
-    fn one(name: String, store: Store) -> Self {
+    fn one(name: String, store: FileSet) -> Self {
         Self {
-            names: vec![Name { name, index: 0 }],
+            names: vec![ArchivedName { name, index: 0 }],
             store,
             passed: Vec::new(),
         }
@@ -125,7 +125,7 @@ impl Files {
         let archive = Archive::open(file, limits)?;
         let mut files = Self {
             names: Vec::new(),
-            store: Store::Folder(PathBuf::new()),
+            store: FileSet::Folder(PathBuf::new()),
             passed: Vec::new(),
         };
         for index in 0..archive.len() {
@@ -136,13 +136,13 @@ impl Files {
             match archive.refusal(index) {
                 Some(reason) => files.passed.push((in_file(name), reason)),
                 None if name.split('/').any(is_passed) => {}
-                None => files.names.push(Name {
+                None => files.names.push(ArchivedName {
                     name: name.to_owned(),
                     index,
                 }),
             }
         }
-        files.store = Store::Archive(archive);
+        files.store = FileSet::Archive(archive);
         files.sort();
         Ok(files)
     }
@@ -150,7 +150,7 @@ impl Files {
     fn folder(root: PathBuf, limits: &Limits) -> Result<Self, Error> {
         let mut files = Self {
             names: Vec::new(),
-            store: Store::Folder(root.clone()),
+            store: FileSet::Folder(root.clone()),
             passed: Vec::new(),
         };
         let mut folders = vec![(String::new(), 0)];
@@ -187,7 +187,7 @@ impl Files {
                 } else if files.names.len() >= limits.files || kind.is_dir() {
                     files.passed.push((in_file(&name), Reason::TooMany));
                 } else if kind.is_file() {
-                    files.names.push(Name { name, index: 0 });
+                    files.names.push(ArchivedName { name, index: 0 });
                 } else {
                     files.passed.push((in_file(&name), Reason::OtherFile));
                 }
@@ -215,7 +215,7 @@ impl Files {
 
     /// Whether it is one file, and no folder or archive that may have one.
     pub(crate) fn is_one(&self) -> bool {
-        matches!(self.store, Store::One { .. })
+        matches!(self.store, FileSet::One { .. })
     }
 
     /// The name of a file within the folder or archive; that of the one file; empty for a stream.
@@ -243,7 +243,7 @@ impl Files {
     /// The folder that was named; `None` where none was.
     pub(crate) fn root(&self) -> Option<&Path> {
         match &self.store {
-            Store::Folder(root) => Some(root),
+            FileSet::Folder(root) => Some(root),
             _ => None,
         }
     }
@@ -251,9 +251,9 @@ impl Files {
     /// Where a file is on the disk; `None` in an archive and for a stream.
     pub(crate) fn path(&self, index: usize) -> Option<PathBuf> {
         match &self.store {
-            Store::One { path, .. } => path.clone(),
-            Store::Folder(root) => Some(root.join(self.name(index))),
-            Store::Archive(_) => None,
+            FileSet::One { path, .. } => path.clone(),
+            FileSet::Folder(root) => Some(root.join(self.name(index))),
+            FileSet::Archive(_) => None,
         }
     }
 
@@ -266,7 +266,7 @@ impl Files {
 
     /// The beginning of a file, up to 256 KB.
     pub(crate) fn head(&mut self, index: usize) -> Vec<u8> {
-        if let Store::One { head, .. } = &self.store {
+        if let FileSet::One { head, .. } = &self.store {
             return head.clone();
         }
         let mut head = Vec::new();
@@ -281,15 +281,15 @@ impl Files {
     /// A file's bytes as they come. Of a stream, once.
     pub(crate) fn reader(&mut self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         match &mut self.store {
-            Store::One { head, rest, .. } => {
+            FileSet::One { head, rest, .. } => {
                 let rest = rest.take().unwrap_or_else(|| Box::new(io::empty()));
                 Ok(Box::new(Cursor::new(std::mem::take(head)).chain(rest)))
             }
-            Store::Folder(root) => {
+            FileSet::Folder(root) => {
                 let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
                 Ok(Box::new(open_file(&root.join(&name.name))?))
             }
-            Store::Archive(archive) => {
+            FileSet::Archive(archive) => {
                 let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
                 Ok(Box::new(archive.reader(name.index)?))
             }

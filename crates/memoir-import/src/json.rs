@@ -8,7 +8,7 @@ use memoir_transcripts::{
     source::{Source, Taken},
 };
 
-use crate::{EntryPosition, Error, Flow, Halt, Reason, files::Files, out::Out};
+use crate::{EntryPosition, Error, Halt, ReadResult, Reason, files::Files, out::Out};
 
 /// Most bytes of a key that is looked at.
 const KEY_BYTES: usize = 1 << 10;
@@ -18,7 +18,7 @@ const DEPTH: usize = 4;
 const BESIDE_BYTES: usize = 1 << 16;
 
 /// What is found on the way through a file.
-pub(crate) enum Found<'a> {
+pub(crate) enum JsonPart<'a> {
     /// An element of a list, or a value that stands by itself.
     Element(Raw<'a>),
     /// A field beside a list.
@@ -42,16 +42,16 @@ pub(crate) fn elements<'a>(
     index: usize,
     lists: &Lists,
     out: &mut Out<'a>,
-    mut element: impl FnMut(Raw<'_>, EntryPosition, &mut Out<'a>) -> Flow,
-) -> Flow {
+    mut element: impl FnMut(Raw<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
+) -> ReadResult {
     walk(
         files,
         index,
         lists,
         out,
         &mut |found, place, out| match found {
-            Found::Element(raw) => element(raw, place, out),
-            Found::Beside(..) => Ok(()),
+            JsonPart::Element(raw) => element(raw, place, out),
+            JsonPart::Beside(..) => Ok(()),
         },
     )
 }
@@ -65,8 +65,8 @@ pub(crate) fn walk<'a>(
     index: usize,
     lists: &Lists,
     out: &mut Out<'a>,
-    found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'a>) -> Flow,
-) -> Flow {
+    found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
+) -> ReadResult {
     let file = files.place(index);
     let is_around = is_object_around(&files.head(index), lists);
     let (source, _) = Source::open(files.reader(index)?).map_err(failure)?;
@@ -85,8 +85,8 @@ pub(crate) fn walk<'a>(
         walk.values(out, found)
     };
     match walked {
-        Err(Stop::Halt(halt)) => Err(halt),
-        Err(Stop::Broken(position, reason)) => {
+        Err(WalkStop::Halt(halt)) => Err(halt),
+        Err(WalkStop::Broken(position, reason)) => {
             let place = walk.at(&position);
             out.break_off(place, reason);
             Ok(())
@@ -103,18 +103,18 @@ pub(crate) fn failure(error: ScanError) -> Halt {
     })
 }
 
-enum Stop {
+enum WalkStop {
     Halt(Halt),
     Broken(FilePosition, Reason),
 }
 
-impl From<Halt> for Stop {
+impl From<Halt> for WalkStop {
     fn from(halt: Halt) -> Self {
         Self::Halt(halt)
     }
 }
 
-impl From<ScanError> for Stop {
+impl From<ScanError> for WalkStop {
     fn from(error: ScanError) -> Self {
         match error {
             // An archive that inflates to more than it may, or breaks: what came before was given.
@@ -131,7 +131,7 @@ impl From<ScanError> for Stop {
     }
 }
 
-type Step = Result<(), Stop>;
+type WalkResult = Result<(), WalkStop>;
 
 struct Walk<'a, R> {
     source: Source<R>,
@@ -151,8 +151,8 @@ impl<R: Read> Walk<'_, R> {
     fn values<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
-    ) -> Step {
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
         loop {
             match self.source.peek()? {
                 None => return Ok(()),
@@ -167,13 +167,13 @@ impl<R: Read> Walk<'_, R> {
     fn list<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
-    ) -> Step {
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
         self.source.pass();
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => return Err(Stop::Broken(self.source.place(), Reason::Truncated)),
+                None => return Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
                 Some(b']') => {
                     self.source.pass();
                     return Ok(());
@@ -183,7 +183,7 @@ impl<R: Read> Walk<'_, R> {
                     self.source.peek()?;
                 }
                 Some(_) if first => {}
-                Some(_) => return Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+                Some(_) => return Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
             }
             first = false;
             self.element(out, found)?;
@@ -194,8 +194,8 @@ impl<R: Read> Walk<'_, R> {
     fn element<'o>(
         &mut self,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
-    ) -> Step {
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
         let position = self.source.place();
         let place = self.at(&position);
         match self.source.take_value(self.limit)? {
@@ -204,19 +204,19 @@ impl<R: Read> Walk<'_, R> {
                 out.pass_entry(place, Reason::TooLarge);
                 return Ok(());
             }
-            Taken::Truncated => return Err(Stop::Broken(position, Reason::Truncated)),
-            Taken::Nothing => return Err(Stop::Broken(position, Reason::Malformed)),
+            Taken::Truncated => return Err(WalkStop::Broken(position, Reason::Truncated)),
+            Taken::Nothing => return Err(WalkStop::Broken(position, Reason::Malformed)),
         }
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
-            Ok(raw) => found(Found::Element(raw), place, out),
+            Ok(raw) => found(JsonPart::Element(raw), place, out),
             Err(_) => {
                 out.pass_entry(place, Reason::Malformed);
                 Ok(())
             }
         };
         self.source.piece = piece;
-        given.map_err(Stop::from)
+        given.map_err(WalkStop::from)
     }
 }
 
@@ -226,19 +226,19 @@ impl<R: Read> Walk<'_, R> {
         &mut self,
         depth: usize,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
-    ) -> Step {
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => return Err(Stop::Broken(self.source.place(), Reason::Truncated)),
+                None => return Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
                 Some(b'{') if first => self.source.pass(),
                 Some(b',') if !first => self.source.pass(),
                 Some(b'}') if !first => {
                     self.source.pass();
                     return Ok(());
                 }
-                Some(_) => return Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+                Some(_) => return Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
             }
             if first && self.source.peek()? == Some(b'}') {
                 self.source.pass();
@@ -253,15 +253,15 @@ impl<R: Read> Walk<'_, R> {
         &mut self,
         depth: usize,
         out: &mut Out<'o>,
-        found: &mut dyn FnMut(Found<'_>, EntryPosition, &mut Out<'o>) -> Flow,
-    ) -> Step {
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
         self.source.peek()?;
         self.expect(KEY_BYTES)?;
         let key = Raw::whole(&self.source.piece).ok();
         let key = key.and_then(|key| key.string().ok().flatten());
         let key = key.unwrap_or_default();
         if self.source.peek()? != Some(b':') {
-            return Err(Stop::Broken(self.source.place(), Reason::Malformed));
+            return Err(WalkStop::Broken(self.source.place(), Reason::Malformed));
         }
         self.source.pass();
         let next = self.source.peek()?;
@@ -277,22 +277,22 @@ impl<R: Read> Walk<'_, R> {
                 }
                 let piece = std::mem::take(&mut self.source.piece);
                 let given = match Raw::whole(&piece) {
-                    Ok(raw) => found(Found::Beside(&key, raw), place, out),
+                    Ok(raw) => found(JsonPart::Beside(&key, raw), place, out),
                     Err(_) => Ok(()),
                 };
                 self.source.piece = piece;
-                given.map_err(Stop::from)
+                given.map_err(WalkStop::from)
             }
         }
     }
 
     /// Reads a value that must be there; gives whether it is whole.
-    fn expect(&mut self, limit: usize) -> Result<bool, Stop> {
+    fn expect(&mut self, limit: usize) -> Result<bool, WalkStop> {
         match self.source.take_value(limit)? {
             Taken::Whole => Ok(true),
             Taken::TooLarge => Ok(false),
-            Taken::Truncated => Err(Stop::Broken(self.source.place(), Reason::Truncated)),
-            Taken::Nothing => Err(Stop::Broken(self.source.place(), Reason::Malformed)),
+            Taken::Truncated => Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
+            Taken::Nothing => Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
         }
     }
 }

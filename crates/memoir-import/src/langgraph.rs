@@ -7,10 +7,10 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Error, Flow, Reason, date,
+    EntryPosition, Error, ReadResult, Reason, date,
     files::{Files, is_database},
     json::{self, Lists},
-    out::{Entry, Out},
+    out::{FoundEntry, Out},
     sqlite, tags,
 };
 
@@ -24,7 +24,7 @@ const DEPTH: usize = 3;
 /// The store's own.
 const RESERVED: &str = "langgraph";
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         if is_database(&files.head(index)) {
             database(&files, index, out)?;
@@ -35,7 +35,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
     Ok(())
 }
 
-fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = [
         "prefix",
         "namespace",
@@ -61,17 +61,17 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
         namespace,
         key.and_then(Raw::id).unwrap_or_default(),
         value,
-        Entry {
+        FoundEntry {
             created_at: date::of_value(created),
             gone,
             place,
-            ..Entry::default()
+            ..FoundEntry::default()
         },
         out,
     )
 }
 
-fn database(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
+fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let path = files
         .path(index)
         .ok_or(Error::Database("it is in an archive"))?;
@@ -96,17 +96,23 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
             sqlite::text(found, 0).unwrap_or_default(),
             sqlite::text(found, 1).unwrap_or_default(),
             value,
-            Entry {
+            FoundEntry {
                 created_at: sqlite::time(found, 3),
                 gone,
-                ..Entry::default()
+                ..FoundEntry::default()
             },
             out,
         )
     })
 }
 
-fn row(namespace: String, key: String, value: Raw<'_>, entry: Entry, out: &mut Out<'_>) -> Flow {
+fn row(
+    namespace: String,
+    key: String,
+    value: Raw<'_>,
+    entry: FoundEntry,
+    out: &mut Out<'_>,
+) -> ReadResult {
     if namespace.split('.').next() == Some(RESERVED) {
         out.pass(entry.place, Reason::Derived);
         return Ok(());
@@ -130,7 +136,7 @@ fn row(namespace: String, key: String, value: Raw<'_>, entry: Entry, out: &mut O
         .is_some_and(|kind| kind.to_lowercase().contains("episod"));
     let mut tags: Vec<String> = vec![namespace.clone()];
     tags.extend(kind.filter(|kind| kind != "Memory"));
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text: found.unwrap_or_else(|| canonical(value)),
         id: format!("{namespace}/{key}"),
         kind: Some(if is_episode {

@@ -10,12 +10,12 @@ use memoir_domain::{PrivateText, Timestamp, memory::Kind};
 use memoir_transcripts::raw::{Raw, is_space};
 
 use crate::{
-    EntryPosition, Flow, Gone, Reason, WhyGone, date,
+    EntryPosition, Gone, ReadResult, Reason, WhyGone, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
     markdown,
-    out::{Entry, Out},
+    out::{FoundEntry, Out},
     tags,
 };
 
@@ -29,7 +29,7 @@ const LAYERS: usize = 3;
 /// Most secrets that are named.
 const NAMED: usize = 20;
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     let dates = files.root().map(crate::git::dates).unwrap_or_default();
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
@@ -45,7 +45,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
     Ok(())
 }
 
-fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let head = files.head(index);
     let begin = head.iter().copied().find(|byte| !is_space(*byte));
     let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
@@ -84,7 +84,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
 }
 
 /// One agent file.
-fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = ["agents", "blocks", "core_memory", "messages", "name"];
     let Ok([agents, blocks, core_memory, messages, name]) = raw.fields(names) else {
         out.break_off(place, Reason::Malformed);
@@ -186,7 +186,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     );
 }
 
-fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) -> Flow {
+fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = [
         "label",
         "value",
@@ -211,7 +211,7 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
     let label = label.trim_matches('/').to_owned();
     let mut tags = vec![label.clone()];
     tags.extend(own_tags.map(tags::of_value).unwrap_or_default());
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text,
         kind: Some(Kind::Core),
         tags,
@@ -221,7 +221,7 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
         is_persona,
         is_page: true,
         place: place.clone(),
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
     out.report.system_prompt = Some(offered);
 }
 
-fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = [
         "id",
         "text",
@@ -261,7 +261,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
         at: date::of_value(updated),
     });
     let id = id.and_then(Raw::id);
-    out.entry(Entry {
+    out.entry(FoundEntry {
         id: id.unwrap_or_else(|| crate::out::hex(&text)[..32].to_owned()),
         text,
         // They are not in the agent's prompt there either.
@@ -270,7 +270,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
         created_at: date::of_value(created),
         gone,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }
 
@@ -281,7 +281,7 @@ fn page(
     name: &str,
     dates: &BTreeMap<String, Timestamp>,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     let place = files.place(index);
     if name.starts_with("skills/") || name.contains("/skills/") {
         out.pass(place, Reason::Instruction);
@@ -302,7 +302,7 @@ fn page(
     if !is_system {
         tags.push("reference".to_owned());
     }
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text: body.to_owned(),
         id: name.to_owned(),
         kind: Some(if is_system { Kind::Core } else { Kind::Journal }),
@@ -315,6 +315,6 @@ fn page(
         is_persona,
         is_page: true,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }

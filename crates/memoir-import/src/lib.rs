@@ -543,4 +543,4 @@ impl From<io::Error> for Halt {
 }
 
 /// What a reader comes to.
-pub(crate) type Flow = Result<(), Halt>;
+pub(crate) type ReadResult = Result<(), Halt>;

@@ -6,11 +6,11 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    Flow, Gone, PageOf, Reason, WhyGone, date,
+    Gone, PageOf, ReadResult, Reason, WhyGone, date,
     files::Files,
     frontmatter::{self, Fields},
     letta::offer,
-    out::{Entry, Out, hex},
+    out::{FoundEntry, Out, hex},
     tags,
 };
 
@@ -28,7 +28,7 @@ const INSTRUCTIONS: [&str; 8] = [
 /// What parts the entries of Hermes.
 const SECTION: &str = "§";
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     let has = |name: &str| files.find(name).is_some();
     let workspace = Workspace {
         has_memory: has("MEMORY.md"),
@@ -84,7 +84,7 @@ fn page(
     name: &str,
     workspace: &Workspace,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     let place = files.place(index);
     if let Some(reason) = left_out(name, workspace, out.options.instructions) {
         out.pass(place, reason);
@@ -105,7 +105,7 @@ fn page(
     if let Some(number) = fields.text("memoir.number") {
         // A page of Memoir's own is one memory, whatever its text looks like.
         let agent = fields.text("memoir.agent").unwrap_or_default();
-        return out.entry(Entry {
+        return out.entry(FoundEntry {
             text: body.to_owned(),
             id: format!("{agent}/{number}"),
             kind: match fields.text("memoir.kind") {
@@ -121,7 +121,7 @@ fn page(
                 number,
             }),
             place,
-            ..Entry::default()
+            ..FoundEntry::default()
         });
     }
     let day = day_of(stem);
@@ -160,7 +160,7 @@ fn page(
         let says_something = day.is_none() && !is_special(file) && !stem.is_empty();
         says_something.then(|| stem.replace(['-', '_'], " "))
     });
-    let base = Entry {
+    let base = FoundEntry {
         id: id.clone(),
         kind,
         created_at,
@@ -168,11 +168,11 @@ fn page(
         is_persona,
         gone: gone(&fields, out),
         place: place.clone(),
-        ..Entry::default()
+        ..FoundEntry::default()
     };
     if body.lines().any(|line| line.trim() == SECTION) {
         for part in body.split(SECTION) {
-            out.entry(Entry {
+            out.entry(FoundEntry {
                 text: part.to_owned(),
                 tags: all_tags.clone(),
                 ..base.again()
@@ -195,7 +195,7 @@ fn page(
     if is_graph && is_bare(&prose) {
         return Ok(());
     }
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text: prose,
         title,
         tags: all_tags,
@@ -299,7 +299,7 @@ fn inline_tags(text: &str) -> Vec<String> {
 }
 
 /// A line of basic-memory.
-enum Line<'a> {
+enum MarkdownLine<'a> {
     Observation {
         category: &'a str,
         text: &'a str,
@@ -311,14 +311,14 @@ enum Line<'a> {
     },
 }
 
-fn line(line: &str) -> Option<Line<'_>> {
+fn line(line: &str) -> Option<MarkdownLine<'_>> {
     let item = line.trim().strip_prefix("- ")?.trim();
     if let Some(rest) = item.strip_prefix('[') {
         let (category, text) = rest.split_once(']')?;
         let is_box = matches!(category.trim(), "" | "x" | "X" | "-" | "/" | ">");
         let is_link = rest.starts_with('[') || text.starts_with('(') || text.starts_with('[');
         let is_short = category.chars().count() <= 40 && !text.trim().is_empty();
-        return (!is_box && !is_link && is_short).then_some(Line::Observation {
+        return (!is_box && !is_link && is_short).then_some(MarkdownLine::Observation {
             category: category.trim(),
             text: text.trim(),
         });
@@ -327,7 +327,7 @@ fn line(line: &str) -> Option<Line<'_>> {
     let (target, rest) = rest.split_once("]]")?;
     let kind = kind.trim().trim_matches('"');
     let is_kind = !kind.is_empty() && kind.chars().count() <= 60 && !target.is_empty();
-    is_kind.then_some(Line::Relation {
+    is_kind.then_some(MarkdownLine::Relation {
         kind,
         target: target.split('|').next().unwrap_or(target),
         rest: rest.trim(),
@@ -336,7 +336,7 @@ fn line(line: &str) -> Option<Line<'_>> {
 
 fn has_observations(body: &str) -> bool {
     body.lines()
-        .any(|text| matches!(line(text), Some(Line::Observation { .. })))
+        .any(|text| matches!(line(text), Some(MarkdownLine::Observation { .. })))
 }
 
 /// Gives the observations and relations of a page, each with the page's title, and gives back what is left.
@@ -344,7 +344,7 @@ fn observations(
     body: &str,
     title: &str,
     page_tags: &[String],
-    base: &Entry,
+    base: &FoundEntry,
     out: &mut Out<'_>,
 ) -> Result<String, crate::Halt> {
     let mut rest = String::new();
@@ -354,20 +354,20 @@ fn observations(
         let found = if in_fence { None } else { line(whole) };
         match found {
             None => rest.push_str(whole),
-            Some(Line::Observation { category, text }) => {
+            Some(MarkdownLine::Observation { category, text }) => {
                 let own = inline_tags(text);
                 let mut all = vec![category.to_owned()];
                 all.extend(own);
                 all.extend(page_tags.iter().cloned());
-                out.entry(Entry {
+                out.entry(FoundEntry {
                     text: format!("{title}: {text}"),
                     tags: all,
                     ..base.again()
                 })?;
             }
-            Some(Line::Relation { kind, target, rest }) => {
+            Some(MarkdownLine::Relation { kind, target, rest }) => {
                 let text = format!("{title} {} {target} {rest}", kind.replace('_', " "));
-                out.entry(Entry {
+                out.entry(FoundEntry {
                     text: text.trim().to_owned(),
                     tags: vec!["relation".to_owned()],
                     ..base.again()

@@ -11,10 +11,10 @@ use memoir_transcripts::{
 };
 
 use crate::{
-    EntryPosition, Flow, Reason, date,
+    EntryPosition, ReadResult, Reason, date,
     files::Files,
     json::{self, Lists},
-    out::{Entry, Out},
+    out::{FoundEntry, Out},
 };
 
 const LISTS: Lists = Lists {
@@ -25,7 +25,7 @@ const LISTS: Lists = Lists {
 /// What every object of a file begins with.
 const BEGIN: &[u8] = b"{\"type\"";
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         if !files.is_one()
             && !files.name(index).ends_with(".jsonl")
@@ -54,7 +54,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
     Ok(())
 }
 
-fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let file = files.place(index);
     let limit = out.options.limits.entry_bytes;
     let (mut source, _) = Source::open(files.reader(index)?).map_err(json::failure)?;
@@ -77,7 +77,7 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
 }
 
 /// The objects of one line. After one that is cut, the next one that begins as all do is looked for.
-fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> Flow {
+fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let mut at = 0;
     loop {
         let rest = line_bytes.get(at..).unwrap_or_default();
@@ -130,7 +130,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .position(|window| window == wanted)
 }
 
-fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = [
         "name",
         "entityName",
@@ -173,7 +173,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
         .or(contents.filter(|value| !value.is_null()));
     match (subject, listed) {
         (Some(subject), Some(listed)) => {
-            let about = About {
+            let about = ObservedEntity {
                 subject,
                 tag: json::text(entity_type).filter(|kind| !kind.trim().is_empty()),
                 created_at,
@@ -197,13 +197,18 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
     }
 }
 
-struct About {
+struct ObservedEntity {
     subject: String,
     tag: Option<String>,
     created_at: Option<memoir_domain::Timestamp>,
 }
 
-fn observed(about: &About, listed: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn observed(
+    about: &ObservedEntity,
+    listed: Raw<'_>,
+    place: EntryPosition,
+    out: &mut Out<'_>,
+) -> ReadResult {
     if listed.is_string() {
         return observation(about, listed, place, out);
     }
@@ -220,7 +225,12 @@ fn observed(about: &About, listed: Raw<'_>, place: EntryPosition, out: &mut Out<
     Ok(())
 }
 
-fn observation(about: &About, one: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> Flow {
+fn observation(
+    about: &ObservedEntity,
+    one: Raw<'_>,
+    place: EntryPosition,
+    out: &mut Out<'_>,
+) -> ReadResult {
     let mut created_at = about.created_at;
     let text = match one.is_object() {
         true => {
@@ -246,14 +256,14 @@ fn observation(about: &About, one: Raw<'_>, place: EntryPosition, out: &mut Out<
         _ if says_it => bare.to_owned(),
         _ => format!("{subject}: {bare}"),
     };
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text,
         id: subject.to_owned(),
         kind: Some(Kind::Core),
         tags: about.tag.clone().into_iter().collect(),
         created_at,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }
 
@@ -262,7 +272,7 @@ fn relation(
     created_at: Option<memoir_domain::Timestamp>,
     place: EntryPosition,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     let [
         from,
         from_entity,
@@ -285,7 +295,7 @@ fn relation(
         out.pass_entry(place, Reason::MissingField(missing));
         return Ok(());
     };
-    out.entry(Entry {
+    out.entry(FoundEntry {
         text: format!(
             "{} {} {}",
             from.trim(),
@@ -297,6 +307,6 @@ fn relation(
         tags: vec!["relation".to_owned()],
         created_at,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }

@@ -13,10 +13,10 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    EntryPosition, Error, Flow, Gone, Reason, WhyGone, date,
+    EntryPosition, Error, Gone, ReadResult, Reason, WhyGone, date,
     files::{Files, is_database},
-    json::{self, Found, Lists},
-    out::{Entry, Out, hex},
+    json::{self, JsonPart, Lists},
+    out::{FoundEntry, Out, hex},
     sqlite, tags,
 };
 
@@ -30,7 +30,7 @@ const ROUND: [u64; 2] = [20, 100];
 /// Most scopes that are counted.
 const SCOPES: usize = 1_000;
 
-pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
+pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         if is_database(&files.head(index)) {
             history(&files, index, out)?;
@@ -41,15 +41,15 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> Flow {
     Ok(())
 }
 
-fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> Flow {
+fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let before = out.report.read;
     let mut scopes = BTreeSet::new();
     let mut more = false;
     json::walk(files, index, &LISTS, out, &mut |found, place, out| {
         match found {
-            Found::Element(raw) => return row(raw, place, &mut scopes, out),
-            Found::Beside("next" | "next_page_offset", raw) => more |= !raw.is_null(),
-            Found::Beside(..) => {}
+            JsonPart::Element(raw) => return row(raw, place, &mut scopes, out),
+            JsonPart::Beside("next" | "next_page_offset", raw) => more |= !raw.is_null(),
+            JsonPart::Beside(..) => {}
         }
         Ok(())
     })?;
@@ -85,15 +85,15 @@ fn row(
     place: EntryPosition,
     scopes: &mut BTreeSet<String>,
     out: &mut Out<'_>,
-) -> Flow {
+) -> ReadResult {
     if let Some(text) = json::text(Some(raw)) {
         let id = format!("sha256-{}", &hex(&text)[..32]);
-        return out.entry(Entry {
+        return out.entry(FoundEntry {
             text,
             id,
             kind: Some(Kind::Core),
             place,
-            ..Entry::default()
+            ..FoundEntry::default()
         });
     }
     let Ok([outer_id, payload, event, memory_id]) =
@@ -172,7 +172,7 @@ fn row(
     } else {
         out.expired(json::text(expires).and_then(|day| hidden_from(&day)))
     };
-    out.entry(Entry {
+    out.entry(FoundEntry {
         id: id.unwrap_or_else(|| format!("sha256-{}", &hex(&text)[..32])),
         text,
         kind: Some(Kind::Core),
@@ -180,7 +180,7 @@ fn row(
         created_at: date::of_value(created).or_else(|| date::of_value(noted)),
         gone,
         place,
-        ..Entry::default()
+        ..FoundEntry::default()
     })
 }
 
@@ -192,19 +192,19 @@ fn hidden_from(day: &str) -> Option<Timestamp> {
 }
 
 /// One line of the history.
-struct Event {
+struct HistoryLine {
     memory: String,
     text: Option<String>,
     is_deletion: bool,
     at: Option<Timestamp>,
 }
 
-fn history(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
+fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let path = files
         .path(index)
         .ok_or(Error::Database("it is in an archive"))?;
     let database = sqlite::open(&path)?;
-    let mut memory: Vec<Event> = Vec::new();
+    let mut memory: Vec<HistoryLine> = Vec::new();
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
     let query = format!(
@@ -227,10 +227,10 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> Flow {
     settle(memory, out)
 }
 
-fn event(row: &Row<'_>) -> Option<Event> {
+fn event(row: &Row<'_>) -> Option<HistoryLine> {
     let event = sqlite::text(row, 2).unwrap_or_default();
     let is_deletion = event.eq_ignore_ascii_case("DELETE") || sqlite::number(row, 4) == Some(1);
-    Some(Event {
+    Some(HistoryLine {
         memory: sqlite::text(row, 0)?,
         text: sqlite::text(row, if is_deletion { 5 } else { 1 }),
         is_deletion,
@@ -239,7 +239,7 @@ fn event(row: &Row<'_>) -> Option<Event> {
 }
 
 /// Gives what one memory said, the oldest first.
-fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
+fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
     let created_at = events.first().and_then(|event| event.at);
     for (at, event) in events.iter().enumerate() {
         if event.is_deletion {
@@ -257,13 +257,13 @@ fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
             out.pass_entry(EntryPosition::default(), Reason::MissingField("new_memory"));
             continue;
         };
-        out.entry(Entry {
+        out.entry(FoundEntry {
             text,
             id: event.memory.clone(),
             kind: Some(Kind::Core),
             created_at: event.at.or(created_at),
             gone,
-            ..Entry::default()
+            ..FoundEntry::default()
         })?;
     }
     // Only its end was written down.
@@ -271,7 +271,7 @@ fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
         && only.is_deletion
         && let Some(text) = only.text.clone()
     {
-        out.entry(Entry {
+        out.entry(FoundEntry {
             text,
             id: only.memory.clone(),
             kind: Some(Kind::Core),
@@ -279,7 +279,7 @@ fn settle(events: Vec<Event>, out: &mut Out<'_>) -> Flow {
                 why: WhyGone::Deleted,
                 at: only.at,
             }),
-            ..Entry::default()
+            ..FoundEntry::default()
         })?;
     }
     Ok(())

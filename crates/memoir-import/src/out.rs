@@ -9,7 +9,7 @@ use memoir_domain::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    EntryPosition, Flow, Format, Gone, Halt, Memory, Notice, Options, PageOf, Reason, Report,
+    EntryPosition, Format, Gone, Halt, Memory, Notice, Options, PageOf, ReadResult, Reason, Report,
     WhyGone, split, tags,
 };
 
@@ -20,7 +20,7 @@ const FEWEST_CHARACTERS: usize = 3;
 
 /// An entry as a reader found it.
 #[derive(Debug, Default)]
-pub(crate) struct Entry {
+pub(crate) struct FoundEntry {
     pub(crate) text: String,
     pub(crate) kind: Option<Kind>,
     pub(crate) tags: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     pub(crate) place: EntryPosition,
 }
 
-impl Entry {
+impl FoundEntry {
     /// Another entry of the same page: all of this one but its text and tags.
     pub(crate) fn again(&self) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl<'a> Out<'a> {
     }
 
     /// Gives an entry, in parts where it is too long.
-    pub(crate) fn entry(&mut self, entry: Entry) -> Flow {
+    pub(crate) fn entry(&mut self, entry: FoundEntry) -> ReadResult {
         self.report.read += 1;
         let text = clean(&entry.text);
         let length = text.chars().take(FEWEST_CHARACTERS).count();

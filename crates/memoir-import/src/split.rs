@@ -54,14 +54,14 @@ pub(crate) fn page(text: &str, short: usize, limit: usize) -> Vec<String> {
 }
 
 /// A heading and what stands below it.
-struct Section<'a> {
+struct HeadedSection<'a> {
     heading: &'a str,
     blocks: Vec<&'a str>,
 }
 
 /// The sections of a page. A heading with nothing below it but a deeper one is given to that one.
-fn sections(text: &str) -> Vec<Section<'_>> {
-    let mut sections: Vec<Section<'_>> = vec![Section {
+fn sections(text: &str) -> Vec<HeadedSection<'_>> {
+    let mut sections: Vec<HeadedSection<'_>> = vec![HeadedSection {
         heading: "",
         blocks: Vec::new(),
     }];
@@ -74,7 +74,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
             false => ("", block),
         };
         if !heading.is_empty() {
-            sections.push(Section {
+            sections.push(HeadedSection {
                 heading,
                 blocks: Vec::new(),
             });
@@ -93,7 +93,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     sections
 }
 
-impl Section<'_> {
+impl HeadedSection<'_> {
     fn split(&self, short: usize, limit: usize, parts: &mut Vec<String>) {
         // A heading so long that nothing fits below it is a text like others.
         let is_title = length(self.heading) <= (limit / 4).min(300);

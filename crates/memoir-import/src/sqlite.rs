@@ -8,7 +8,7 @@ use std::path::Path;
 use memoir_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
 
-use crate::{Error, Flow, Halt, date, out::Out};
+use crate::{Error, Halt, ReadResult, date, out::Out};
 
 /// Steps of SQLite's machine between two looks at whether it goes on for ever.
 const STEPS: i32 = 1_000_000;
@@ -78,8 +78,8 @@ pub(crate) fn each<'a>(
     database: &Connection,
     query: &str,
     out: &mut Out<'a>,
-    take: &mut dyn FnMut(&Row<'_>, &mut Out<'a>) -> Flow,
-) -> Flow {
+    take: &mut dyn FnMut(&Row<'_>, &mut Out<'a>) -> ReadResult,
+) -> ReadResult {
     let mut statement = database
         .prepare(query)
         .map_err(|_| Error::Database("it has not the tables and columns of this form"))?;

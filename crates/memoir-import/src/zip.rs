@@ -23,13 +23,13 @@ const LIST_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 pub(crate) struct Archive {
     file: File,
-    entries: Vec<Entry>,
+    entries: Vec<ZipEntry>,
     /// Bytes that may still come out of it.
     left: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ZipEntry {
     name: String,
     method: u16,
     compressed: u64,
@@ -111,7 +111,7 @@ impl Archive {
             8 => Box::new(DeflateDecoder::new(packed)),
             _ => Box::new(packed),
         };
-        Ok(Bounded {
+        Ok(BoundedReader {
             inner: inflated,
             left: &mut self.left,
         })
@@ -123,12 +123,12 @@ fn wrong() -> io::Error {
 }
 
 /// Counts what comes out of an archive.
-struct Bounded<'a, R> {
+struct BoundedReader<'a, R> {
     inner: R,
     left: &'a mut u64,
 }
 
-impl<R: Read> Read for Bounded<'_, R> {
+impl<R: Read> Read for BoundedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         match self.left.checked_sub(count as u64) {
@@ -181,7 +181,7 @@ fn list_place(file: &mut File, length: u64) -> Result<(u64, u64), Error> {
     }
 }
 
-fn entries(list: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
+fn entries(list: &[u8], most: usize) -> Result<Vec<ZipEntry>, Error> {
     let mut entries = Vec::new();
     let mut rest = list;
     while rest.starts_with(b"PK\x01\x02") {
@@ -195,7 +195,7 @@ fn entries(list: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-fn entry(bytes: &[u8]) -> Option<(Entry, usize)> {
+fn entry(bytes: &[u8]) -> Option<(ZipEntry, usize)> {
     let made_by = u16_at(bytes, 4)? >> 8;
     let flags = u16_at(bytes, 8)?;
     let name_length = usize::from(u16_at(bytes, 28)?);
@@ -211,7 +211,7 @@ fn entry(bytes: &[u8]) -> Option<(Entry, usize)> {
         u32_at(bytes, 42)?,
     )?;
     const UNIX: u16 = 3;
-    let entry = Entry {
+    let entry = ZipEntry {
         name: String::from_utf8_lossy(name).into_owned(),
         method: u16_at(bytes, 10)?,
         compressed,

@@ -12,12 +12,12 @@ use memoir_domain::{PrivateText, Timestamp};
 
 use crate::{
     Reason,
-    gather::{Element, Gathered, Said, optional, string},
+    gather::{ExportedConversation, FoundMessage, Gathered, optional, string},
     raw::Raw,
     tree::{NodeStatus, Parent, latest_leaf, path},
 };
 
-struct Node<'a> {
+struct ChatGptNode<'a> {
     id: String,
     at: usize,
     message: Option<Raw<'a>>,
@@ -28,14 +28,17 @@ struct Node<'a> {
 }
 
 /// Reads one conversation.
-pub(crate) fn read(mut element: Element<'_>, gathered: &mut Gathered) {
+pub(crate) fn read(mut element: ExportedConversation<'_>, gathered: &mut Gathered) {
     if let Err((at, reason)) = conversation(&mut element, gathered) {
         let place = element.place_of(at, None);
         gathered.skip(place, reason);
     }
 }
 
-fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<(), (usize, Reason)> {
+fn conversation(
+    element: &mut ExportedConversation<'_>,
+    gathered: &mut Gathered,
+) -> Result<(), (usize, Reason)> {
     let malformed = |broken: crate::raw::Broken| (broken.0, Reason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
     let fields = ["conversation_id", "id", "mapping", "current_node"];
@@ -59,7 +62,7 @@ fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<()
     broken.map_or(Ok(()), Err)
 }
 
-fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> Node<'a> {
+fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> ChatGptNode<'a> {
     let (id, unreadable) = match key.string() {
         Ok(id) => (id.unwrap_or_default(), None),
         Err(undecodable) => (String::new(), Some(undecodable.into())),
@@ -67,7 +70,7 @@ fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> Node<'a> {
     let fields = value.fields(["message", "parent", "children"]);
     let broken = unreadable.or(fields.err().map(Reason::from));
     let [message, parent, children] = fields.unwrap_or_default();
-    Node {
+    ChatGptNode {
         id,
         at: key.at,
         message: message.filter(|message| !message.is_null()),
@@ -79,10 +82,10 @@ fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> Node<'a> {
 
 /// Gives the path first, in its order, then reports the rest.
 fn give(
-    element: &mut Element<'_>,
+    element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
     conversation: Option<&PrivateText>,
-    nodes: &[Node<'_>],
+    nodes: &[ChatGptNode<'_>],
     current: Option<Raw<'_>>,
 ) {
     let places: Vec<_> = nodes
@@ -124,7 +127,7 @@ fn give(
 }
 
 /// A node that does not name its parent has the first one that names it as a child.
-fn parents(nodes: &[Node<'_>], index: &HashMap<&str, usize>) -> Vec<Parent> {
+fn parents(nodes: &[ChatGptNode<'_>], index: &HashMap<&str, usize>) -> Vec<Parent> {
     let mut by_child: HashMap<usize, usize> = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
         let children = node.children.and_then(|children| children.elements().ok());
@@ -134,7 +137,7 @@ fn parents(nodes: &[Node<'_>], index: &HashMap<&str, usize>) -> Vec<Parent> {
             }
         }
     }
-    let parent = |(at, node): (usize, &Node<'_>)| {
+    let parent = |(at, node): (usize, &ChatGptNode<'_>)| {
         let named = node.parent.filter(|parent| !parent.is_null()).map(Raw::id);
         match (named, by_child.get(&at)) {
             (Some(Some(id)), _) => index
@@ -164,7 +167,7 @@ fn seconds(seconds: f64) -> Option<Timestamp> {
     Timestamp::from_microseconds(microseconds)
 }
 
-fn said(node: &Node<'_>) -> Result<Said, Reason> {
+fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, Reason> {
     if let Some(reason) = node.broken {
         return Err(reason);
     }
@@ -204,7 +207,7 @@ fn said(node: &Node<'_>) -> Result<Said, Reason> {
         "text" | "multimodal_text" | "" => join(parts.ok_or(Reason::MissingField("parts"))?)?,
         _ => return Err(Reason::NotText),
     };
-    Ok(Said {
+    Ok(FoundMessage {
         id: Some(id.and_then(Raw::id).unwrap_or_else(|| node.id.clone())),
         at: created(Some(message)),
         speaker: role,

@@ -11,7 +11,7 @@ use memoir_domain::{PrivateText, Timestamp};
 
 use crate::{
     FilePosition, Reason,
-    gather::{Element, Gathered, Said, optional, string, time},
+    gather::{ExportedConversation, FoundMessage, Gathered, optional, string, time},
     raw::{Broken, Raw},
     tree::{NodeStatus, Parent, latest_leaf, path},
 };
@@ -19,24 +19,27 @@ use crate::{
 /// The parent of first messages.
 const BEGINNING: &str = "00000000-0000-4000-8000-000000000000";
 
-struct Entry {
+struct ClaudeEntry {
     id: Option<String>,
     /// `None` where the message does not name one.
     parent: Option<String>,
-    said: Result<Said, Reason>,
+    said: Result<FoundMessage, Reason>,
     at: Option<Timestamp>,
     place: FilePosition,
 }
 
 /// Reads one conversation.
-pub(crate) fn read(mut element: Element<'_>, gathered: &mut Gathered) {
+pub(crate) fn read(mut element: ExportedConversation<'_>, gathered: &mut Gathered) {
     if let Err((at, reason)) = conversation(&mut element, gathered) {
         let place = element.place_of(at, None);
         gathered.skip(place, reason);
     }
 }
 
-fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<(), (usize, Reason)> {
+fn conversation(
+    element: &mut ExportedConversation<'_>,
+    gathered: &mut Gathered,
+) -> Result<(), (usize, Reason)> {
     let malformed = |broken: Broken| (broken.0, Reason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
     let fields = ["uuid", "chat_messages", "current_leaf_message_uuid"];
@@ -62,11 +65,11 @@ fn conversation(element: &mut Element<'_>, gathered: &mut Gathered) -> Result<()
     broken.map_or(Ok(()), Err)
 }
 
-fn entry(element: &mut Element<'_>, message: Raw<'_>) -> Entry {
+fn entry(element: &mut ExportedConversation<'_>, message: Raw<'_>) -> ClaudeEntry {
     let names = ["uuid", "parent_message_uuid", "created_at"];
     let [id, parent, at] = message.fields(names).unwrap_or_default();
     let id = id.and_then(Raw::id);
-    Entry {
+    ClaudeEntry {
         place: element.place_of(message.at, id.clone()),
         parent: parent.and_then(Raw::id),
         at: time(at),
@@ -78,7 +81,7 @@ fn entry(element: &mut Element<'_>, message: Raw<'_>) -> Entry {
 fn give(
     gathered: &mut Gathered,
     conversation: Option<&PrivateText>,
-    entries: Vec<Entry>,
+    entries: Vec<ClaudeEntry>,
     current: Option<String>,
 ) {
     let standings = if entries.iter().any(|entry| entry.parent.is_some()) {
@@ -97,14 +100,14 @@ fn give(
     }
 }
 
-fn standings(entries: &[Entry], current: Option<&str>) -> Vec<NodeStatus> {
+fn standings(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> {
     let mut index = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {
             index.entry(id.as_str()).or_insert(at);
         }
     }
-    let parent = |(at, entry): (usize, &Entry)| match entry.parent.as_deref() {
+    let parent = |(at, entry): (usize, &ClaudeEntry)| match entry.parent.as_deref() {
         Some(BEGINNING) => Parent::Root,
         Some(id) => index
             .get(id)
@@ -124,7 +127,7 @@ fn standings(entries: &[Entry], current: Option<&str>) -> Vec<NodeStatus> {
     path(&parents, last).1
 }
 
-fn said(message: Raw<'_>) -> Result<Said, Reason> {
+fn said(message: Raw<'_>) -> Result<FoundMessage, Reason> {
     let fields = [
         "uuid",
         "sender",
@@ -154,7 +157,7 @@ fn said(message: Raw<'_>) -> Result<Said, Reason> {
         _ => blocks.text,
     };
     let attached = count(attachments).saturating_add(count(files));
-    Ok(Said {
+    Ok(FoundMessage {
         id: id.and_then(Raw::id),
         at: time(at),
         speaker,

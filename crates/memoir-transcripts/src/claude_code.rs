@@ -12,7 +12,7 @@ use memoir_domain::PrivateText;
 use crate::{
     Reason,
     claude::Blocks,
-    gather::{Said, optional, string, time},
+    gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
 
@@ -32,7 +32,7 @@ const NOT_SAID: [(&str, Reason); 10] = [
 ];
 
 /// One line: what was said, and the session's identifier.
-pub(crate) fn read(line: Raw<'_>) -> (Result<Said, Reason>, Option<PrivateText>) {
+pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, Reason>, Option<PrivateText>) {
     let session = line
         .fields(["sessionId"])
         .ok()
@@ -46,7 +46,7 @@ pub(crate) fn id(line: Raw<'_>) -> Option<String> {
     id?.id()
 }
 
-fn said(line: Raw<'_>) -> Result<Said, Reason> {
+fn said(line: Raw<'_>) -> Result<FoundMessage, Reason> {
     let fields = ["type", "uuid", "timestamp", "message", "attachment"];
     let [kind, id, at, message, attachment] = line.fields(fields)?;
     let kind = string(kind, "type")?;
@@ -79,7 +79,7 @@ fn said(line: Raw<'_>) -> Result<Said, Reason> {
     if let Some((_, reason)) = not_said {
         return Err(*reason);
     }
-    Ok(Said {
+    Ok(FoundMessage {
         id: id.and_then(Raw::id),
         at: time(at),
         speaker: if is_users { "user" } else { "assistant" }.to_owned(),

@@ -7,12 +7,12 @@
 
 use crate::{
     Reason,
-    gather::{Said, optional, string, time},
+    gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
 
 /// One line: what was said.
-pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
     let [kind, at, payload] = line.fields(["type", "timestamp", "payload"])?;
     match string(kind, "type")?.as_str() {
         "event_msg" => {}
@@ -33,7 +33,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
         return Err(Reason::Empty);
     }
     let written_at = optional(at);
-    Ok(Said {
+    Ok(FoundMessage {
         id: (!written_at.is_empty()).then(|| format!("{written_at} {speaker}")),
         at: time(at),
         speaker: speaker.to_owned(),

@@ -3,12 +3,12 @@
 
 use crate::{
     Reason,
-    gather::{Said, optional, string, time},
+    gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
 
 /// One line: what was said.
-pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
     let [kind, id, at, data, helper] =
         line.fields(["type", "id", "timestamp", "data", "agentId"])?;
     let kind = string(kind, "type")?;
@@ -28,7 +28,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
     if !matches!(optional(source).as_str(), "" | "user") {
         return Err(Reason::Hidden);
     }
-    Ok(Said {
+    Ok(FoundMessage {
         id: id.and_then(Raw::id),
         at: time(at),
         speaker: speaker.to_owned(),

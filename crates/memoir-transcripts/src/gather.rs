@@ -17,7 +17,7 @@ const SPEAKER_BYTES: usize = 400;
 
 /// What somebody said, as a form found it.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct FoundMessage {
     /// The file's own identifier.
     pub(crate) id: Option<String>,
     pub(crate) at: Option<Timestamp>,
@@ -62,7 +62,7 @@ impl Gathered {
     /// Gives `said` as a message, or reports it.
     pub(crate) fn take(
         &mut self,
-        said: Result<Said, Reason>,
+        said: Result<FoundMessage, Reason>,
         conversation: Option<&PrivateText>,
         place: FilePosition,
     ) {
@@ -74,7 +74,7 @@ impl Gathered {
 
     fn message(
         &mut self,
-        said: Said,
+        said: FoundMessage,
         conversation: Option<&PrivateText>,
         place: &FilePosition,
     ) -> Result<Message, Reason> {
@@ -110,7 +110,7 @@ impl Gathered {
         })
     }
 
-    fn identifier(&mut self, said: &Said) -> String {
+    fn identifier(&mut self, said: &FoundMessage) -> String {
         match &said.id {
             Some(id) if !id.is_empty() => fitting(id),
             _ => {
@@ -207,7 +207,7 @@ impl From<crate::raw::Broken> for Reason {
 
 /// One conversation of an export while it is read.
 #[derive(Debug)]
-pub(crate) struct Element<'a> {
+pub(crate) struct ExportedConversation<'a> {
     pub(crate) bytes: &'a [u8],
     /// Where it begins.
     pub(crate) place: FilePosition,
@@ -215,7 +215,7 @@ pub(crate) struct Element<'a> {
     line: u64,
 }
 
-impl<'a> Element<'a> {
+impl<'a> ExportedConversation<'a> {
     pub(crate) fn new(bytes: &'a [u8], place: FilePosition) -> Self {
         let line = place.line;
         Self {

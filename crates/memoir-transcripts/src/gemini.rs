@@ -6,7 +6,7 @@
 
 use crate::{
     Reason,
-    gather::{Said, optional, string, time},
+    gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
 
@@ -16,7 +16,7 @@ const HOOK: (&str, &str) = ("<hook_context>", "</hook_context>");
 const FIRST: &str = "<session_context>";
 
 /// One line: what was said.
-pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
     let [kind, id, at, content] = line.fields(["type", "id", "timestamp", "content"])?;
     let speaker = match optional(kind).as_str() {
         "user" => "user",
@@ -33,7 +33,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<Said, Reason> {
     if text.starts_with(FIRST) {
         return Err(Reason::System);
     }
-    Ok(Said {
+    Ok(FoundMessage {
         id: id.and_then(Raw::id),
         at: time(at),
         speaker: speaker.to_owned(),

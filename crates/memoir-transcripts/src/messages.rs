@@ -2,16 +2,16 @@
 
 use crate::{
     Reason,
-    gather::{Said, string},
+    gather::{FoundMessage, string},
     raw::Raw,
 };
 
 /// Reads one message. Identifiers may be numbers.
-pub(crate) fn read(raw: Raw<'_>) -> Result<Said, Reason> {
+pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, Reason> {
     let [id, at, speaker, text] = raw.fields(["id", "at", "speaker", "text"])?;
     let id = id.filter(|id| !id.is_null());
     let at = at.filter(|at| !at.is_null());
-    Ok(Said {
+    Ok(FoundMessage {
         id: id
             .map(|id| id.id().ok_or(Reason::InvalidField("id")))
             .transpose()?,

@@ -232,7 +232,7 @@ impl<'a> Raw<'a> {
         let cursor = self.open(self.is_object())?;
         Ok(Entries(Parts {
             cursor,
-            state: State::First,
+            state: KeyState::First,
         }))
     }
 
@@ -244,7 +244,7 @@ impl<'a> Raw<'a> {
         let cursor = self.open(self.is_array())?;
         Ok(Elements(Parts {
             cursor,
-            state: State::First,
+            state: KeyState::First,
         }))
     }
 
@@ -381,7 +381,7 @@ impl<'a> Cursor<'a> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum KeyState {
     First,
     Later,
     Over,
@@ -390,7 +390,7 @@ enum State {
 #[derive(Debug)]
 struct Parts<'a> {
     cursor: Cursor<'a>,
-    state: State,
+    state: KeyState,
 }
 
 impl<'a> Parts<'a> {
@@ -400,21 +400,21 @@ impl<'a> Parts<'a> {
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Broken>,
     ) -> Option<Result<T, Broken>> {
         let first = self.cursor.peek();
-        if self.state == State::Over || first.is_none() {
+        if self.state == KeyState::Over || first.is_none() {
             return None;
         }
-        if self.state == State::Later {
+        if self.state == KeyState::Later {
             if first != Some(b',') {
-                self.state = State::Over;
+                self.state = KeyState::Over;
                 return Some(Err(Broken(self.cursor.at)));
             }
             self.cursor.advance(1);
         }
         let part = read(&mut self.cursor);
         self.state = if part.is_ok() {
-            State::Later
+            KeyState::Later
         } else {
-            State::Over
+            KeyState::Over
         };
         Some(part)
     }

@@ -8,7 +8,7 @@ use crate::{
 
 /// How the pieces of a file lie in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum FileLayout {
     /// Plain text.
     Text,
     /// One value of JSON a line.
@@ -25,7 +25,10 @@ pub(crate) enum Layout {
 ///
 /// # Errors
 /// The form cannot be told, or the file cannot be in the form that was given.
-pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, Layout), Error> {
+pub(crate) fn recognise(
+    head: &[u8],
+    format: Option<Format>,
+) -> Result<(Format, FileLayout), Error> {
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
@@ -35,17 +38,17 @@ pub(crate) fn recognise(head: &[u8], format: Option<Format>) -> Result<(Format, 
             .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
     let layout = match (format, begin) {
-        (Format::Text, _) => Layout::Text,
-        (Format::ChatGpt | Format::Claude | Format::Messages, Begin::Array(_)) => Layout::Array,
+        (Format::Text, _) => FileLayout::Text,
+        (Format::ChatGpt | Format::Claude | Format::Messages, Begin::Array(_)) => FileLayout::Array,
         (Format::Messages, Begin::Object(keys)) if keys.contains(&b"messages".as_slice()) => {
-            Layout::Object
+            FileLayout::Object
         }
-        (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => Layout::Values,
-        (Format::Messages, _) => Layout::Lines,
+        (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => FileLayout::Values,
+        (Format::Messages, _) => FileLayout::Lines,
         (
             Format::ClaudeCode | Format::Codex | Format::Copilot | Format::Gemini,
             Begin::Object(_) | Begin::Nothing | Begin::Other,
-        ) => Layout::Lines,
+        ) => FileLayout::Lines,
         _ => return Err(Error::OtherForm(format)),
     };
     Ok((format, layout))
@@ -135,66 +138,66 @@ mod tests {
     #[test]
     fn forms_are_told_by_their_first_keys() {
         for (head, expected) in [
-            ("", Some((Format::Text, Layout::Text))),
-            ("Ann: hello", Some((Format::Text, Layout::Text))),
+            ("", Some((Format::Text, FileLayout::Text))),
+            ("Ann: hello", Some((Format::Text, FileLayout::Text))),
             (
                 "[2026-03-01 10:00] Ann: hello",
-                Some((Format::Text, Layout::Text)),
+                Some((Format::Text, FileLayout::Text)),
             ),
-            ("{ so it went }", Some((Format::Text, Layout::Text))),
-            (" [\n]", Some((Format::Messages, Layout::Array))),
+            ("{ so it went }", Some((Format::Text, FileLayout::Text))),
+            (" [\n]", Some((Format::Messages, FileLayout::Array))),
             (
                 r#"{"messages": [{"id""#,
-                Some((Format::Messages, Layout::Object)),
+                Some((Format::Messages, FileLayout::Object)),
             ),
             (
                 r#"[{"id": "1", "at": null, "speaker": "#,
-                Some((Format::Messages, Layout::Array)),
+                Some((Format::Messages, FileLayout::Array)),
             ),
             (
                 r#"{"speaker": "Ann", "text": "hi"}"#,
-                Some((Format::Messages, Layout::Lines)),
+                Some((Format::Messages, FileLayout::Lines)),
             ),
             (
                 r#"[{"title": "a", "mapping": {"x": "#,
-                Some((Format::ChatGpt, Layout::Array)),
+                Some((Format::ChatGpt, FileLayout::Array)),
             ),
             (
                 r#"{"mapping": {}}"#,
-                Some((Format::ChatGpt, Layout::Values)),
+                Some((Format::ChatGpt, FileLayout::Values)),
             ),
             (
                 r#"[{"uuid": "a", "chat_messages": ["#,
-                Some((Format::Claude, Layout::Array)),
+                Some((Format::Claude, FileLayout::Array)),
             ),
             (
                 r#"{"type":"summary","summary":"x"}"#,
-                Some((Format::ClaudeCode, Layout::Lines)),
+                Some((Format::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
-                Some((Format::ClaudeCode, Layout::Lines)),
+                Some((Format::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
-                Some((Format::Codex, Layout::Lines)),
+                Some((Format::Codex, FileLayout::Lines)),
             ),
             (
                 r#"{"type":"session.start","data":{"sessionId":"#,
-                Some((Format::Copilot, Layout::Lines)),
+                Some((Format::Copilot, FileLayout::Lines)),
             ),
             (
                 r#"{"parentUuid":"a","type":"progress","data":{"#,
-                Some((Format::ClaudeCode, Layout::Lines)),
+                Some((Format::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"sessionId":"a","projectHash":"b","#,
-                Some((Format::Gemini, Layout::Lines)),
+                Some((Format::Gemini, FileLayout::Lines)),
             ),
-            ("[1, 2] Ann: hello", Some((Format::Text, Layout::Text))),
+            ("[1, 2] Ann: hello", Some((Format::Text, FileLayout::Text))),
             (
                 r#"[null, {"a": 1}, {"chat_messages": [], "#,
-                Some((Format::Claude, Layout::Array)),
+                Some((Format::Claude, FileLayout::Array)),
             ),
             ("{}", None),
             (r#"[{"a": 1}]"#, None),
@@ -208,10 +211,10 @@ mod tests {
     fn a_form_that_is_given_is_held_to() {
         let layout =
             |head: &str, format| recognise(head.as_bytes(), Some(format)).map(|(_, layout)| layout);
-        assert_eq!(layout("[{}]", Format::Text), Ok(Layout::Text));
-        assert_eq!(layout("[{}]", Format::Claude), Ok(Layout::Array));
-        assert_eq!(layout(" [", Format::Claude), Ok(Layout::Array));
-        assert_eq!(layout("{", Format::ChatGpt), Ok(Layout::Values));
+        assert_eq!(layout("[{}]", Format::Text), Ok(FileLayout::Text));
+        assert_eq!(layout("[{}]", Format::Claude), Ok(FileLayout::Array));
+        assert_eq!(layout(" [", Format::Claude), Ok(FileLayout::Array));
+        assert_eq!(layout("{", Format::ChatGpt), Ok(FileLayout::Values));
         assert_eq!(
             layout("hello", Format::Claude),
             Err(Error::OtherForm(Format::Claude))
@@ -220,6 +223,9 @@ mod tests {
             layout("[]", Format::ClaudeCode),
             Err(Error::OtherForm(Format::ClaudeCode))
         );
-        assert_eq!(layout("half a line", Format::ClaudeCode), Ok(Layout::Lines));
+        assert_eq!(
+            layout("half a line", Format::ClaudeCode),
+            Ok(FileLayout::Lines)
+        );
     }
 }

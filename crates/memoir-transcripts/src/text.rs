@@ -27,7 +27,7 @@ use memoir_domain::Timestamp;
 
 use crate::{
     Error, FilePosition, Reason,
-    gather::{Gathered, Said},
+    gather::{FoundMessage, Gathered},
     source::{Source, Taken},
 };
 
@@ -41,20 +41,20 @@ const ROLES: [&str; 6] = ["user", "assistant", "human", "system", "me", "you"];
 
 /// Plain text while it is read.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
-    message: Option<(FilePosition, Said)>,
+pub(crate) struct PlainText {
+    message: Option<(FilePosition, FoundMessage)>,
     /// Of the last line that began a message.
-    header: Option<Header>,
+    header: Option<MessageHeader>,
 }
 
 /// How a message begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Header {
+struct MessageHeader {
     speaker: String,
     at: Option<Timestamp>,
 }
 
-impl Text {
+impl PlainText {
     /// Reads one line. Gives whether there may be more.
     pub(crate) fn read<R: Read>(
         &mut self,
@@ -114,12 +114,12 @@ impl Text {
         self.begin(&header, line, place);
     }
 
-    fn begin(&mut self, header: &Header, text: &str, place: FilePosition) {
-        let said = Said {
+    fn begin(&mut self, header: &MessageHeader, text: &str, place: FilePosition) {
+        let said = FoundMessage {
             speaker: header.speaker.clone(),
             at: header.at,
             text: text.to_owned(),
-            ..Said::default()
+            ..FoundMessage::default()
         };
         self.message = Some((place, said));
     }
@@ -132,13 +132,13 @@ impl Text {
 }
 
 /// How a message begins if `line` begins one, and the rest of the line.
-fn header(line: &str) -> Option<(Header, &str)> {
+fn header(line: &str) -> Option<(MessageHeader, &str)> {
     let (before, rest) = match bracketed(line) {
         Some((at, rest)) => (Some(at), rest),
         None => (None, line),
     };
     let Some((name, rest)) = name(rest) else {
-        let header = Header {
+        let header = MessageHeader {
             speaker: String::new(),
             at: before,
         };
@@ -151,7 +151,7 @@ fn header(line: &str) -> Option<(Header, &str)> {
         ),
         None => (name, None),
     };
-    let header = Header {
+    let header = MessageHeader {
         speaker: speaker.to_owned(),
         at: before.or(behind),
     };

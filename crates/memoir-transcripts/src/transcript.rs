@@ -7,12 +7,12 @@ use memoir_domain::PrivateText;
 use crate::{
     Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code, codex,
     copilot,
-    gather::{Element, Gathered},
+    gather::{ExportedConversation, Gathered},
     gemini, messages,
     raw::{Raw, is_space},
-    recognise::{Layout, recognise},
+    recognise::{FileLayout, recognise},
     source::{Source, Taken},
-    text::Text,
+    text::PlainText,
 };
 
 /// Most bytes of a key that is looked at.
@@ -25,9 +25,9 @@ const KEY_BYTES: usize = 1 << 10;
 pub struct Transcript<R> {
     source: Source<R>,
     format: Format,
-    state: State,
+    state: TranscriptState,
     gathered: Gathered,
-    text: Text,
+    text: PlainText,
     conversations: u64,
     /// To be told once what was gathered was given.
     failure: Option<Error>,
@@ -35,7 +35,7 @@ pub struct Transcript<R> {
 
 /// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TranscriptState {
     /// A line of plain text.
     Text,
     /// A value of JSON on a line of its own.
@@ -72,11 +72,11 @@ impl<R: Read> Transcript<R> {
         let (source, head) = Source::open(reader)?;
         let (format, layout) = recognise(&head, format)?;
         let state = match layout {
-            Layout::Text => State::Text,
-            Layout::Lines => State::Line,
-            Layout::Values => State::Value,
-            Layout::Array => State::Open { in_object: false },
-            Layout::Object => State::Key {
+            FileLayout::Text => TranscriptState::Text,
+            FileLayout::Lines => TranscriptState::Line,
+            FileLayout::Values => TranscriptState::Value,
+            FileLayout::Array => TranscriptState::Open { in_object: false },
+            FileLayout::Object => TranscriptState::Key {
                 first: true,
                 found: false,
             },
@@ -86,7 +86,7 @@ impl<R: Read> Transcript<R> {
             format,
             state,
             gathered: Gathered::new(limits),
-            text: Text::default(),
+            text: PlainText::default(),
             conversations: 0,
             failure: None,
         })
@@ -105,28 +105,28 @@ impl<R: Read> Transcript<R> {
     /// Reads the next piece into `gathered`.
     fn advance(&mut self) -> Result<(), Error> {
         match self.state {
-            State::Text => {
+            TranscriptState::Text => {
                 if !self.text.read(&mut self.source, &mut self.gathered)? {
-                    self.state = State::Over;
+                    self.state = TranscriptState::Over;
                 }
             }
-            State::Line => self.line()?,
-            State::Value => self.value()?,
-            State::Open { in_object } => {
+            TranscriptState::Line => self.line()?,
+            TranscriptState::Value => self.value()?,
+            TranscriptState::Open { in_object } => {
                 self.source.peek()?;
                 self.source.pass();
-                self.state = State::Element {
+                self.state = TranscriptState::Element {
                     first: true,
                     in_object,
                 };
             }
-            State::Element { first, in_object } => self.element(first, in_object)?,
-            State::Key { first, found } => self.key(first, found)?,
-            State::End => match self.source.peek()? {
-                None => self.state = State::Over,
+            TranscriptState::Element { first, in_object } => self.element(first, in_object)?,
+            TranscriptState::Key { first, found } => self.key(first, found)?,
+            TranscriptState::End => match self.source.peek()? {
+                None => self.state = TranscriptState::Over,
                 Some(_) => return Err(Error::Broken(self.source.place())),
             },
-            State::Over => {}
+            TranscriptState::Over => {}
         }
         Ok(())
     }
@@ -140,14 +140,14 @@ impl<R: Read> Transcript<R> {
             Taken::TooLarge => self.gathered.skip(place, Reason::TooLarge),
             Taken::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
             Taken::Whole => self.message(place),
-            Taken::Truncated | Taken::Nothing => self.state = State::Over,
+            Taken::Truncated | Taken::Nothing => self.state = TranscriptState::Over,
         }
         Ok(())
     }
 
     fn value(&mut self) -> Result<(), Error> {
         if self.source.peek()?.is_none() {
-            self.state = State::Over;
+            self.state = TranscriptState::Over;
             return Ok(());
         }
         self.piece()
@@ -160,12 +160,12 @@ impl<R: Read> Transcript<R> {
             Some(b']') => {
                 self.source.pass();
                 self.state = if in_object {
-                    State::Key {
+                    TranscriptState::Key {
                         first: false,
                         found: true,
                     }
                 } else {
-                    State::End
+                    TranscriptState::End
                 };
                 return Ok(());
             }
@@ -176,7 +176,7 @@ impl<R: Read> Transcript<R> {
             Some(_) if first => {}
             Some(_) => return Err(Error::Broken(self.source.place())),
         }
-        self.state = State::Element {
+        self.state = TranscriptState::Element {
             first: false,
             in_object,
         };
@@ -193,7 +193,7 @@ impl<R: Read> Transcript<R> {
                     self.gathered
                         .skip(self.source.place(), Reason::MissingField("messages"));
                 }
-                self.state = State::End;
+                self.state = TranscriptState::End;
                 return Ok(());
             }
             Some(byte) if byte == opening => self.source.pass(),
@@ -206,12 +206,12 @@ impl<R: Read> Transcript<R> {
             return Err(Error::Broken(self.source.place()));
         }
         self.source.pass();
-        self.state = State::Key {
+        self.state = TranscriptState::Key {
             first: false,
             found: found || is_messages,
         };
         match self.source.peek()? {
-            Some(b'[') if is_messages => self.state = State::Open { in_object: true },
+            Some(b'[') if is_messages => self.state = TranscriptState::Open { in_object: true },
             _ => {
                 let place = self.source.place();
                 self.expect(0)?;
@@ -257,7 +257,7 @@ impl<R: Read> Transcript<R> {
     }
 
     fn conversation(&mut self, place: FilePosition) {
-        let element = Element::new(&self.source.piece, place);
+        let element = ExportedConversation::new(&self.source.piece, place);
         match self.format {
             Format::ChatGpt => chatgpt::read(element, &mut self.gathered),
             _ => claude::read(element, &mut self.gathered),
@@ -298,11 +298,11 @@ impl<R: Read> Iterator for Transcript<R> {
             if let Some(failure) = self.failure.take() {
                 return Some(Err(failure));
             }
-            if self.state == State::Over {
+            if self.state == TranscriptState::Over {
                 return None;
             }
             if let Err(failure) = self.advance() {
-                self.state = State::Over;
+                self.state = TranscriptState::Over;
                 self.failure = Some(failure);
             }
         }

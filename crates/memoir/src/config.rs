@@ -51,7 +51,7 @@ pub(crate) struct Config {
 /// The file as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct File {
+struct ConfigFile {
     model: Option<ModelName>,
     loss: LossSection,
     lease_seconds: Option<u64>,
@@ -237,7 +237,7 @@ impl Config {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| located(&error, text))?;
+        let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
         let defaults = Settings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = Settings {
@@ -323,7 +323,7 @@ fn without_value(message: &str) -> String {
     }
 }
 
-fn weekly_slot(file: &File) -> Result<WeeklySlot, String> {
+fn weekly_slot(file: &ConfigFile) -> Result<WeeklySlot, String> {
     let mut slot = WeeklySlot::default();
     if let Some(weekly) = &file.schedule.weekly {
         (slot.weekday, slot.time) = weekday_and_time(weekly).ok_or_else(|| {
@@ -340,7 +340,7 @@ fn weekly_slot(file: &File) -> Result<WeeklySlot, String> {
     Ok(slot)
 }
 
-fn daily_slot(file: &File, time_zone: &TimeZone) -> Result<DailySlot, String> {
+fn daily_slot(file: &ConfigFile, time_zone: &TimeZone) -> Result<DailySlot, String> {
     let mut slot = DailySlot {
         time_zone: time_zone.clone(),
         ..DailySlot::default()

@@ -11,12 +11,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
 
 /// A bar that comes after a second, and goes with this.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     pub(crate) bar: ProgressBar,
     coming: tokio::task::JoinHandle<()>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Of that length; `None` where nobody knows it. Within a runtime.
     pub(crate) fn start(length: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
@@ -33,7 +33,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.coming.abort();
         self.bar.finish_and_clear();

@@ -188,7 +188,7 @@ fn address(url: &str) -> Result<Url, Failure> {
 }
 
 /// Tokens by service and agent.
-type Kept = BTreeMap<String, BTreeMap<String, String>>;
+type KeptTokens = BTreeMap<String, BTreeMap<String, String>>;
 
 fn tokens_path() -> Result<PathBuf, Failure> {
     let folder = config::default_folder()
@@ -196,10 +196,10 @@ fn tokens_path() -> Result<PathBuf, Failure> {
     Ok(folder.join("tokens.json"))
 }
 
-fn kept() -> Result<Kept, Failure> {
+fn kept() -> Result<KeptTokens, Failure> {
     let path = tokens_path()?;
     match fs::read(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(KeptTokens::default()),
         read => {
             let read = read.map_err(|error| Failure::file("read", &path, &error))?;
             serde_json::from_slice(&read).map_err(|_| {

@@ -22,14 +22,14 @@ pub(crate) struct Watcher {
     edits: u32,
     /// What could be removed at the beginning, in tokens.
     removable_tokens: u64,
-    running: Running,
+    running: RunningSession,
 }
 
 /// The session that runs now, for whoever must cancel it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Running(Arc<Mutex<Option<SessionId>>>);
+pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
 
-impl Running {
+impl RunningSession {
     pub(crate) fn id(&self) -> Option<SessionId> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,12 +45,12 @@ impl Watcher {
             json,
             edits: 0,
             removable_tokens: 0,
-            running: Running::default(),
+            running: RunningSession::default(),
         }
     }
 
     /// The session that is under way.
-    pub(crate) fn running(&self) -> Running {
+    pub(crate) fn running(&self) -> RunningSession {
         self.running.clone()
     }
 

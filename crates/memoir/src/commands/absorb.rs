@@ -17,7 +17,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     interrupt,
-    progress::Progress,
+    progress::ProgressLine,
     show::counted,
     terminal,
 };
@@ -103,7 +103,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(ending)
 }
 
-fn told(taken: &Taken) -> serde_json::Value {
+fn told(taken: &HandedFile) -> serde_json::Value {
     json!({
         "received": taken.handed.received,
         "known": taken.handed.known,
@@ -122,7 +122,7 @@ fn losses(report: &Report) -> Vec<serde_json::Value> {
 }
 
 /// What a file held.
-pub(crate) struct Taken {
+pub(crate) struct HandedFile {
     pub(crate) handed: HandedOver,
     report: Report,
 }
@@ -144,7 +144,7 @@ pub(crate) async fn take(
     format: Option<Format>,
     name: &Path,
     to: &impl Handing,
-) -> Result<Taken, Failure> {
+) -> Result<HandedFile, Failure> {
     let (sender, mut batches) = mpsc::channel(2);
     let name = name.to_owned();
     let reading =
@@ -161,7 +161,7 @@ pub(crate) async fn take(
     let report = reading
         .await
         .map_err(|_| Failure::new("the file was not read to its end"))??;
-    Ok(Taken { handed, report })
+    Ok(HandedFile { handed, report })
 }
 
 fn stream(
@@ -240,7 +240,7 @@ fn identifier(message: &Message) -> PrivateText {
     }
 }
 
-fn tell_taken(taken: &Taken) {
+fn tell_taken(taken: &HandedFile) {
     let handed = &taken.handed;
     let mut line = format!(
         "took {} to be read",
@@ -261,7 +261,7 @@ fn tell_taken(taken: &Taken) {
 async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let waiting = agent.transcript().await?;
     let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
-    let progress = Progress::start(Some(waiting.pending + waiting.failed), template);
+    let progress = ProgressLine::start(Some(waiting.pending + waiting.failed), template);
     let bar = &progress.bar;
     bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: AbsorbProgress| {

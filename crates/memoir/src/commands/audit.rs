@@ -111,7 +111,7 @@ async fn checkpoint(global: &Global) -> Outcome {
 
 /// Everything that was asked to be verified.
 #[derive(serde::Serialize)]
-struct Verified {
+struct VerifyOutput {
     valid: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint: Option<Growth>,
@@ -135,7 +135,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         }
         None => None,
     };
-    let verified = Verified {
+    let verified = VerifyOutput {
         valid: agents.iter().all(|agent| agent.valid)
             && checkpoint.as_ref().is_none_or(|growth| growth.grew),
         checkpoint,
@@ -160,7 +160,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
 }
 
 /// How much does not fit.
-fn misfit(verified: &Verified) -> Failure {
+fn misfit(verified: &VerifyOutput) -> Failure {
     let checked = verified.agents.len() as u64;
     let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;
     let problem = match (bad, checked) {

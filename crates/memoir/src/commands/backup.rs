@@ -75,7 +75,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Two files that were written.
 #[derive(serde::Serialize)]
-struct Written<'a> {
+struct BackupOutput<'a> {
     database: &'a Path,
     database_bytes: u64,
     keys: &'a Path,
@@ -118,7 +118,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         // Half a backup is none. Where it cannot be taken away, it is still a whole key store.
         let _ = fs::remove_file(keys_file);
     })?;
-    let written = Written {
+    let written = BackupOutput {
         database: file,
         database_bytes,
         keys: keys_file,

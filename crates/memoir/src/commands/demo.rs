@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 /// What the demonstration shows.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct DemoOutput {
     agent: String,
     before: Vec<ShownMemory>,
     /// The discarded ones too.
@@ -44,11 +44,11 @@ struct Shown {
     session: ShownSession,
     journal: Option<ShownMemory>,
     records: Vec<ShownRecord>,
-    sums: Sums,
+    sums: FourSums,
     verification: Verification,
 }
 
-impl Shown {
+impl DemoOutput {
     fn is_as_it_should_be(&self) -> bool {
         let is_sound = self.sums.add_up() && self.verification.valid;
         is_sound && self.session.state == State::Completed
@@ -57,7 +57,7 @@ impl Shown {
 
 /// One number, from four places.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Sums {
+struct FourSums {
     /// The sum over the kept core memories.
     ledger_tokens: u64,
     /// What the agent's counts say.
@@ -68,7 +68,7 @@ struct Sums {
     database_is_sound: bool,
 }
 
-impl Sums {
+impl FourSums {
     fn add_up(&self) -> bool {
         self.ledger_tokens == self.agent_tokens
             && self.session_tokens == Some(self.agent_tokens)
@@ -124,7 +124,7 @@ async fn house(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> 
 }
 
 /// Everything but the last words; `None` where somebody interrupts it.
-async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Failure> {
+async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>, Failure> {
     let (memoir, account) = house(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
     let lens = agent.seen_by(Viewer::Agent);
@@ -143,7 +143,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<Shown>, Fail
     };
     let records = lens.records(&query).await?;
     let after = lens.memories(true).await?;
-    Ok(Some(Shown {
+    Ok(Some(DemoOutput {
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
         sums: sums(&memoir, &account, &agent, &after, &session).await?,
@@ -176,10 +176,10 @@ async fn sums(
     agent: &AgentHandle,
     memories: &[ShownMemory],
     session: &ShownSession,
-) -> Result<Sums, Failure> {
+) -> Result<FourSums, Failure> {
     let core = memories.iter().filter(|memory| report::is_core(memory));
     let findings = memoir.examine(account).await?;
-    Ok(Sums {
+    Ok(FourSums {
         ledger_tokens: core.map(|memory| memory.tokens).sum(),
         agent_tokens: agent.show().await?.counts.core_tokens,
         session_tokens: session.post_session_tokens,

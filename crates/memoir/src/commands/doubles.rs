@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 /// A list in the form of every door, and what is beyond it.
 #[derive(Serialize)]
-struct Found<'f> {
+struct ListedDoubles<'f> {
     #[serde(flatten)]
     found: &'f NearDoublesView,
     next_cursor: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_doubles(limit).await?;
     if global.json {
-        terminal::json(&Found {
+        terminal::json(&ListedDoubles {
             found: &found,
             next_cursor: None,
         })?;

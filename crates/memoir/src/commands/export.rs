@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::pages::Layout;
+use self::pages::PageLayout;
 use memoir_app::import::Line;
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     agent: String,
     /// The format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: ExportFormat,
     /// Write to a file, which only you can read, instead of stdout; a folder for pages
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
 /// A form of memories in a file.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     /// One JSON object a line
     #[default]
     Jsonl,
@@ -66,17 +66,17 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .as_deref()
         .filter(|path| *path != Path::new("-"));
     match arguments.format {
-        Format::Jsonl => lines(global, &arguments.agent, path).await,
-        Format::Markdown => folder(global, &arguments.agent, path, Layout::Folders).await,
-        Format::Okf => folder(global, &arguments.agent, path, Layout::Okf).await,
-        Format::Archive => {
+        ExportFormat::Jsonl => lines(global, &arguments.agent, path).await,
+        ExportFormat::Markdown => folder(global, &arguments.agent, path, PageLayout::Folders).await,
+        ExportFormat::Okf => folder(global, &arguments.agent, path, PageLayout::Okf).await,
+        ExportFormat::Archive => {
             let passphrase_file = arguments.passphrase_file.as_deref();
             archive(global, &arguments.agent, path, passphrase_file).await
         }
     }
 }
 
-async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: Layout) -> Outcome {
+async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageLayout) -> Outcome {
     let path = path.ok_or_else(|| {
         Failure::new("pages are written to a folder").hint("name one with `--output FOLDER`")
     })?;
@@ -85,7 +85,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: Layou
     installation.for_its_own_eyes(&agent).await?;
     let count = pages::write(&agent, path, layout).await?;
     if global.json {
-        terminal::json(&Written {
+        terminal::json(&ExportOutput {
             file: path,
             memories: Some(count),
             passphrase: None,
@@ -111,7 +111,7 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     };
     write(path, |file| write_lines(&lines, file), || Ok(()))?;
     if global.json {
-        terminal::json(&Written {
+        terminal::json(&ExportOutput {
             file: path,
             memories: Some(lines.len()),
             passphrase: None,
@@ -128,7 +128,7 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
 
 /// What was written to a file, for programs.
 #[derive(serde::Serialize)]
-struct Written<'a> {
+struct ExportOutput<'a> {
     file: &'a Path,
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<usize>,
@@ -172,7 +172,7 @@ async fn archive(
         terminal::data(&sealed)?;
         return Ok(Ending::Done);
     };
-    let written = Written {
+    let written = ExportOutput {
         file: path,
         memories: None,
         passphrase: made,
@@ -244,7 +244,7 @@ fn show(passphrase: &str) -> Result<(), Failure> {
 }
 
 /// As [`show`], for programs.
-fn told_in_json(written: &Written<'_>) -> Result<(), Failure> {
+fn told_in_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
     terminal::json(written).map_err(|failure| match failure {
         // Elsewhere nothing is missing when nobody reads on; here it is the passphrase.
         Failure::PipeClosed => not_shown("nobody reads stdout"),

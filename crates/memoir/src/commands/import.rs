@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     file: Option<PathBuf>,
     /// The format [default: it is recognised]
     #[arg(long, value_enum)]
-    format: Option<Form>,
+    format: Option<FileForm>,
     /// Only tell what would be imported
     #[arg(long)]
     dry_run: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
 /// A form of memories in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "kebab-case")]
-enum Form {
+enum FileForm {
     /// One JSON object a line, as `memoir export` writes it
     Jsonl,
     /// A whole agent, sealed with a passphrase
@@ -129,7 +129,7 @@ impl Arguments {
     }
 }
 
-impl Form {
+impl FileForm {
     /// One of another program.
     fn foreign(self) -> Option<memoir_import::Format> {
         use memoir_import::Format;
@@ -152,11 +152,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     match arguments.format {
         None => {}
-        Some(Form::Jsonl) => {
+        Some(FileForm::Jsonl) => {
             let bytes = parse::file(&path, MOST_BYTES)?;
             return lines(global, arguments, &bytes).await;
         }
-        Some(Form::Archive) => {
+        Some(FileForm::Archive) => {
             let bytes = parse::file(&path, MOST_BYTES)?;
             return archive(global, arguments, bytes).await;
         }

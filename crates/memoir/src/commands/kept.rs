@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 
 /// What is shown to programs.
 #[derive(Serialize)]
-struct Shown {
+struct KeptOutput {
     kept: KeptView,
     #[serde(flatten)]
     let_go: List<ShownWording>,
@@ -36,7 +36,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let kept = agent.kept().await?;
     if global.json {
         let let_go = List::whole(let_go);
-        terminal::json(&Shown { kept, let_go })?;
+        terminal::json(&KeptOutput { kept, let_go })?;
         return Ok(Ending::Done);
     }
     terminal::print(&show::kept::line(&kept))?;

@@ -95,7 +95,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })
         .collect();
     if global.json {
-        terminal::json(&Found {
+        terminal::json(&RecallOutput {
             list: List::whole(found),
             meaning,
         })?;
@@ -117,7 +117,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// What was found, as every door tells it.
 #[derive(Serialize)]
-struct Found {
+struct RecallOutput {
     #[serde(flatten)]
     list: List<ShownMemory>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
 /// One question of a file, and the numbers of the memories that answer it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Labelled {
+struct LabelledQuestion {
     query: PrivateText,
     numbers: Vec<u64>,
 }
@@ -236,7 +236,7 @@ async fn evaluate(
             continue;
         }
         // The parser's message may quote the line.
-        let labelled: Labelled = serde_json::from_str(line).map_err(|_| {
+        let labelled: LabelledQuestion = serde_json::from_str(line).map_err(|_| {
             Failure::new(format!(
                 "`{}`, line {}: is no object of `query`, a text, and `numbers`, a list of numbers",
                 file.display(),

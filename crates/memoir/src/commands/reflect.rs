@@ -4,7 +4,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
-    progress::Progress,
+    progress::ProgressLine,
     show::counted,
     terminal,
 };
@@ -23,7 +23,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .await?;
     let reflected = {
         let _progress =
-            Progress::start(None, "{spinner} the model looks at the journal, {elapsed}");
+            ProgressLine::start(None, "{spinner} the model looks at the journal, {elapsed}");
         agent.reflect().await?
     };
     let ending = match reflected.failure {

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 
 /// The forms of a picture in a file.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum PictureForm {
     Svg,
     Png,
 }
@@ -87,11 +87,11 @@ fn rows(width: u16) -> usize {
     usize::from(width / 5).clamp(10, 20)
 }
 
-fn form(path: &Path) -> Result<Form, Failure> {
+fn form(path: &Path) -> Result<PictureForm, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "svg" => Ok(Form::Svg),
-        "png" => Ok(Form::Png),
+        "svg" => Ok(PictureForm::Svg),
+        "png" => Ok(PictureForm::Png),
         _ => Err(
             Failure::new(format!("`{}` tells no form of picture", path.display()))
                 .hint("give a name that ends in `.svg` or `.png`"),
@@ -99,10 +99,10 @@ fn form(path: &Path) -> Result<Form, Failure> {
     }
 }
 
-fn save(path: &Path, form: Form, plot: &Plot) -> Result<(), Failure> {
+fn save(path: &Path, form: PictureForm, plot: &Plot) -> Result<(), Failure> {
     let picture = match form {
-        Form::Svg => plot.svg().map(String::into_bytes),
-        Form::Png => plot.png(),
+        PictureForm::Svg => plot.svg().map(String::into_bytes),
+        PictureForm::Png => plot.png(),
     };
     let picture = picture.map_err(undrawn)?;
     fs::write(path, picture).map_err(|error| Failure::file("write the picture", path, &error))?;

@@ -18,7 +18,7 @@ use crate::terminal::{BOLD, DIM, YELLOW, safe};
 const DEEPEST: usize = 24;
 
 /// A memory that is still to be drawn.
-struct Node {
+struct DrawnMemory {
     number: Number,
     /// What stands before each of its lines.
     indent: String,
@@ -33,11 +33,11 @@ pub(crate) fn tree(history: &History, only: Option<Number>) -> String {
         Some(only) => number == only,
         None => story.went_into.is_empty(),
     };
-    let mut waiting: Vec<Node> = history
+    let mut waiting: Vec<DrawnMemory> = history
         .memories
         .iter()
         .filter(|(number, story)| is_root(**number, story))
-        .map(|(number, _)| Node {
+        .map(|(number, _)| DrawnMemory {
             number: *number,
             indent: String::new(),
             depth: 0,
@@ -65,11 +65,11 @@ pub(crate) fn tree(history: &History, only: Option<Number>) -> String {
 }
 
 /// Those that it was merged from, the first one on top of the stack.
-fn children(node: &Node, story: &Story, indent: &str) -> Vec<Node> {
+fn children(node: &DrawnMemory, story: &Story, indent: &str) -> Vec<DrawnMemory> {
     let mut from: Vec<Number> = story.parents.clone();
     from.extend(&story.doubles);
     let last = from.len().saturating_sub(1);
-    let child = |(place, number)| Node {
+    let child = |(place, number)| DrawnMemory {
         number,
         indent: indent.to_owned(),
         depth: node.depth + 1,
@@ -79,7 +79,7 @@ fn children(node: &Node, story: &Story, indent: &str) -> Vec<Node> {
 }
 
 /// Draws one memory, and gives what stands before the lines of those below it.
-fn draw(text: &mut String, node: &Node, story: &Story, is_new: bool) -> String {
+fn draw(text: &mut String, node: &DrawnMemory, story: &Story, is_new: bool) -> String {
     let deep = node.depth > DEEPEST;
     let (branch, below) = match node.is_last {
         None => ("", ""),

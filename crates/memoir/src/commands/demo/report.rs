@@ -5,7 +5,7 @@ use std::{fmt::Write, slice};
 use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{audit::Action, memory::Kind};
 
-use super::Shown;
+use super::DemoOutput;
 use crate::{
     show::{self, counted, thousands},
     terminal::{BOLD, DIM, GREEN, RED, safe_lines},
@@ -26,7 +26,7 @@ pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
 }
 
 /// What came of the session.
-pub(super) fn after(shown: &Shown) -> String {
+pub(super) fn after(shown: &DemoOutput) -> String {
     let mut text = heading("What was edited, and why");
     if let Some(summary) = &shown.session.words.summary {
         // Writing to a string cannot fail.
@@ -90,7 +90,7 @@ fn ledger(memories: &[ShownMemory]) -> String {
     )
 }
 
-fn sums(shown: &Shown) -> String {
+fn sums(shown: &DemoOutput) -> String {
     let sums = &shown.sums;
     let (style, word) = if sums.add_up() {
         (GREEN, "yes")

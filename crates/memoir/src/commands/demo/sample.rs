@@ -16,7 +16,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 /// A line of the sample: as one of `memoir import`, with its age in the place of its date.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct SampleLine {
     content: PrivateText,
     kind: Kind,
     #[serde(default)]
@@ -26,7 +26,7 @@ struct Line {
     constitutional: bool,
 }
 
-impl Line {
+impl SampleLine {
     fn input(self, now: Timestamp) -> MemoryInput {
         MemoryInput {
             content: self.content,
@@ -58,7 +58,7 @@ fn inputs(now: Timestamp) -> Result<Vec<MemoryInput>, Failure> {
     MEMORIES
         .lines()
         .map(|line| {
-            serde_json::from_str::<Line>(line)
+            serde_json::from_str::<SampleLine>(line)
                 .map(|line| line.input(now))
                 .map_err(|error| Failure::new(format!("the sample agent cannot be read: {error}")))
         })

@@ -20,7 +20,7 @@ const SLUG_CHARACTERS: usize = 40;
 
 /// How the pages are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum PageLayout {
     /// Folders `core` and `journal`.
     Folders,
     /// The Open Knowledge Format, version 0.2: pages with a `type`, and an index.
@@ -31,7 +31,7 @@ pub(super) enum Layout {
 pub(super) async fn write(
     agent: &AgentHandle,
     folder: &Path,
-    layout: Layout,
+    layout: PageLayout,
 ) -> Result<usize, Failure> {
     let failed = |error: io::Error| Failure::file("write", folder, &error);
     let is_taken = match fs::read_dir(folder) {
@@ -70,7 +70,7 @@ pub(super) async fn write(
         let title = title(memory).replace(['[', ']'], " ");
         index.push_str(&format!("- [{}]({})\n", title, path.display()));
     }
-    if layout == Layout::Okf {
+    if layout == PageLayout::Okf {
         fs::write(draft.path().join("index.md"), index).map_err(failed)?;
     }
     let _ = fs::remove_dir(folder);
@@ -80,7 +80,7 @@ pub(super) async fn write(
     Ok(memories.len())
 }
 
-fn place_of(memory: &ShownMemory, layout: Layout) -> PathBuf {
+fn place_of(memory: &ShownMemory, layout: PageLayout) -> PathBuf {
     let slug: String = title(memory)
         .chars()
         .map(|character| match character.is_alphanumeric() {
@@ -92,8 +92,8 @@ fn place_of(memory: &ShownMemory, layout: Layout) -> PathBuf {
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
     let name = format!("{:05}-{}.md", memory.number.0, parts.join("-"));
     match layout {
-        Layout::Folders => Path::new(memory.kind.as_str()).join(name),
-        Layout::Okf => name.into(),
+        PageLayout::Folders => Path::new(memory.kind.as_str()).join(name),
+        PageLayout::Okf => name.into(),
     }
 }
 
@@ -124,13 +124,13 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn page(memory: &ShownMemory, agent: &str, layout: Layout) -> String {
+fn page(memory: &ShownMemory, agent: &str, layout: PageLayout) -> String {
     let mut page = String::from("---\n");
     let mut line = |text: String| {
         page.push_str(&text);
         page.push('\n');
     };
-    if layout == Layout::Okf {
+    if layout == PageLayout::Okf {
         line(format!(
             "type: {}",
             match memory.kind {
@@ -152,12 +152,12 @@ fn page(memory: &ShownMemory, agent: &str, layout: Layout) -> String {
         line("sources:".to_owned());
         for source in memory.sources() {
             match layout {
-                Layout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
-                Layout::Folders => line(format!("- {}", quoted(source.expose()))),
+                PageLayout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
+                PageLayout::Folders => line(format!("- {}", quoted(source.expose()))),
             }
         }
     }
-    if layout == Layout::Okf {
+    if layout == PageLayout::Okf {
         line(format!(
             "generated: {{by: {}, at: {}}}",
             quoted(&format!("memoir/{}", env!("CARGO_PKG_VERSION"))),

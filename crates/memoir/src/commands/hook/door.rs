@@ -85,12 +85,12 @@ struct Items<T> {
 }
 
 #[derive(Deserialize)]
-struct Request {
+struct HookAccessRequest {
     state: String,
 }
 
 #[derive(Deserialize)]
-struct Session {
+struct HookSession {
     id: String,
     state: String,
     rehearsal: bool,
@@ -98,12 +98,12 @@ struct Session {
 }
 
 #[derive(Deserialize)]
-struct Transcripts {
+struct WaitingTranscripts {
     pending: u64,
 }
 
 #[derive(Deserialize)]
-struct Agent {
+struct HookAgent {
     effective_model: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl Door {
     }
 
     pub(super) async fn waiting(&self) -> Result<Waiting, Failure> {
-        let (requests, sessions, messages): (Vec<Request>, Vec<Session>, u64);
+        let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
         match self {
             Self::Here { agent, .. } => {
                 requests = reshaped(&agent.open_access().await?)?;
@@ -155,9 +155,9 @@ impl Door {
             Self::Away(remote) => {
                 let one = [("limit", "1")];
                 let (asked, sat, waits) = tokio::try_join!(
-                    remote.get::<Items<Request>>("access-requests", &[("limit", "20")]),
-                    remote.get::<Items<Session>>("sessions", &one),
-                    remote.get::<Transcripts>("transcripts", &[]),
+                    remote.get::<Items<HookAccessRequest>>("access-requests", &[("limit", "20")]),
+                    remote.get::<Items<HookSession>>("sessions", &one),
+                    remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
                 (requests, sessions) = (asked.items, sat.items);
                 messages = match waits.pending > 0 && has_reader(remote).await? {
@@ -223,7 +223,7 @@ fn end_of(text: &str, characters: usize) -> &str {
 
 /// Whether the service has a model that reads conversations; the one that only follows rules does not.
 async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
-    let agent: Agent = remote.get("", &[]).await?;
+    let agent: HookAgent = remote.get("", &[]).await?;
     let model = agent.effective_model.unwrap_or_default();
     Ok(!model.is_empty() && !model.starts_with("builtin:"))
 }
@@ -251,12 +251,12 @@ impl Handing for Door {
                     })
                     .collect();
                 #[derive(Deserialize)]
-                struct Received {
+                struct ReceivedMessages {
                     received: u64,
                     known: u64,
                 }
                 let body = json!({"messages": messages});
-                let handed: Received = remote.post("transcripts", &body).await?;
+                let handed: ReceivedMessages = remote.post("transcripts", &body).await?;
                 Ok(HandedOver {
                     received: handed.received,
                     known: handed.known,

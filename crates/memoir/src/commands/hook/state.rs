@@ -27,7 +27,7 @@ const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 /// What a session is remembered by.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct KeptSession {
     /// What the program calls it.
     session: Option<String>,
     start: u64,
@@ -102,7 +102,7 @@ impl Session {
                     folder.join(WAITING).join(&name),
                 )?
             }
-            _ => Self::from_kept(None, Kept::default()),
+            _ => Self::from_kept(None, KeptSession::default()),
         };
         locked.session.clone_from(&payload.session);
         Ok(locked)
@@ -122,7 +122,7 @@ impl Session {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(problem)?;
         // A file that was cut off is of a session that is begun anew: the worst is a memory shown twice.
-        let kept: Kept = serde_json::from_str(&text).unwrap_or_default();
+        let kept: KeptSession = serde_json::from_str(&text).unwrap_or_default();
         let file = SessionFile {
             file,
             length: text.len(),
@@ -132,7 +132,7 @@ impl Session {
         Ok(Self::from_kept(Some(file), kept))
     }
 
-    fn from_kept(file: Option<SessionFile>, kept: Kept) -> Self {
+    fn from_kept(file: Option<SessionFile>, kept: KeptSession) -> Self {
         Self {
             file,
             session: kept.session,
@@ -156,7 +156,7 @@ impl Session {
         let Some(mut file) = self.file else {
             return Ok(());
         };
-        let kept = Kept {
+        let kept = KeptSession {
             session: self.session,
             start: self.start,
             started_at: Some(self.started_at),
@@ -218,7 +218,7 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
         let file = folder.join(SESSIONS).join(mark.file_name());
         let kept = fs::read_to_string(&file)
             .ok()
-            .and_then(|text| serde_json::from_str::<Kept>(&text).ok())
+            .and_then(|text| serde_json::from_str::<KeptSession>(&text).ok())
             .unwrap_or_default();
         if let (Some(session), Some(transcript)) = (kept.session, kept.transcript)
             && kept.is_waiting

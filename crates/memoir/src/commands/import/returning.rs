@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// What became of a page.
-struct Edit<'a> {
+struct PageEdit<'a> {
     /// `None`: it is new.
     before: Option<&'a ShownMemory>,
     after: Memory,
 }
 
-impl Edit<'_> {
+impl PageEdit<'_> {
     fn input(&self) -> MemoryInput {
         let after = &self.after;
         let kind = self.before.map(|before| before.kind);
@@ -102,11 +102,11 @@ pub(super) async fn run(
             // It was discarded here meanwhile, and stays so.
             Some(None) => gone += 1,
             Some(Some(before)) if is_same(before, &page) => unchanged += 1,
-            Some(before) => edits.push(Edit {
+            Some(before) => edits.push(PageEdit {
                 before,
                 after: page,
             }),
-            None => edits.push(Edit {
+            None => edits.push(PageEdit {
                 before: None,
                 after: page,
             }),

@@ -13,35 +13,35 @@ pub(super) type Problem = String;
 
 /// A value and where it stands.
 #[derive(Debug)]
-struct Node {
+struct JsonNode {
     place: Range<usize>,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 #[derive(Debug)]
-enum Kind {
-    Object(Vec<Member>),
-    Array(Vec<Node>),
+enum NodeKind {
+    Object(Vec<ObjectMember>),
+    Array(Vec<JsonNode>),
     Other,
 }
 
 #[derive(Debug)]
-struct Member {
+struct ObjectMember {
     name: String,
     /// Where its name begins.
     begin: usize,
-    value: Node,
+    value: JsonNode,
 }
 
-impl Node {
-    fn member(&self, name: &str) -> Option<&Member> {
+impl JsonNode {
+    fn member(&self, name: &str) -> Option<&ObjectMember> {
         match &self.kind {
-            Kind::Object(members) => members.iter().find(|member| member.name == name),
+            NodeKind::Object(members) => members.iter().find(|member| member.name == name),
             _ => None,
         }
     }
 
-    fn at(&self, path: &[&str]) -> Option<&Node> {
+    fn at(&self, path: &[&str]) -> Option<&JsonNode> {
         path.iter()
             .try_fold(self, |node, name| Some(&node.member(name)?.value))
     }
@@ -49,12 +49,12 @@ impl Node {
     /// Where each part of an object or array begins and ends.
     fn parts(&self) -> Vec<Range<usize>> {
         match &self.kind {
-            Kind::Object(members) => members
+            NodeKind::Object(members) => members
                 .iter()
                 .map(|member| member.begin..member.value.place.end)
                 .collect(),
-            Kind::Array(elements) => elements.iter().map(|node| node.place.clone()).collect(),
-            Kind::Other => Vec::new(),
+            NodeKind::Array(elements) => elements.iter().map(|node| node.place.clone()).collect(),
+            NodeKind::Other => Vec::new(),
         }
     }
 }
@@ -67,20 +67,20 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Problem> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let root = Reader::read(text)?;
+    let root = JsonReader::read(text)?;
     Ok(root.at(path).and_then(|node| value_of(text, node)))
 }
 
 /// The value with its comments left out; `None` where it is none.
-fn value_of(text: &str, node: &Node) -> Option<Value> {
+fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
     Some(match &node.kind {
-        Kind::Other => serde_json::from_str(&text[node.place.clone()]).ok()?,
-        Kind::Array(elements) => elements
+        NodeKind::Other => serde_json::from_str(&text[node.place.clone()]).ok()?,
+        NodeKind::Array(elements) => elements
             .iter()
             .map(|element| value_of(text, element))
             .collect::<Option<Vec<_>>>()?
             .into(),
-        Kind::Object(members) => Value::Object(
+        NodeKind::Object(members) => Value::Object(
             members
                 .iter()
                 .map(|member| Some((member.name.clone(), value_of(text, &member.value)?)))
@@ -96,10 +96,10 @@ fn value_of(text: &str, node: &Node) -> Option<Value> {
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Problem> {
     let empty = "{}\n";
     let text = if text.trim().is_empty() { empty } else { text };
-    let root = Reader::read(text)?;
+    let root = JsonReader::read(text)?;
     let mut node = &root;
     for (depth, name) in path.iter().enumerate() {
-        let Kind::Object(_) = node.kind else {
+        let NodeKind::Object(_) = node.kind else {
             return Err(not_the_form(&path[..depth], "an object"));
         };
         match node.member(name) {
@@ -134,11 +134,11 @@ pub(super) fn put(
     value: &Value,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, Problem> {
-    let root = Reader::read(if text.trim().is_empty() { "{}" } else { text })?;
+    let root = JsonReader::read(if text.trim().is_empty() { "{}" } else { text })?;
     let Some(node) = root.at(path) else {
         return set(text, path, &Value::from(vec![value.clone()]));
     };
-    let Kind::Array(elements) = &node.kind else {
+    let NodeKind::Array(elements) = &node.kind else {
         return Err(not_the_form(path, "a list"));
     };
     let own = elements
@@ -159,14 +159,14 @@ pub(super) fn put(
 /// # Errors
 /// The text is no JSON.
 pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, Problem> {
-    let root = Reader::read(text)?;
+    let root = JsonReader::read(text)?;
     let Some((name, way)) = path.split_last() else {
         return Ok(text.to_owned());
     };
     let Some(above) = root.at(way) else {
         return Ok(text.to_owned());
     };
-    let Kind::Object(members) = &above.kind else {
+    let NodeKind::Object(members) = &above.kind else {
         return Ok(text.to_owned());
     };
     let Some(at) = members.iter().position(|member| member.name == *name) else {
@@ -191,11 +191,11 @@ pub(super) fn take(
 ) -> Result<String, Problem> {
     let mut text = text.to_owned();
     loop {
-        let root = Reader::read(&text)?;
+        let root = JsonReader::read(&text)?;
         let Some(node) = root.at(path) else {
             return Ok(text);
         };
-        let Kind::Array(elements) = &node.kind else {
+        let NodeKind::Array(elements) = &node.kind else {
             return Ok(text);
         };
         let own = elements
@@ -230,7 +230,7 @@ struct Indent {
 
 impl Indent {
     /// That of the line in which a place is.
-    fn of_line(text: &str, root: &Node, at: usize) -> Self {
+    fn of_line(text: &str, root: &JsonNode, at: usize) -> Self {
         Self {
             line: indent_at(text, at).to_owned(),
             step: step(text, root),
@@ -246,7 +246,7 @@ fn indent_at(text: &str, at: usize) -> &str {
 }
 
 /// By how much the first member of the whole is deeper than the whole; two spaces where it is on its line.
-fn step(text: &str, root: &Node) -> String {
+fn step(text: &str, root: &JsonNode) -> String {
     let first = root.parts().first().map(|part| indent_at(text, part.start));
     match first {
         Some(step) if !step.is_empty() => step.to_owned(),
@@ -265,7 +265,12 @@ fn pretty(value: &Value, indent: &Indent) -> String {
 }
 
 /// Puts a part behind the last one.
-fn insert(text: &str, root: &Node, into: &Node, written: impl Fn(&Indent) -> String) -> String {
+fn insert(
+    text: &str,
+    root: &JsonNode,
+    into: &JsonNode,
+    written: impl Fn(&Indent) -> String,
+) -> String {
     let step = step(text, root);
     match into.parts().last() {
         Some(last) => {
@@ -301,7 +306,7 @@ fn insert(text: &str, root: &Node, into: &Node, written: impl Fn(&Indent) -> Str
 }
 
 /// Takes one part out, with the comma that goes with it.
-fn without_part(text: &str, node: &Node, at: usize) -> String {
+fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
     let parts = node.parts();
     let part = &parts[at];
     match (
@@ -316,7 +321,7 @@ fn without_part(text: &str, node: &Node, at: usize) -> String {
 }
 
 /// Reads JSON with comments and commas behind the last part, as settings have them.
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
@@ -324,8 +329,8 @@ struct Reader<'a> {
 /// Deeper files are no settings.
 const DEPTH: usize = 100;
 
-impl<'a> Reader<'a> {
-    fn read(text: &'a str) -> Result<Node, Problem> {
+impl<'a> JsonReader<'a> {
+    fn read(text: &'a str) -> Result<JsonNode, Problem> {
         let mut reader = Self {
             text,
             // A mark of the order of bytes is kept where it is.
@@ -365,7 +370,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Problem> {
+    fn value(&mut self, depth: usize) -> Result<JsonNode, Problem> {
         self.space();
         let begin = self.at;
         let kind = match self.next() {
@@ -381,10 +386,10 @@ impl<'a> Reader<'a> {
                     }
                     reader.at += 1;
                     let value = reader.value(depth + 1)?;
-                    members.push(Member { name, begin, value });
+                    members.push(ObjectMember { name, begin, value });
                     Ok(())
                 })?;
-                Kind::Object(members)
+                NodeKind::Object(members)
             }
             Some(b'[') => {
                 let mut elements = Vec::new();
@@ -392,11 +397,11 @@ impl<'a> Reader<'a> {
                     elements.push(reader.value(depth + 1)?);
                     Ok(())
                 })?;
-                Kind::Array(elements)
+                NodeKind::Array(elements)
             }
             Some(b'"') => {
                 self.string()?;
-                Kind::Other
+                NodeKind::Other
             }
             _ => {
                 let rest = &self.text[self.at..];
@@ -407,10 +412,10 @@ impl<'a> Reader<'a> {
                     return Err(self.problem());
                 }
                 self.at += length;
-                Kind::Other
+                NodeKind::Other
             }
         };
-        Ok(Node {
+        Ok(JsonNode {
             place: begin..self.at,
             kind,
         })

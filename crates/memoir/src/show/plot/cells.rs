@@ -8,7 +8,7 @@ use plotters_backend::{
 };
 
 /// Cells of a terminal.
-pub(super) struct Cells {
+pub(super) struct TerminalCells {
     columns: usize,
     rows: usize,
     /// The dots of each cell, row by row, as Unicode numbers them.
@@ -17,9 +17,9 @@ pub(super) struct Cells {
     signs: Vec<Option<char>>,
 }
 
-type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+type DrawingResult = Result<(), DrawingErrorKind<Infallible>>;
 
-impl Cells {
+impl TerminalCells {
     pub(super) fn new(columns: usize, rows: usize) -> Self {
         Self {
             columns,
@@ -56,22 +56,22 @@ impl Cells {
     }
 }
 
-impl DrawingBackend for &mut Cells {
+impl DrawingBackend for &mut TerminalCells {
     type ErrorType = Infallible;
 
     fn get_size(&self) -> (u32, u32) {
         (2 * self.columns as u32, 4 * self.rows as u32)
     }
 
-    fn ensure_prepared(&mut self) -> Drawn {
+    fn ensure_prepared(&mut self) -> DrawingResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Drawn {
+    fn present(&mut self) -> DrawingResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Drawn {
+    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> DrawingResult {
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let place = self.place(x.div_euclid(2), y.div_euclid(4));
         if let Some(place) = place.filter(|_| color.alpha > 0.0) {
@@ -85,7 +85,7 @@ impl DrawingBackend for &mut Cells {
         text: &str,
         style: &S,
         (x, y): BackendCoord,
-    ) -> Drawn {
+    ) -> DrawingResult {
         let length = text.chars().count() as i32;
         let anchor = style.anchor();
         let column = x.div_euclid(2)

@@ -17,7 +17,7 @@ use plotters::{
     style::{BLACK, Color, IntoFont, RGBColor, ShapeStyle, WHITE},
 };
 
-use cells::Cells;
+use cells::TerminalCells;
 use memoir_domain::Timestamp;
 use pixels::Pixels;
 
@@ -71,7 +71,7 @@ type Failed = Box<dyn std::error::Error>;
 impl Plot {
     /// As text, so many columns wide.
     pub(crate) fn text(&self, columns: usize, rows: usize) -> Result<String, Failed> {
-        let mut cells = Cells::new(columns, rows);
+        let mut cells = TerminalCells::new(columns, rows);
         let numbers = self.number_width();
         let look = PlotStyle {
             line: 4,

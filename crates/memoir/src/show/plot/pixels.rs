@@ -17,7 +17,7 @@ pub(super) struct Pixels {
 }
 
 type Error = <BitMapBackend<'static, RGBPixel> as DrawingBackend>::ErrorType;
-type Drawn = Result<(), DrawingErrorKind<Error>>;
+type DrawingResult = Result<(), DrawingErrorKind<Error>>;
 
 impl Pixels {
     pub(super) fn new(size: (u32, u32)) -> Self {
@@ -50,15 +50,15 @@ impl DrawingBackend for &mut Pixels {
         self.size
     }
 
-    fn ensure_prepared(&mut self) -> Drawn {
+    fn ensure_prepared(&mut self) -> DrawingResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Drawn {
+    fn present(&mut self) -> DrawingResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> Drawn {
+    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> DrawingResult {
         self.bitmap()?.draw_pixel(at, color)
     }
 
@@ -68,11 +68,16 @@ impl DrawingBackend for &mut Pixels {
         to: BackendCoord,
         style: &S,
         fill: bool,
-    ) -> Drawn {
+    ) -> DrawingResult {
         self.bitmap()?.draw_rect(from, to, style, fill)
     }
 
-    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Drawn {
+    fn draw_text<S: BackendTextStyle>(
+        &mut self,
+        text: &str,
+        style: &S,
+        at: BackendCoord,
+    ) -> DrawingResult {
         let (width, height) = (get_raster_width(WEIGHT, HEIGHT) as i32, HEIGHT.val() as i32);
         let length = width * text.chars().count() as i32;
         let anchor = style.anchor();
