@@ -30,7 +30,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
-    seal::{Nonce, Row, SealContext},
+    seal::{Nonce, SealContext, SealedRow},
 };
 use rusqlite::{Connection, params};
 use serde_json::json;
@@ -389,7 +389,7 @@ fn write_by_hand(connection: &Connection, rows: &Rows, sealed: bool) {
 /// chains the record.
 fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
     let place = SealContext {
-        row: Row::Memory(Number(1)),
+        row: SealedRow::Memory(Number(1)),
         version: 1,
     };
     // As long as the open columns of an agent's row, the longest ones.
@@ -412,7 +412,7 @@ fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
     seal(&rows.seal);
     seal(&rows.session_body);
     let body = chain::body_commitment(&seal(&rows.record.body));
-    let record = chain::Record {
+    let record = chain::ChainRecord {
         seq: 1,
         recorded_at: memoir_domain::Timestamp::MAX,
         actor_kind: &rows.record.actor_kind,

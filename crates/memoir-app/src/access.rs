@@ -23,7 +23,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
 use memoir_vault::{
     AgentKey,
-    seal::{Nonce, Row},
+    seal::{Nonce, SealedRow},
     token::{self, TokenSecret},
 };
 use serde::{Deserialize, Serialize};
@@ -138,7 +138,7 @@ impl HeldToken {
     /// # Errors
     /// What it says cannot be read, or not all of it says the same.
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
-        let place = Row::Token(row.id);
+        let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;
         document::check_columns(place, &row.document, &row.columns, &open.columns())?;
         Ok(Self {
@@ -162,7 +162,7 @@ impl HeldToken {
     }
 
     pub(crate) fn row(&self, sealer: &Sealer<'_>) -> Result<TokenRow> {
-        let place = Row::Token(self.id);
+        let place = SealedRow::Token(self.id);
         Ok(self.row_with(sealer.document(place, self.version, &self.open, &NoWords {})?))
     }
 
@@ -455,7 +455,7 @@ impl Memoir {
             // Of an agent that was erased.
             return Ok(None);
         };
-        let opened = document::open_private(&key, Row::Token(row.id), &row.document);
+        let opened = document::open_private(&key, SealedRow::Token(row.id), &row.document);
         match opened.and_then(|_| HeldToken::read(row)) {
             Ok(token) => Ok(Some((token, key))),
             Err(error) => {

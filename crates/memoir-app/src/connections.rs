@@ -27,7 +27,7 @@ use memoir_domain::{
 use memoir_store::TokenRow;
 use memoir_vault::{
     AgentKey,
-    seal::{Row, SealContext},
+    seal::{SealContext, SealedRow},
     token::{self, ConnectionHandle, ConnectionPart, PresentedPart, TokenSecret},
 };
 use serde::{Deserialize, Serialize};
@@ -348,7 +348,7 @@ const CLIENT_PREFIX: &str = "memoir-client_";
 const LONGEST_ID: usize = 8 << 10;
 /// Where such an identifier is sealed for.
 const CLIENT_PLACE: SealContext = SealContext {
-    row: Row::Client,
+    row: SealedRow::Client,
     version: 1,
 };
 

@@ -3,7 +3,7 @@
 
 use memoir_domain::{AccountId, AgentId, AgentScope, text::Digester};
 use memoir_store::ReplyRow;
-use memoir_vault::{AgentKey, seal::Row};
+use memoir_vault::{AgentKey, seal::SealedRow};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -155,8 +155,8 @@ struct KeptAnswer {
     request_digest: [u8; 32],
 }
 
-fn row_of(key: &ReplyKey) -> Row {
+fn row_of(key: &ReplyKey) -> SealedRow {
     let mut row = [0; 16];
     row.copy_from_slice(&key.key_digest[..16]);
-    Row::Reply(row)
+    SealedRow::Reply(row)
 }

@@ -21,7 +21,7 @@ use memoir_store::TokenRow;
 use memoir_vault::{
     AgentKey,
     password::Password,
-    seal::{Row, SealContext},
+    seal::{SealContext, SealedRow},
     second_factor::{FactorSecret, SecondFactor, Verdict},
     token::TokenSecret,
 };
@@ -324,7 +324,7 @@ impl Passing {
 
     fn place(self, user: UserId, generation: u64) -> SealContext {
         SealContext {
-            row: Row::PasswordProof(user),
+            row: SealedRow::PasswordProof(user),
             version: generation,
         }
     }

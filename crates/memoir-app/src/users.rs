@@ -18,7 +18,7 @@ use memoir_store::{UserColumns, UserRow};
 use memoir_vault::{
     AgentKey,
     password::Password,
-    seal::Row,
+    seal::SealedRow,
     second_factor::{SecondFactor, Verdict},
 };
 use serde::{Deserialize, Serialize};
@@ -173,7 +173,7 @@ impl User {
     }
 
     fn row(&self, sealer: &Sealer<'_>) -> Result<UserRow> {
-        let row = Row::User(self.id);
+        let row = SealedRow::User(self.id);
         Ok(UserRow {
             id: self.id,
             account: self.account,
@@ -239,7 +239,7 @@ impl Memoir {
 /// # Errors
 /// The row is not as Memoir wrote it.
 pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
-    let place = Row::User(row.id);
+    let place = SealedRow::User(row.id);
     let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;
     document::check_columns(place, &row.document, &row.columns, &open.columns())?;
     Ok(User {
@@ -253,7 +253,7 @@ pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
 
 /// The user of a row that is not as Memoir wrote it, by what it says of itself: with it nobody signs in.
 fn unbelieved(row: &UserRow) -> User {
-    let open: Option<OpenUser> = document::read(Row::User(row.id), &row.document.open).ok();
+    let open: Option<OpenUser> = document::read(SealedRow::User(row.id), &row.document.open).ok();
     let columns = &row.columns;
     User {
         id: row.id,

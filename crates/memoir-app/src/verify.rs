@@ -32,7 +32,7 @@ use memoir_store::{
 };
 use memoir_vault::{
     AgentKey,
-    chain::{self, BodyCommitment, Head, Link, RecordHash},
+    chain::{self, BodyCommitment, ChainHead, Link, RecordHash},
 };
 use serde::Serialize;
 
@@ -134,7 +134,7 @@ impl Memoir {
             let misfits = self.account_misfits(scope).await?;
             if !misfits.is_empty() {
                 let name = (format!("account {}", account.name), scope.agent);
-                found.push(report(name, None, Head::empty(scope), misfits));
+                found.push(report(name, None, ChainHead::empty(scope), misfits));
             }
         }
         Ok(found)
@@ -160,7 +160,7 @@ fn missing(agent: AgentId) -> Verification {
     report(
         (agent.to_string(), agent),
         None,
-        Head {
+        ChainHead {
             seq: 0,
             hash: RecordHash([0; 32]),
         },
@@ -171,7 +171,7 @@ fn missing(agent: AgentId) -> Verification {
 fn report(
     (agent, agent_id): (String, AgentId),
     erased_at: Option<Timestamp>,
-    head: Head,
+    head: ChainHead,
     mut misfits: Vec<Misfit>,
 ) -> Verification {
     // Stable: what names no record stays in the order in which it was found, after the others.
@@ -220,7 +220,7 @@ impl AgentHandle {
                 | Error::Store(memoir_store::Error::Inconsistent { .. })),
             ) => {
                 let name = (self.name.clone(), self.scope.agent);
-                let head = Head::empty(self.scope);
+                let head = ChainHead::empty(self.scope);
                 Ok(report(name, None, head, vec![Misfit::new(None, error)]))
             }
             done => done,
@@ -438,7 +438,7 @@ struct Judge {
     /// The record that is to come.
     next_seq: u64,
     /// The last one whose hash fits.
-    head: Head,
+    head: ChainHead,
     /// Whether all hashes fitted so far.
     is_whole: bool,
     /// Of texts that were replaced: how often, and the hash of the present one.
@@ -474,7 +474,7 @@ impl Judge {
         Self {
             scope,
             next_seq: 1,
-            head: Head::empty(scope),
+            head: ChainHead::empty(scope),
             is_whole: true,
             seen_bodies: BTreeMap::new(),
             replaced: BTreeMap::new(),
@@ -519,7 +519,7 @@ impl Judge {
         let link = Link {
             record: codec::chained(row),
             hash: RecordHash(row.hash),
-            body: chain::Body::Unchecked,
+            body: chain::ChainBody::Unchecked,
         };
         match self.head.check(self.scope, &link) {
             Ok(head) => self.head = head,
@@ -540,7 +540,7 @@ impl Judge {
         if row.body_version != 1 {
             self.seen_bodies.insert(row.seq, (row.body_version, seen));
         } else if seen != written {
-            self.note(row.seq, chain::Problem::Body);
+            self.note(row.seq, chain::ChainProblem::Body);
         }
         if row.action != Action::MemoryShredded {
             return;
@@ -660,7 +660,7 @@ impl Judge {
     ) -> Verification {
         self.replaced_bodies();
         let agent = &snapshot.agent;
-        let expected = Head {
+        let expected = ChainHead {
             seq: agent.columns.next_seq.saturating_sub(1),
             hash: RecordHash(agent.columns.head),
         };
@@ -696,7 +696,7 @@ impl Judge {
             } else if version != expected {
                 self.note(seq, OTHER_VERSION);
             } else if told.is_some_and(|(_, hash)| hash != commitment) {
-                self.note(seq, chain::Problem::Body);
+                self.note(seq, chain::ChainProblem::Body);
             }
         }
         let as_written = mem::take(&mut self.replaced).into_keys();

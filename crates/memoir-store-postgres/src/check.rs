@@ -2,7 +2,7 @@
 
 use memoir_store::{
     Error, Finding, Result, access_columns, account_columns, agent_columns,
-    decode::{self, Row},
+    decode::{self, DatabaseRow},
     leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
     user_columns,
 };
@@ -30,7 +30,7 @@ fn finding(problem: String, advice: &str) -> Finding {
 }
 
 /// A function that reads a row as anybody would.
-type RowReader = fn(&dyn Row) -> Result<()>;
+type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
 
 /// Every table's rows.
 const TABLES: [(&str, RowReader); 10] = [

@@ -10,7 +10,7 @@ use memoir_store::{
     FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
     OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, WaitingSession, account_columns,
     agent_columns,
-    decode::{self, Columns, Row},
+    decode::{self, Columns, DatabaseRow},
     leaf_columns, session_columns,
 };
 
@@ -58,7 +58,7 @@ impl PostgresStore {
 }
 
 /// Reads an agent's identifier and its account's.
-pub(crate) fn scope(row: &dyn Row) -> Result<AgentScope> {
+pub(crate) fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
     scope_of(&mut Columns::new(row, "agents"))
 }
 
@@ -69,7 +69,7 @@ fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
 }
 
 /// What is counted in the first column of a row.
-fn counted(row: &dyn Row) -> Result<u64> {
+fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }
 
@@ -423,7 +423,7 @@ impl Fleet for PostgresStore {
         let [agents, waiting, held] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
-        let sessions = |row: &dyn Row| {
+        let sessions = |row: &dyn DatabaseRow| {
             let mut columns = Columns::new(row, "sessions");
             Ok((columns.count()?, columns.optional_time()?))
         };

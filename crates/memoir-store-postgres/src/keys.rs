@@ -19,7 +19,10 @@ use std::{
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 use memoir_vault::{
     Closing, Error, KeyId, KeyRows, Result,
-    rows::{AgentRow, Agents, Changes, ClosingRow, Contents, LogRow, MasterRow, Written},
+    rows::{
+        AgentKeyRow, Agents, Changes, ClosingRow, KeyStoreContents, LogRow, MasterRow,
+        WrittenChange,
+    },
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Row, types::FromSql};
@@ -254,7 +257,7 @@ impl KeyRows for PostgresKeys {
         Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
     }
 
-    fn read(&self, agents: Agents<'_>) -> Result<Contents> {
+    fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents> {
         let asked = Instant::now();
         let mut statements = vec![
             Statement::new("SELECT key_id, proof, generation FROM master", values![]),
@@ -293,11 +296,11 @@ impl KeyRows for PostgresKeys {
         })?;
         let rows = |at: usize| answers.get(at).into_iter().flatten();
         let Some(master) = rows(0).next() else {
-            return Ok(Contents::default());
+            return Ok(KeyStoreContents::default());
         };
         let generation: i64 = get(master, 2, "master")?;
         self.see(generation, asked);
-        Ok(Contents {
+        Ok(KeyStoreContents {
             changes: u64::try_from(generation).ok(),
             master: Some(MasterRow {
                 key_id: KeyId::from_bytes(bytes(master, 0, "master")?),
@@ -309,7 +312,7 @@ impl KeyRows for PostgresKeys {
         })
     }
 
-    fn fill(&self, contents: &Contents) -> Result<()> {
+    fn fill(&self, contents: &KeyStoreContents) -> Result<()> {
         let Some(master) = &contents.master else {
             return Ok(());
         };
@@ -332,12 +335,12 @@ impl KeyRows for PostgresKeys {
         })
     }
 
-    fn add_agent(&self, under: KeyId, row: &AgentRow) -> Result<Written> {
+    fn add_agent(&self, under: KeyId, row: &AgentKeyRow) -> Result<WrittenChange> {
         let add = add_agents(std::slice::from_ref(row));
         let generation = self.change(Some(under), None, vec![add])?;
         let after = u64::try_from(generation).ok();
         let before = after.map(|after| after.saturating_sub(1));
-        Ok(Written { before, after })
+        Ok(WrittenChange { before, after })
     }
 
     fn add_log(&self, under: KeyId, row: &LogRow) -> Result<()> {
@@ -363,7 +366,7 @@ impl KeyRows for PostgresKeys {
         }
     }
 
-    fn rewrap(&self, contents: &Contents) -> Result<()> {
+    fn rewrap(&self, contents: &KeyStoreContents) -> Result<()> {
         let (Some(master), Some(_)) = (&contents.master, contents.changes) else {
             return Err(Error::Overtaken);
         };
@@ -402,7 +405,7 @@ impl KeyRows for PostgresKeys {
     }
 }
 
-fn add_agents(rows: &[AgentRow]) -> Statement<'_> {
+fn add_agents(rows: &[AgentKeyRow]) -> Statement<'_> {
     let values = vec![
         column(rows, |row| row.scope.account.as_bytes()),
         column(rows, |row| row.scope.agent.as_bytes()),
@@ -433,9 +436,9 @@ fn set_closing(row: &ClosingRow) -> Statement<'_> {
     )
 }
 
-fn agent_row(row: &Row) -> Result<AgentRow> {
+fn agent_row(row: &Row) -> Result<AgentKeyRow> {
     const TABLE: &str = "agent_keys";
-    Ok(AgentRow {
+    Ok(AgentKeyRow {
         scope: AgentScope {
             account: AccountId::from_bytes(bytes(row, 0, TABLE)?),
             agent: AgentId::from_bytes(bytes(row, 1, TABLE)?),

@@ -151,7 +151,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn role(&self) -> Result<Role> {
+    pub async fn role(&self) -> Result<DatabaseRole> {
         let sql = "SELECT current_user::text, rolsuper OR rolbypassrls, \
                  EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
                      AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) \
@@ -161,7 +161,7 @@ impl PostgresStore {
         let unread = || Error::Driver("the database does not say who is connected".to_owned());
         let row = rows.first().ok_or_else(unread)?;
         let flag = |at| row.try_get(at).map_err(|_| unread());
-        Ok(Role {
+        Ok(DatabaseRole {
             name: row.try_get(0).map_err(|_| unread())?,
             passes_walls: flag(1)?,
             owns_tables: flag(2)?,
@@ -259,7 +259,7 @@ fn without_prepare(url: &str) -> (String, bool) {
 
 /// A role of the database, and what it could do to the walls between accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Role {
+pub struct DatabaseRole {
     /// Its name.
     pub name: String,
     /// Whether row-level security does not hold it: it is a superuser, or was given `BYPASSRLS`.
@@ -268,7 +268,7 @@ pub struct Role {
     pub owns_tables: bool,
 }
 
-impl Role {
+impl DatabaseRole {
     /// What is wrong with it for a service; `None` where it can do nothing to the walls.
     pub fn danger(&self) -> Option<String> {
         let danger = match self {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memoir_store::{
     Error, Result,
-    tables::{Cell, Cells, Kind, Table, Tables, cells},
+    tables::{Cell, Cells, ColumnKind, Table, Tables, cells},
 };
 
 use crate::{
@@ -113,9 +113,9 @@ fn one(cell: &Cell) -> Value<'_> {
 }
 
 /// A column of all rows; `None` where one of them holds something else.
-fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: Kind) -> Option<Value<'cell>> {
+fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: ColumnKind) -> Option<Value<'cell>> {
     Some(match kind {
-        Kind::Integer => Value::Integers(
+        ColumnKind::Integer => Value::Integers(
             cells
                 .map(|cell| match cell {
                     Cell::Null => Some(None),
@@ -124,7 +124,7 @@ fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: Kind) -> Option<V
                 })
                 .collect::<Option<_>>()?,
         ),
-        Kind::Flag => Value::Flags(
+        ColumnKind::Flag => Value::Flags(
             cells
                 .map(|cell| match cell {
                     Cell::Integer(value) => Some(*value != 0),
@@ -132,7 +132,7 @@ fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: Kind) -> Option<V
                 })
                 .collect::<Option<_>>()?,
         ),
-        Kind::Text => Value::Texts(
+        ColumnKind::Text => Value::Texts(
             cells
                 .map(|cell| match cell {
                     Cell::Null => Some(None),
@@ -141,7 +141,7 @@ fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: Kind) -> Option<V
                 })
                 .collect::<Option<_>>()?,
         ),
-        Kind::Json | Kind::Bytes => Value::ByteLists(
+        ColumnKind::Json | ColumnKind::Bytes => Value::ByteLists(
             cells
                 .map(|cell| match cell {
                     Cell::Null => Some(None),

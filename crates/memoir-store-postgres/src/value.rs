@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use memoir_domain::Timestamp;
 use memoir_store::{
     Error, Result,
-    decode::{Row, Value as Found},
+    decode::{ColumnValue, DatabaseRow},
 };
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -142,8 +142,8 @@ pub(crate) fn sought(text: &str) -> &str {
 /// A row of an answer.
 pub(crate) struct PostgresRow<'row>(pub(crate) &'row tokio_postgres::Row);
 
-impl Row for PostgresRow<'_> {
-    fn value(&self, at: usize) -> Result<Found<'_>> {
+impl DatabaseRow for PostgresRow<'_> {
+    fn value(&self, at: usize) -> Result<ColumnValue<'_>> {
         let fault = |_| Error::Driver(format!("an answer has no column {at} of a known type"));
         let Some(column) = self.0.columns().get(at) else {
             return Err(Error::Driver(format!("an answer has no column {at}")));
@@ -153,25 +153,25 @@ impl Row for PostgresRow<'_> {
                 let bytes: Option<&[u8]> = self.0.try_get(at).map_err(fault)?;
                 // JSON is kept as bytes, since they are what a seal is bound to.
                 match column.name() {
-                    "open" | "facts" => bytes.map(Found::Text),
-                    _ => bytes.map(Found::Bytes),
+                    "open" | "facts" => bytes.map(ColumnValue::Text),
+                    _ => bytes.map(ColumnValue::Bytes),
                 }
             }
             Type::INT8 => {
                 let value: Option<i64> = self.0.try_get(at).map_err(fault)?;
-                value.map(Found::Integer)
+                value.map(ColumnValue::Integer)
             }
             Type::BOOL => {
                 let value: Option<bool> = self.0.try_get(at).map_err(fault)?;
-                value.map(|value| Found::Integer(value.into()))
+                value.map(|value| ColumnValue::Integer(value.into()))
             }
             Type::TEXT => {
                 let value: Option<&str> = self.0.try_get(at).map_err(fault)?;
-                value.map(|value| Found::Text(value.as_bytes()))
+                value.map(|value| ColumnValue::Text(value.as_bytes()))
             }
-            _ => Some(Found::Other),
+            _ => Some(ColumnValue::Other),
         };
-        Ok(found.unwrap_or(Found::Null))
+        Ok(found.unwrap_or(ColumnValue::Null))
     }
 
     fn name(&self, at: usize) -> Option<&str> {
@@ -185,7 +185,7 @@ impl Row for PostgresRow<'_> {
 /// Those of `read`.
 pub(crate) fn all<T>(
     rows: &[tokio_postgres::Row],
-    read: impl Fn(&dyn Row) -> Result<T>,
+    read: impl Fn(&dyn DatabaseRow) -> Result<T>,
 ) -> Result<Vec<T>> {
     rows.iter().map(|row| read(&PostgresRow(row))).collect()
 }
@@ -196,7 +196,7 @@ pub(crate) fn all<T>(
 /// Those of `read`.
 pub(crate) fn first<T>(
     rows: &[tokio_postgres::Row],
-    read: impl FnOnce(&dyn Row) -> Result<T>,
+    read: impl FnOnce(&dyn DatabaseRow) -> Result<T>,
 ) -> Result<Option<T>> {
     rows.first().map(|row| read(&PostgresRow(row))).transpose()
 }

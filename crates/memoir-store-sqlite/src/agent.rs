@@ -10,7 +10,9 @@ use memoir_store::{
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
-    decode::{self, Columns, Row, SqliteRow, agent_columns, memory_columns, session_columns},
+    decode::{
+        self, Columns, DatabaseRow, SqliteRow, agent_columns, memory_columns, session_columns,
+    },
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::ReadTransaction,
@@ -314,7 +316,7 @@ pub(crate) fn first<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl FnOnce(&dyn Row) -> memoir_store::Result<T>,
+    read: impl FnOnce(&dyn DatabaseRow) -> memoir_store::Result<T>,
 ) -> Result<Option<T>> {
     let found = connection
         .prepare_cached(sql)?
@@ -328,7 +330,7 @@ pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl Fn(&dyn Row) -> memoir_store::Result<T>,
+    read: impl Fn(&dyn DatabaseRow) -> memoir_store::Result<T>,
 ) -> Result<Vec<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;

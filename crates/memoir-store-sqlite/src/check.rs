@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::{
     agent::all,
     decode::{
-        self, Columns, Row, SqliteRow, access_columns, account_columns, agent_columns,
+        self, Columns, DatabaseRow, SqliteRow, access_columns, account_columns, agent_columns,
         leaf_columns, memory_columns, record_columns, reply_columns, session_columns,
         token_columns, user_columns,
     },
@@ -98,20 +98,21 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
 /// Every row, read as anybody would read it.
 fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut read = |sql: &str, read: &dyn Fn(&dyn Row) -> memoir_store::Result<()>| -> Result<()> {
-        let mut statement = connection.prepare(sql)?;
-        let mut rows = statement.query([])?;
-        let mut named = 0;
-        while let Some(row) = rows.next()? {
-            if let Err(error) = read(&SqliteRow(row))
-                && named < NAMED
-            {
-                named += 1;
-                findings.push(finding(error.to_string(), RESTORE));
+    let mut read =
+        |sql: &str, read: &dyn Fn(&dyn DatabaseRow) -> memoir_store::Result<()>| -> Result<()> {
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            let mut named = 0;
+            while let Some(row) = rows.next()? {
+                if let Err(error) = read(&SqliteRow(row))
+                    && named < NAMED
+                {
+                    named += 1;
+                    findings.push(finding(error.to_string(), RESTORE));
+                }
             }
-        }
-        Ok(())
-    };
+            Ok(())
+        };
     read(
         concat!("SELECT ", account_columns!(), " FROM accounts"),
         &|row| decode::account(row).map(drop),

@@ -1,11 +1,11 @@
 //! Rows of SQLite, as what checks them reads them.
 
-use memoir_store::{Error, Result, decode::Value};
+use memoir_store::{Error, Result, decode::ColumnValue};
 use rusqlite::types::ValueRef;
 
 pub(crate) use memoir_store::{
     access_columns, account_columns, agent_columns,
-    decode::Row,
+    decode::DatabaseRow,
     decode::{
         Columns, access_request, account, agent, bearer, fleet_record, leaf, memory, prompts,
         record, reply, session, token, user, vector, vector_model, waiting_session,
@@ -17,14 +17,14 @@ pub(crate) use memoir_store::{
 /// A row of an answer.
 pub(crate) struct SqliteRow<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);
 
-impl Row for SqliteRow<'_, '_> {
-    fn value(&self, at: usize) -> Result<Value<'_>> {
+impl DatabaseRow for SqliteRow<'_, '_> {
+    fn value(&self, at: usize) -> Result<ColumnValue<'_>> {
         match self.0.get_ref(at) {
-            Ok(ValueRef::Null) => Ok(Value::Null),
-            Ok(ValueRef::Integer(value)) => Ok(Value::Integer(value)),
-            Ok(ValueRef::Text(bytes)) => Ok(Value::Text(bytes)),
-            Ok(ValueRef::Blob(bytes)) => Ok(Value::Bytes(bytes)),
-            Ok(ValueRef::Real(_)) => Ok(Value::Other),
+            Ok(ValueRef::Null) => Ok(ColumnValue::Null),
+            Ok(ValueRef::Integer(value)) => Ok(ColumnValue::Integer(value)),
+            Ok(ValueRef::Text(bytes)) => Ok(ColumnValue::Text(bytes)),
+            Ok(ValueRef::Blob(bytes)) => Ok(ColumnValue::Bytes(bytes)),
+            Ok(ValueRef::Real(_)) => Ok(ColumnValue::Other),
             Err(_) => Err(Error::Driver(format!("an answer has no column {at}"))),
         }
     }

@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
     agent::{all, first},
-    decode::{self, Columns, Row, SqliteRow, account_columns, agent_columns, leaf_columns},
+    decode::{self, Columns, DatabaseRow, SqliteRow, account_columns, agent_columns, leaf_columns},
     encode::count,
     error::{Result, inconsistent},
     reader::ReadTransaction,
@@ -193,7 +193,7 @@ type Queue = (Vec<u8>, String);
 
 /// The queue after that one.
 fn next_queue(connection: &Connection, last: &Queue) -> Result<Option<Queue>> {
-    let read = |row: &dyn Row| {
+    let read = |row: &dyn DatabaseRow| {
         let mut columns = Columns::new(row, "sessions");
         Ok((columns.stored_text()?.0, columns.text()?))
     };
@@ -293,7 +293,7 @@ fn proposed(
 }
 
 /// Reads a session's identifier, its agent's and its account's.
-fn scoped_session(row: &dyn Row) -> memoir_store::Result<(AgentScope, SessionId)> {
+fn scoped_session(row: &dyn DatabaseRow) -> memoir_store::Result<(AgentScope, SessionId)> {
     let mut columns = Columns::new(row, "sessions");
     let session = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
@@ -320,7 +320,7 @@ pub(crate) fn erased(connection: &Connection) -> Result<Vec<AgentScope>> {
     all(connection, ERASED, [], scope)
 }
 
-fn scope(row: &dyn Row) -> memoir_store::Result<AgentScope> {
+fn scope(row: &dyn DatabaseRow) -> memoir_store::Result<AgentScope> {
     let mut columns = Columns::new(row, "agents");
     let agent = AgentId::from_bytes(columns.id()?);
     let account = AccountId::from_bytes(columns.id()?);

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     agent::first,
-    decode::{Columns, Row},
+    decode::{Columns, DatabaseRow},
     error::Result,
     reader::ReadTransaction,
 };
@@ -49,7 +49,7 @@ pub(crate) fn load(connection: &Connection) -> Result<FleetLoad> {
 }
 
 /// A count of sessions, and the earliest of a time of theirs; `None` where there are none.
-fn counted(row: &dyn Row) -> memoir_store::Result<(u64, Option<Timestamp>)> {
+fn counted(row: &dyn DatabaseRow) -> memoir_store::Result<(u64, Option<Timestamp>)> {
     let mut columns = Columns::new(row, "sessions");
     let sessions = columns.count()?;
     let earliest = columns

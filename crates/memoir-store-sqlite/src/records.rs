@@ -6,7 +6,7 @@ use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
     agent::{all, exists, first},
-    decode::{self, Row, record_columns},
+    decode::{self, DatabaseRow, record_columns},
     encode::count,
     error::Result,
     reader::ReadTransaction,
@@ -71,7 +71,7 @@ impl Conditions {
         &self,
         connection: &Connection,
         sql: &str,
-        read: impl Fn(&dyn Row) -> memoir_store::Result<T>,
+        read: impl Fn(&dyn DatabaseRow) -> memoir_store::Result<T>,
     ) -> Result<Vec<T>> {
         let values: Vec<&dyn ToSql> = self.values.iter().map(|value| value as _).collect();
         all(connection, sql, values.as_slice(), read)

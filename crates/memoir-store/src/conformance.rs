@@ -32,12 +32,12 @@ use std::{pin::Pin, sync::Arc};
 use crate::Store;
 
 /// A story on a fresh store, in a runtime of tokio.
-pub type Story = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type StoreStory = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
 macro_rules! stories {
     ($($module:ident::$name:ident,)*) => {
         /// Every story under the name of its rule.
-        pub const STORIES: &[(&str, Story)] = &[
+        pub const STORIES: &[(&str, StoreStory)] = &[
             $((stringify!($name), |store| Box::pin($module::$name(store))),)*
         ];
 

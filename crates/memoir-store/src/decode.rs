@@ -20,7 +20,7 @@ use crate::{
 /// A value of a row, as the database has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Value<'row> {
+pub enum ColumnValue<'row> {
     Null,
     /// A number, a time in microseconds since 1970, or 0 or 1.
     Integer(i64),
@@ -32,12 +32,12 @@ pub enum Value<'row> {
 }
 
 /// A row as a database answers with it.
-pub trait Row {
+pub trait DatabaseRow {
     /// The value of the column at that place.
     ///
     /// # Errors
     /// [`Error::Driver`] where there is no such column.
-    fn value(&self, at: usize) -> Result<Value<'_>>;
+    fn value(&self, at: usize) -> Result<ColumnValue<'_>>;
 
     /// The name of the column at that place.
     fn name(&self, at: usize) -> Option<&str>;
@@ -142,7 +142,7 @@ macro_rules! reply_columns {
 }
 
 /// Reads `account_columns!()`.
-pub fn account(row: &dyn Row) -> Result<AccountRow> {
+pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
     let mut columns = Columns::new(row, "accounts");
     Ok(AccountRow {
         id: AccountId::from_bytes(columns.id()?),
@@ -153,7 +153,7 @@ pub fn account(row: &dyn Row) -> Result<AccountRow> {
 }
 
 /// Reads `agent_columns!()`.
-pub fn agent(row: &dyn Row) -> Result<AgentRow> {
+pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
     let mut columns = Columns::new(row, "agents");
     let agent = AgentId::from_bytes(columns.id()?);
     let account = AccountId::from_bytes(columns.id()?);
@@ -181,14 +181,14 @@ pub fn agent(row: &dyn Row) -> Result<AgentRow> {
 }
 
 /// Reads whose prompts they are, and them.
-pub fn prompts(row: &dyn Row) -> Result<StoredText> {
+pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     let mut columns = Columns::new(row, "agent_prompts");
     columns.id()?;
     columns.stored_text()
 }
 
 /// Reads `memory_columns!()`.
-pub fn memory(row: &dyn Row) -> Result<MemoryRow> {
+pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
     let mut columns = Columns::new(row, "memories");
     let memory = MemoryRow {
         number: Number(columns.count()?),
@@ -209,7 +209,7 @@ pub fn memory(row: &dyn Row) -> Result<MemoryRow> {
 }
 
 /// Reads `vector_columns!()`.
-pub fn vector(row: &dyn Row) -> Result<VectorRow> {
+pub fn vector(row: &dyn DatabaseRow) -> Result<VectorRow> {
     let mut columns = Columns::new(row, "memory_vectors");
     Ok(VectorRow {
         number: Number(columns.count()?),
@@ -220,13 +220,13 @@ pub fn vector(row: &dyn Row) -> Result<VectorRow> {
 }
 
 /// Reads a model, and how many vectors there are of it.
-pub fn vector_model(row: &dyn Row) -> Result<(String, u64)> {
+pub fn vector_model(row: &dyn DatabaseRow) -> Result<(String, u64)> {
     let mut columns = Columns::new(row, "memory_vectors");
     Ok((columns.text()?, columns.count()?))
 }
 
 /// Reads `session_columns!()`.
-pub fn session(row: &dyn Row) -> Result<SessionRow> {
+pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
@@ -262,7 +262,7 @@ pub fn session(row: &dyn Row) -> Result<SessionRow> {
 }
 
 /// Reads a session's identifier, its agent's and its account's, its model and its start.
-pub fn waiting_session(row: &dyn Row) -> Result<WaitingSession> {
+pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
     let agent = AgentId::from_bytes(columns.id()?);
@@ -276,7 +276,7 @@ pub fn waiting_session(row: &dyn Row) -> Result<WaitingSession> {
 }
 
 /// Reads `record_columns!()`.
-pub fn record(row: &dyn Row) -> Result<AuditRow> {
+pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
     Ok(AuditRow {
         seq: columns.count()?,
@@ -296,7 +296,7 @@ pub fn record(row: &dyn Row) -> Result<AuditRow> {
 }
 
 /// Reads a record of an account's list: the agent and its name, then what an administrator sees.
-pub fn fleet_record(row: &dyn Row) -> Result<FleetRecord> {
+pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     let mut columns = Columns::new(row, "audit_records");
     let agent = AgentId::from_bytes(columns.id()?);
     let agent_name = columns.text()?;
@@ -320,7 +320,7 @@ pub fn fleet_record(row: &dyn Row) -> Result<FleetRecord> {
 }
 
 /// Reads `leaf_columns!()`; the entry's place comes before it.
-pub fn leaf(row: &dyn Row) -> Result<(u64, LeafRow)> {
+pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
     let mut columns = Columns::new(row, "log_leaves");
     let position = columns.count()?;
     let leaf = LeafRow {
@@ -333,12 +333,12 @@ pub fn leaf(row: &dyn Row) -> Result<(u64, LeafRow)> {
 }
 
 /// Reads `token_columns!()`.
-pub fn token(row: &dyn Row) -> Result<TokenRow> {
+pub fn token(row: &dyn DatabaseRow) -> Result<TokenRow> {
     token_row(&mut Columns::new(row, "tokens"))
 }
 
 /// Reads `token_columns!()` and the name of an agent.
-pub fn bearer(row: &dyn Row) -> Result<(TokenRow, Option<String>)> {
+pub fn bearer(row: &dyn DatabaseRow) -> Result<(TokenRow, Option<String>)> {
     let mut columns = Columns::new(row, "tokens");
     Ok((token_row(&mut columns)?, columns.optional_text()?))
 }
@@ -359,7 +359,7 @@ fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
 }
 
 /// Reads `user_columns!()`.
-pub fn user(row: &dyn Row) -> Result<UserRow> {
+pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
     let mut columns = Columns::new(row, "users");
     Ok(UserRow {
         id: UserId::from_bytes(columns.id()?),
@@ -374,7 +374,7 @@ pub fn user(row: &dyn Row) -> Result<UserRow> {
 }
 
 /// Reads `access_columns!()`.
-pub fn access_request(row: &dyn Row) -> Result<AccessRow> {
+pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
     let mut columns = Columns::new(row, "access_requests");
     Ok(AccessRow {
         id: AccessRequestId::from_bytes(columns.id()?),
@@ -389,7 +389,7 @@ pub fn access_request(row: &dyn Row) -> Result<AccessRow> {
 }
 
 /// Reads `reply_columns!()`.
-pub fn reply(row: &dyn Row) -> Result<ReplyRow> {
+pub fn reply(row: &dyn DatabaseRow) -> Result<ReplyRow> {
     let mut columns = Columns::new(row, "replies");
     let key_digest = columns.bytes()?;
     let account = AccountId::from_bytes(columns.id()?);
@@ -406,14 +406,14 @@ pub fn reply(row: &dyn Row) -> Result<ReplyRow> {
 
 /// The columns of one row, read from left to right; the first one is the row's key.
 pub struct Columns<'row> {
-    row: &'row dyn Row,
+    row: &'row dyn DatabaseRow,
     table: &'static str,
     next: usize,
 }
 
 impl<'row> Columns<'row> {
     /// Of a row of that table.
-    pub fn new(row: &'row dyn Row, table: &'static str) -> Self {
+    pub fn new(row: &'row dyn DatabaseRow, table: &'static str) -> Self {
         Self {
             row,
             table,
@@ -424,8 +424,8 @@ impl<'row> Columns<'row> {
     /// That the row is not as any version of Memoir writes it.
     fn wrong(&self, problem: &str) -> Error {
         let key = match self.row.value(0) {
-            Ok(Value::Integer(number)) => format!("row {number}"),
-            Ok(Value::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
+            Ok(ColumnValue::Integer(number)) => format!("row {number}"),
+            Ok(ColumnValue::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
                 (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
                 (Err(_), 32) => format!("row {}", hexadecimal(bytes)),
                 _ => "a row without an identifier".to_owned(),
@@ -444,7 +444,7 @@ impl<'row> Columns<'row> {
         }
     }
 
-    fn value(&mut self) -> Result<Value<'row>> {
+    fn value(&mut self) -> Result<ColumnValue<'row>> {
         let value = self.row.value(self.next)?;
         self.next += 1;
         Ok(value)
@@ -457,8 +457,8 @@ impl<'row> Columns<'row> {
     /// An integer or nothing.
     pub fn optional_integer(&mut self) -> Result<Option<i64>> {
         match self.value()? {
-            Value::Integer(value) => Ok(Some(value)),
-            Value::Null => Ok(None),
+            ColumnValue::Integer(value) => Ok(Some(value)),
+            ColumnValue::Null => Ok(None),
             _ => Err(self.unexpected("is no integer")),
         }
     }
@@ -488,8 +488,8 @@ impl<'row> Columns<'row> {
     /// Yes or no.
     pub fn flag(&mut self) -> Result<bool> {
         match self.value()? {
-            Value::Integer(0) => Ok(false),
-            Value::Integer(1) => Ok(true),
+            ColumnValue::Integer(0) => Ok(false),
+            ColumnValue::Integer(1) => Ok(true),
             _ => Err(self.unexpected("is neither 0 nor 1")),
         }
     }
@@ -512,10 +512,10 @@ impl<'row> Columns<'row> {
 
     fn optional_str(&mut self) -> Result<Option<&'row str>> {
         match self.value()? {
-            Value::Text(bytes) => std::str::from_utf8(bytes)
+            ColumnValue::Text(bytes) => std::str::from_utf8(bytes)
                 .map(Some)
                 .map_err(|_| self.unexpected("is not UTF-8")),
-            Value::Null => Ok(None),
+            ColumnValue::Null => Ok(None),
             _ => Err(self.unexpected("is no text")),
         }
     }
@@ -548,8 +548,8 @@ impl<'row> Columns<'row> {
 
     fn optional_blob(&mut self) -> Result<Option<&'row [u8]>> {
         match self.value()? {
-            Value::Bytes(bytes) => Ok(Some(bytes)),
-            Value::Null => Ok(None),
+            ColumnValue::Bytes(bytes) => Ok(Some(bytes)),
+            ColumnValue::Null => Ok(None),
             _ => Err(self.unexpected("is no blob")),
         }
     }

@@ -8,7 +8,7 @@ use crate::{Error, Result, decode};
 
 /// How a column is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// A number, a size, or a time in microseconds since 1970.
     Integer,
     /// Yes or no; 1 or 0 in a [`Cell`].
@@ -29,7 +29,7 @@ pub struct Table {
     /// How many of the first columns are its key, by which rows are sorted.
     pub key: usize,
     /// Its columns, all of them.
-    pub columns: &'static [(&'static str, Kind)],
+    pub columns: &'static [(&'static str, ColumnKind)],
 }
 
 impl Table {
@@ -44,7 +44,7 @@ impl Table {
     }
 }
 
-fn names(columns: &[(&str, Kind)]) -> String {
+fn names(columns: &[(&str, ColumnKind)]) -> String {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     names.join(", ")
 }
@@ -66,17 +66,19 @@ pub type Cells = Vec<Cell>;
 ///
 /// # Errors
 /// [`Error::Inconsistent`] where one is of a type that none has, or is no UTF-8.
-pub fn cells(table: &Table, row: &dyn decode::Row, columns: usize) -> Result<Cells> {
+pub fn cells(table: &Table, row: &dyn decode::DatabaseRow, columns: usize) -> Result<Cells> {
     (0..columns)
         .map(|at| match row.value(at)? {
-            decode::Value::Null => Ok(Cell::Null),
-            decode::Value::Integer(value) => Ok(Cell::Integer(value)),
-            decode::Value::Bytes(bytes) => Ok(Cell::Bytes(bytes.to_vec())),
-            decode::Value::Text(bytes) => match String::from_utf8(bytes.to_vec()) {
+            decode::ColumnValue::Null => Ok(Cell::Null),
+            decode::ColumnValue::Integer(value) => Ok(Cell::Integer(value)),
+            decode::ColumnValue::Bytes(bytes) => Ok(Cell::Bytes(bytes.to_vec())),
+            decode::ColumnValue::Text(bytes) => match String::from_utf8(bytes.to_vec()) {
                 Ok(text) => Ok(Cell::Text(text)),
                 Err(_) => Err(Error::inconsistent(table.name, "a text is no UTF-8")),
             },
-            decode::Value::Other => Err(Error::inconsistent(table.name, "a type that none has")),
+            decode::ColumnValue::Other => {
+                Err(Error::inconsistent(table.name, "a type that none has"))
+            }
         })
         .collect()
 }
@@ -106,7 +108,7 @@ macro_rules! tables {
         pub const TABLES: &[Table] = &[$(Table {
             name: stringify!($table),
             key: $keys,
-            columns: &[$((stringify!($column), Kind::$kind)),+],
+            columns: &[$((stringify!($column), ColumnKind::$kind)),+],
         }),+];
     };
 }

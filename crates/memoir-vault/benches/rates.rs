@@ -10,10 +10,10 @@ use std::{hint::black_box, io::Write, time::Instant};
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, memory::Number};
 use memoir_vault::{
     KeyStore, MasterKey,
-    archive::{self, Cost, Passphrase, Reader, Writer},
-    chain::{Head, Record, body_commitment, genesis},
+    archive::{self, ArchiveReader, ArchiveWriter, Cost, Passphrase},
+    chain::{ChainHead, ChainRecord, body_commitment, genesis},
     log::{Leaf, root},
-    seal::{Nonce, Row, SealContext},
+    seal::{Nonce, SealContext, SealedRow},
 };
 
 const ROUNDS: usize = 101;
@@ -43,7 +43,7 @@ fn main() {
     let now = Timestamp::MIN;
     let key = store.create(scope, now).expect("a key");
     let place = SealContext {
-        row: Row::Memory(Number(7)),
+        row: SealedRow::Memory(Number(7)),
         version: 3,
     };
     let text = [b'a'; 500];
@@ -73,7 +73,7 @@ fn main() {
     measure("commit to a sealed text of 500 bytes", 1_000, || {
         black_box(body_commitment(&sealed));
     });
-    let record = Record {
+    let record = ChainRecord {
         seq: 1,
         recorded_at: now,
         actor_kind: "agent",
@@ -84,7 +84,7 @@ fn main() {
         facts: &[b'7'; 200],
         body: body_commitment(&sealed),
     };
-    let head = Head {
+    let head = ChainHead {
         seq: 0,
         hash: genesis(scope),
     };
@@ -93,7 +93,7 @@ fn main() {
     });
     measure("commit and hash", 1_000, || {
         let body = body_commitment(&sealed);
-        black_box(head.then(scope, &Record { body, ..record }));
+        black_box(head.then(scope, &ChainRecord { body, ..record }));
     });
     measure("take a key that is in memory", 100, || {
         black_box(store.cached(scope).expect("no error"));
@@ -147,7 +147,7 @@ fn archives() {
     };
     let mut sealed = Vec::new();
     once("derive an archive's key, begin it", &mut || {
-        let writer = Writer::new(&passphrase, Cost::DEFAULT, Vec::new());
+        let writer = ArchiveWriter::new(&passphrase, Cost::DEFAULT, Vec::new());
         drop(black_box(writer.expect("a writer")));
     });
     once("seal 10 MiB, key included", &mut || {
@@ -158,12 +158,12 @@ fn archives() {
     });
     let mut sealed = Vec::new();
     once("seal 10 MiB, key at no cost", &mut || {
-        let mut writer = Writer::new(&passphrase, cheap, &mut sealed).expect("a writer");
+        let mut writer = ArchiveWriter::new(&passphrase, cheap, &mut sealed).expect("a writer");
         writer.write_all(&plain).expect("written");
         writer.finish().expect("ended");
     });
     once("open 10 MiB, key at no cost", &mut || {
-        let mut reader = Reader::new(&passphrase, sealed.as_slice()).expect("a reader");
+        let mut reader = ArchiveReader::new(&passphrase, sealed.as_slice()).expect("a reader");
         std::io::copy(&mut reader, &mut std::io::sink()).expect("read");
     });
 }

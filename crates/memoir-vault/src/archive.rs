@@ -31,7 +31,7 @@ mod frames;
 mod header;
 mod passphrase;
 
-pub use frames::{Reader, Writer};
+pub use frames::{ArchiveReader, ArchiveWriter};
 pub use header::Cost;
 pub use passphrase::{InvalidPassphrase, Passphrase};
 
@@ -102,23 +102,23 @@ pub fn is_archive(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(MAGIC_START)
 }
 
-/// Writes an archive that holds `plain`. For what is not at hand as a whole, see [`Writer`].
+/// Writes an archive that holds `plain`. For what is not at hand as a whole, see [`ArchiveWriter`].
 ///
 /// # Errors
 /// [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::Io`].
 pub fn seal(passphrase: &Passphrase, writer: impl Write, plain: &[u8]) -> Result<()> {
-    let mut writer = Writer::new(passphrase, Cost::DEFAULT, writer)?;
+    let mut writer = ArchiveWriter::new(passphrase, Cost::DEFAULT, writer)?;
     writer.write_all(plain)?;
     writer.finish().map(drop)
 }
 
 /// What was sealed in the archive, once all of it is found to be right. Needs memory for up to three times
-/// its size; for what is too large for that, see [`Reader`].
+/// its size; for what is too large for that, see [`ArchiveReader`].
 ///
 /// # Errors
 /// As said at [`ArchiveError`].
 pub fn open(passphrase: &Passphrase, reader: impl Read) -> Result<Zeroizing<Vec<u8>>> {
-    let mut reader = Reader::new(passphrase, reader)?;
+    let mut reader = ArchiveReader::new(passphrase, reader)?;
     let mut plain = Zeroizing::new(Vec::new());
     while let Some(part) = reader.next_part()? {
         append(&mut plain, part);

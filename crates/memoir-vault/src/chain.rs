@@ -39,7 +39,7 @@ pub struct InvalidHash;
 
 /// What the hash of a record covers, as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct ChainRecord<'a> {
     /// Its place in the chain, from 1, without gaps.
     pub seq: u64,
     /// When it was written.
@@ -64,11 +64,11 @@ pub struct Record<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link<'a> {
     /// The record.
-    pub record: Record<'a>,
+    pub record: ChainRecord<'a>,
     /// The hash that is stored with it.
     pub hash: RecordHash,
     /// Its sealed text.
-    pub body: Body<'a>,
+    pub body: ChainBody<'a>,
 }
 
 /// The sealed text of a record, and what it must be.
@@ -76,10 +76,10 @@ pub struct Link<'a> {
 /// A text that was shredded is replaced; the [`body_commitment`] of the new one stands in the facts of the
 /// later record that says so. As these are hashed, nobody can pass off another text as the new one, nor put
 /// the old one back; of several that speak of one text the last one counts. A chain with such records is
-/// worked through twice: with [`Body::Unchecked`] to gather what they say, which is believed once all hashes
+/// worked through twice: with [`ChainBody::Unchecked`] to gather what they say, which is believed once all hashes
 /// fit, and then with the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body<'a> {
+pub enum ChainBody<'a> {
     /// As it was first sealed.
     Original(&'a [u8]),
     /// In the place of one that was shredded; a later record of the chain commits to it.
@@ -90,7 +90,7 @@ pub enum Body<'a> {
 
 /// The end of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// The last record's place; 0 where there is none.
     pub seq: u64,
     /// The last record's hash; that of [`genesis`] where there is none.
@@ -104,12 +104,12 @@ pub struct FirstBad {
     /// The place in the chain.
     pub seq: u64,
     /// What is wrong there.
-    pub problem: Problem,
+    pub problem: ChainProblem,
 }
 
 /// What is wrong with a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ChainProblem {
     /// Another record stands in its place.
     #[error("missing; record {found} stands in its place")]
     Missing {
@@ -141,7 +141,7 @@ pub fn genesis(scope: AgentScope) -> RecordHash {
     encoder.finish()
 }
 
-impl Record<'_> {
+impl ChainRecord<'_> {
     /// Its hash, where `previous` is that of the record before it, or [`genesis`].
     pub fn hash(&self, scope: AgentScope, previous: &RecordHash) -> RecordHash {
         let mut encoder = Encoder::new(RECORD_LABEL);
@@ -160,7 +160,7 @@ impl Record<'_> {
     }
 }
 
-impl Head {
+impl ChainHead {
     /// That of a chain without records.
     pub fn empty(scope: AgentScope) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl Head {
     }
 
     /// The head after one more record, whose hash is worked out and not compared.
-    pub fn then(self, scope: AgentScope, record: &Record<'_>) -> Self {
+    pub fn then(self, scope: AgentScope, record: &ChainRecord<'_>) -> Self {
         Self {
             seq: record.seq,
             hash: record.hash(scope, &self.hash),
@@ -180,31 +180,35 @@ impl Head {
     /// The head after one more record as it was read back.
     ///
     /// # Errors
-    /// The first of [`Problem`] that applies.
+    /// The first of [`ChainProblem`] that applies.
     pub fn check(self, scope: AgentScope, link: &Link<'_>) -> Result<Self, FirstBad> {
         let seq = self.seq + 1;
         let bad = |problem| Err(FirstBad { seq, problem });
         if link.record.seq != seq {
-            return bad(Problem::Missing {
+            return bad(ChainProblem::Missing {
                 found: link.record.seq,
             });
         }
         let next = self.then(scope, &link.record);
         if next.hash != link.hash {
-            return bad(Problem::Hash);
+            return bad(ChainProblem::Hash);
         }
         let fits = match link.body {
-            Body::Original(sealed) => body_commitment(sealed) == link.record.body,
-            Body::Replaced(sealed, commitment) => body_commitment(sealed) == commitment,
-            Body::Unchecked => true,
+            ChainBody::Original(sealed) => body_commitment(sealed) == link.record.body,
+            ChainBody::Replaced(sealed, commitment) => body_commitment(sealed) == commitment,
+            ChainBody::Unchecked => true,
         };
-        if fits { Ok(next) } else { bad(Problem::Body) }
+        if fits {
+            Ok(next)
+        } else {
+            bad(ChainProblem::Body)
+        }
     }
 
     /// Compares the end of a chain that is in order by itself with the one that is known from elsewhere.
     ///
     /// # Errors
-    /// [`Problem::Head`], at the first record that only one of them has; where both end at the same place,
+    /// [`ChainProblem::Head`], at the first record that only one of them has; where both end at the same place,
     /// there.
     pub fn check_end(self, expected: Self) -> Result<(), FirstBad> {
         if self == expected {
@@ -214,23 +218,25 @@ impl Head {
             shared if self.seq == expected.seq => shared,
             shared => shared + 1,
         };
-        let problem = Problem::Head;
+        let problem = ChainProblem::Head;
         Err(FirstBad { seq, problem })
     }
 }
 
 /// Works through a chain from its first record. The caller compares the head with the one that it has
-/// from elsewhere ([`Head::check_end`]): a chain whose end was cut off is in order by itself.
+/// from elsewhere ([`ChainHead::check_end`]): a chain whose end was cut off is in order by itself.
 ///
 /// # Errors
 /// The first record that does not fit.
 pub fn verify_links<'a>(
     scope: AgentScope,
     links: impl IntoIterator<Item = Link<'a>>,
-) -> Result<Head, FirstBad> {
+) -> Result<ChainHead, FirstBad> {
     links
         .into_iter()
-        .try_fold(Head::empty(scope), |head, link| head.check(scope, &link))
+        .try_fold(ChainHead::empty(scope), |head, link| {
+            head.check(scope, &link)
+        })
 }
 
 /// Feeds a hash so that no two different inputs give the same bytes: every part has its length before

@@ -30,7 +30,9 @@ use std::{
 
 use memoir_domain::{AgentScope, Timestamp};
 
-use self::rows::{AgentRow, Agents, Changes, ClosingRow, Contents, KeyRows, LogRow, MasterRow};
+use self::rows::{
+    AgentKeyRow, Agents, Changes, ClosingRow, KeyRows, KeyStoreContents, LogRow, MasterRow,
+};
 pub use self::sqlite::SqliteKeys;
 use crate::{
     AgentKey, Error, KeyId, MasterKey, Result,
@@ -155,9 +157,9 @@ impl KeyStore {
                 MasterKeySource::File(path) => Master::of(&MasterKey::load_or_create(path)?),
                 MasterKeySource::Given(master) => Master::of(master),
             };
-            rows.fill(&Contents {
+            rows.fill(&KeyStoreContents {
                 master: Some(master.entry()?),
-                ..Contents::default()
+                ..KeyStoreContents::default()
             })?;
         }
         let (key_file, given) = match source {
@@ -258,7 +260,7 @@ impl KeyStore {
                 Some(Err(_)) => return Err(Error::Destroyed),
                 None => {}
             }
-            let row = AgentRow {
+            let row = AgentKeyRow {
                 scope,
                 created_at: now,
                 key: Ok(master.wrap(&Purpose::Agent(scope), &secret)?),
@@ -527,7 +529,7 @@ impl KeyStore {
     }
 
     /// Makes sure that what was read can be opened with the master key.
-    fn check_wrapped_under(&self, contents: &Contents, master: &Master) -> Result<()> {
+    fn check_wrapped_under(&self, contents: &KeyStoreContents, master: &Master) -> Result<()> {
         match contents.needed(&*self.rows)?.key_id == master.id {
             true => Ok(()),
             false => Err(Error::Overtaken),
@@ -536,7 +538,7 @@ impl KeyStore {
 
     fn open_agent(
         &self,
-        contents: &Contents,
+        contents: &KeyStoreContents,
         master: &Master,
         scope: AgentScope,
         wrapped: &[u8],
@@ -743,7 +745,7 @@ fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {
 }
 
 /// Wraps everything anew. How many keys these were.
-fn rewrap(contents: &mut Contents, old: &Master, new: &Master) -> Result<u64> {
+fn rewrap(contents: &mut KeyStoreContents, old: &Master, new: &Master) -> Result<u64> {
     let mut count = 0;
     let mut rewrap = |purpose: Purpose<'_>, wrapped: &mut Vec<u8>| -> Result<()> {
         count += 1;

@@ -39,7 +39,7 @@ struct DerivedKeys {
 
 /// A row that holds a sealed text. The names are those of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Row {
+pub enum SealedRow {
     /// The agent's own row: its state.
     Agent,
     /// The agent's prompts.
@@ -74,7 +74,7 @@ pub enum Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SealContext {
     /// The row.
-    pub row: Row,
+    pub row: SealedRow,
     /// Which version of the row; grows with every change of its text.
     pub version: u64,
 }
@@ -192,7 +192,7 @@ impl fmt::Debug for Nonce {
     }
 }
 
-impl Row {
+impl SealedRow {
     /// The table's number, given once and for ever, and the row's key in 16 bytes.
     fn code(self) -> (u8, [u8; 16]) {
         let number = |number: u64| u128::from(number).to_be_bytes();
@@ -215,29 +215,31 @@ impl Row {
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for SealedRow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Row::Agent => formatter.write_str("table `agents`"),
-            Row::Prompts => formatter.write_str("table `agent_prompts`"),
-            Row::Reply(_) => formatter.write_str("table `replies`, a reply"),
-            Row::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
-            Row::Token(token) => write!(formatter, "table `tokens`, token {token}"),
-            Row::User(user) => write!(formatter, "table `users`, user {user}"),
-            Row::PasswordProof(user) => {
+            SealedRow::Agent => formatter.write_str("table `agents`"),
+            SealedRow::Prompts => formatter.write_str("table `agent_prompts`"),
+            SealedRow::Reply(_) => formatter.write_str("table `replies`, a reply"),
+            SealedRow::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
+            SealedRow::Token(token) => write!(formatter, "table `tokens`, token {token}"),
+            SealedRow::User(user) => write!(formatter, "table `users`, user {user}"),
+            SealedRow::PasswordProof(user) => {
                 write!(formatter, "no table, what the browser of user {user} holds")
             }
-            Row::Client => formatter.write_str("no table, the identifier of a client"),
-            Row::AccessRequest(request) => {
+            SealedRow::Client => formatter.write_str("no table, the identifier of a client"),
+            SealedRow::AccessRequest(request) => {
                 write!(formatter, "table `access_requests`, request {request}")
             }
-            Row::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
-            Row::Vector(number) => {
+            SealedRow::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
+            SealedRow::Vector(number) => {
                 write!(formatter, "table `memory_vectors`, memory {number}")
             }
-            Row::Session(session) => write!(formatter, "table `sessions`, session {session}"),
-            Row::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
-            Row::Summary(seq) => write!(formatter, "table `log_summaries`, up to record {seq}"),
+            SealedRow::Session(session) => write!(formatter, "table `sessions`, session {session}"),
+            SealedRow::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
+            SealedRow::Summary(seq) => {
+                write!(formatter, "table `log_summaries`, up to record {seq}")
+            }
         }
     }
 }

@@ -11,7 +11,7 @@
 use memoir_store::{Document, StoredText};
 use memoir_vault::{
     AgentKey,
-    seal::{OpenError, Row, SealContext},
+    seal::{OpenError, SealContext, SealedRow},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
@@ -27,7 +27,7 @@ impl Sealer<'_> {
     /// What is `open`, and what is `private`, for that row.
     pub(crate) fn document(
         &self,
-        row: Row,
+        row: SealedRow,
         version: u64,
         open: &impl Serialize,
         private: &impl Serialize,
@@ -39,7 +39,7 @@ impl Sealer<'_> {
     /// As [`Sealer::document`], where what is private is no JSON.
     pub(crate) fn document_of(
         &self,
-        row: Row,
+        row: SealedRow,
         version: u64,
         open: &impl Serialize,
         private: &[u8],
@@ -51,7 +51,7 @@ impl Sealer<'_> {
     /// As [`Sealer::document_of`], of what is open already in the form in which it lies.
     pub(crate) fn document_as_it_lies(
         &self,
-        row: Row,
+        row: SealedRow,
         version: u64,
         open: String,
         private: &[u8],
@@ -86,7 +86,7 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
 /// It is not as it was written.
 pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
     key: &AgentKey,
-    row: Row,
+    row: SealedRow,
     document: &Document,
 ) -> Result<(Open, Private)> {
     let private = open_private(key, row, document)?;
@@ -101,7 +101,7 @@ pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
 /// It is not as it was written.
 pub(crate) fn open_private(
     key: &AgentKey,
-    row: Row,
+    row: SealedRow,
     document: &Document,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let version = document.version;
@@ -113,7 +113,7 @@ pub(crate) fn open_private(
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn read<Open: DeserializeOwned>(row: Row, open: &str) -> Result<Open> {
+pub(crate) fn read<Open: DeserializeOwned>(row: SealedRow, open: &str) -> Result<Open> {
     serde_json::from_str(open).map_err(|_| unreadable(row))
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn read<Open: DeserializeOwned>(row: Row, open: &str) -> Result<Open>
 /// # Errors
 /// They are others: one of them was changed.
 pub(crate) fn check_columns<SealedColumns: PartialEq>(
-    row: Row,
+    row: SealedRow,
     document: &Document,
     found: &SealedColumns,
     expected: &SealedColumns,
@@ -142,7 +142,7 @@ fn unwritable() -> Error {
     Error::Inconsistent("a document cannot be written as JSON".to_owned())
 }
 
-fn unreadable(row: Row) -> Error {
+fn unreadable(row: SealedRow) -> Error {
     Error::Inconsistent(format!("{row}: the document cannot be read"))
 }
 
@@ -199,8 +199,8 @@ mod tests {
         keys.create(scope, Timestamp::MAX).unwrap()
     }
 
-    fn session(number: u8) -> Row {
-        Row::Session(SessionId::from_bytes([number; 16]))
+    fn session(number: u8) -> SealedRow {
+        SealedRow::Session(SessionId::from_bytes([number; 16]))
     }
 
     /// SPEC 5.3, 6.2: rows outlive the version that wrote them, in both directions.
@@ -243,7 +243,7 @@ mod tests {
         };
         let document = sealer.document(session(1), 3, &written, &NoWords {});
         let document = document.unwrap();
-        let opens = |row: Row, document: &Document| {
+        let opens = |row: SealedRow, document: &Document| {
             let opened: Result<(Late, NoWords)> = open(key, row, document);
             opened.map_err(|error| error.to_string())
         };
@@ -282,7 +282,7 @@ mod tests {
             assert!(!refused.contains("wren"), "{refused}");
         }
         assert!(opens(session(2), &document).is_err());
-        assert!(opens(Row::Agent, &document).is_err());
+        assert!(opens(SealedRow::Agent, &document).is_err());
     }
 
     #[test]

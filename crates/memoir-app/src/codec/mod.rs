@@ -42,7 +42,7 @@ use memoir_store::{
 use memoir_vault::{
     AgentKey,
     chain::{self, BodyCommitment, RecordHash},
-    seal::{Row, SealContext},
+    seal::{SealContext, SealedRow},
 };
 use serde::{Deserialize, Serialize};
 
@@ -104,14 +104,14 @@ pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> R
         wordings: memory.wordings,
         protected_seq: memory.protected_seq,
     };
-    let place = Row::Memory(row.number);
+    let place = SealedRow::Memory(row.number);
     row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;
     Ok(row)
 }
 
 pub(crate) fn memory(key: &AgentKey, row: MemoryRow) -> Result<Memory> {
     let columns = memory_columns(&row)?;
-    let place = Row::Memory(row.number);
+    let place = SealedRow::Memory(row.number);
     let body: MemoryBody = open(key, place, row.version, &columns, &row.body)?;
     let memory = Memory {
         number: row.number,
@@ -204,7 +204,7 @@ fn agent_row(
     Ok(AgentRow {
         scope: base.scope,
         columns: open.columns(),
-        document: sealer.document(Row::Agent, base.next_version(), &open, &NoWords {})?,
+        document: sealer.document(SealedRow::Agent, base.next_version(), &open, &NoWords {})?,
     })
 }
 
@@ -241,12 +241,18 @@ pub(crate) fn agent(
     row: &AgentRow,
     prompts: Option<&StoredText>,
 ) -> Result<(Agent, Base)> {
-    document::open_private(key, Row::Agent, &row.document)?;
+    document::open_private(key, SealedRow::Agent, &row.document)?;
     let opened = open_agent(row)?;
     let version = opened.prompts_version;
     let mut agent = opened.agent;
     if let Some(prompts) = prompts {
-        let prompts: Prompts = open(key, Row::Prompts, version, &SealedColumns::NONE, prompts)?;
+        let prompts: Prompts = open(
+            key,
+            SealedRow::Prompts,
+            version,
+            &SealedColumns::NONE,
+            prompts,
+        )?;
         agent.settings = Settings {
             system_prompt: prompts.system_prompt,
             reflection_prompt: prompts.reflection_prompt,
@@ -267,8 +273,13 @@ pub(crate) fn agent(
 }
 
 fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
-    let opened: OpenAgent = document::read(Row::Agent, &row.document.open)?;
-    document::check_columns(Row::Agent, &row.document, &row.columns, &opened.columns())?;
+    let opened: OpenAgent = document::read(SealedRow::Agent, &row.document.open)?;
+    document::check_columns(
+        SealedRow::Agent,
+        &row.document,
+        &row.columns,
+        &opened.columns(),
+    )?;
     Ok(opened)
 }
 
@@ -311,7 +322,7 @@ fn session_row(
     };
     // A lease is renewed without the key: it is no part of what is sealed.
     let lease = session.lease.take();
-    let (row, version) = (Row::Session(session.id), base.next_version());
+    let (row, version) = (SealedRow::Session(session.id), base.next_version());
     Ok(SessionRow {
         id: session.id,
         agent: base.scope.agent,
@@ -327,7 +338,7 @@ pub(crate) fn session(
     key: Option<&AgentKey>,
     row: SessionRow,
 ) -> Result<(Session, Option<Rehearsal>)> {
-    let place = Row::Session(row.id);
+    let place = SealedRow::Session(row.id);
     let (session, words): (Session, _) = match key {
         Some(key) => document::open(key, place, &row.document)?,
         None => (
@@ -352,7 +363,7 @@ pub(crate) fn session(
 
 /// A session in a list of agents.
 pub(crate) fn listed_session(session: &FleetSession) -> Result<Session> {
-    let place = Row::Session(session.id);
+    let place = SealedRow::Session(session.id);
     document::read(place, &session.open)
 }
 
@@ -373,7 +384,7 @@ fn access_columns(request: &AccessRequest) -> AccessColumns {
 }
 
 fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Result<AccessRow> {
-    let (row, version) = (Row::AccessRequest(request.id), base.next_version());
+    let (row, version) = (SealedRow::AccessRequest(request.id), base.next_version());
     let words = AccessWords {
         purpose: request.purpose.clone(),
         reason: request.reason.clone(),
@@ -392,7 +403,7 @@ fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Resul
 /// The row is not as it was written.
 pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRequest> {
     let (_, words): (serde::de::IgnoredAny, AccessWords) =
-        document::open(key, Row::AccessRequest(row.id), &row.document)?;
+        document::open(key, SealedRow::AccessRequest(row.id), &row.document)?;
     Ok(AccessRequest {
         purpose: words.purpose,
         reason: words.reason,
@@ -402,7 +413,7 @@ pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRe
 
 /// A request for access without its words, and without its seal being opened.
 pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
-    let place = Row::AccessRequest(row.id);
+    let place = SealedRow::AccessRequest(row.id);
     let request: AccessRequest = document::read(place, &row.document.open)?;
     document::check_columns(
         place,
@@ -433,7 +444,7 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
         hash: [0; 32],
         previous_hash: None,
     };
-    let place = Row::Record(row.seq);
+    let place = SealedRow::Record(row.seq);
     row.body = sealer.seal(place, FIRST, &record_columns(&row)?, &record.body)?;
     row.body_commitment = chain::body_commitment(&row.body.0).0;
     Ok(row)
@@ -458,8 +469,8 @@ fn facts_text(facts: &Facts) -> Result<String> {
 }
 
 /// What the hash of a record covers.
-pub(crate) fn chained(row: &AuditRow) -> chain::Record<'_> {
-    chain::Record {
+pub(crate) fn chained(row: &AuditRow) -> chain::ChainRecord<'_> {
+    chain::ChainRecord {
         seq: row.seq,
         recorded_at: row.recorded_at,
         actor_kind: row.actor_kind.as_str(),
@@ -486,7 +497,7 @@ fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRo
 pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     let body: Body = match key {
         Some(key) => {
-            let (place, columns) = (Row::Record(row.seq), record_columns(&row)?);
+            let (place, columns) = (SealedRow::Record(row.seq), record_columns(&row)?);
             open(key, place, row.body_version, &columns, &row.body)?
         }
         None => Body::default(),
@@ -515,7 +526,7 @@ pub(crate) fn summary_row(
     summary: &LogSummary,
     hash: [u8; 32],
 ) -> Result<SummaryRow> {
-    let place = Row::Summary(summary.last_seq());
+    let place = SealedRow::Summary(summary.last_seq());
     let plain = zeroize::Zeroizing::new(summary.to_bytes());
     Ok(SummaryRow {
         last_seq: summary.last_seq(),
@@ -526,7 +537,7 @@ pub(crate) fn summary_row(
 
 pub(crate) fn summary(key: &AgentKey, row: &SummaryRow) -> Result<LogSummary> {
     let place = SealContext {
-        row: Row::Summary(row.last_seq),
+        row: SealedRow::Summary(row.last_seq),
         version: SUMMARY_VERSION,
     };
     let plain = key.open(&place, &row.hash, &row.body.0)?;
@@ -544,7 +555,7 @@ pub(crate) fn vector_row(
     vector: &Vector,
 ) -> Result<VectorRow> {
     let plain = zeroize::Zeroizing::new(vector.to_bytes());
-    let place = Row::Vector(number);
+    let place = SealedRow::Vector(number);
     Ok(VectorRow {
         number,
         version,
@@ -555,7 +566,7 @@ pub(crate) fn vector_row(
 
 pub(crate) fn vector(key: &AgentKey, row: &VectorRow) -> Result<Vector> {
     let place = SealContext {
-        row: Row::Vector(row.number),
+        row: SealedRow::Vector(row.number),
         version: row.version,
     };
     let plain = key.open(&place, row.model.as_bytes(), &row.body.0)?;
@@ -736,7 +747,7 @@ fn redacted(
             Error::Inconsistent(format!("record {seq} is redacted without having been read"))
         })?;
         let body_version = row.body_version + 1;
-        let place = Row::Record(seq);
+        let place = SealedRow::Record(seq);
         let body = sealer.seal(place, body_version, &record_columns(row)?, &redaction.body)?;
         bodies.push(BodyRow {
             seq,
@@ -780,7 +791,7 @@ fn changed_prompts(
     let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());
     next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
     let version = next.prompts_version;
-    let sealed = sealer.seal(Row::Prompts, version, &SealedColumns::NONE, &prompts)?;
+    let sealed = sealer.seal(SealedRow::Prompts, version, &SealedColumns::NONE, &prompts)?;
     Ok(Some(sealed))
 }
 
@@ -808,10 +819,10 @@ struct MessageBody {
 /// Messages are written once.
 const MESSAGE_VERSION: u64 = 1;
 
-fn message_place(digest: &[u8; 32]) -> Row {
+fn message_place(digest: &[u8; 32]) -> SealedRow {
     let mut first = [0; 16];
     first.copy_from_slice(&digest[..16]);
-    Row::Message(first)
+    SealedRow::Message(first)
 }
 
 /// A message that waits to be read.

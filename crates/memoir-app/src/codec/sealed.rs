@@ -4,7 +4,7 @@
 use memoir_store::StoredText;
 use memoir_vault::{
     AgentKey,
-    seal::{Nonce, Row, SealContext},
+    seal::{Nonce, SealContext, SealedRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -35,7 +35,7 @@ impl Sealer<'_> {
     /// `version` is that of the row.
     pub(super) fn seal(
         &self,
-        row: Row,
+        row: SealedRow,
         version: u64,
         columns: &SealedColumns,
         value: &impl Serialize,
@@ -52,7 +52,7 @@ impl Sealer<'_> {
     /// As [`Sealer::seal`], of what is no JSON.
     pub(super) fn seal_bytes(
         &self,
-        row: Row,
+        row: SealedRow,
         version: u64,
         columns: &[u8],
         plain: &[u8],
@@ -72,7 +72,7 @@ impl Sealer<'_> {
 /// Opens what [`Sealer::seal`] made.
 pub(super) fn open<T: DeserializeOwned>(
     key: &AgentKey,
-    row: Row,
+    row: SealedRow,
     version: u64,
     columns: &SealedColumns,
     sealed: &StoredText,

@@ -10,7 +10,7 @@ use memoir_domain::{
 use memoir_vault::{
     AgentKey,
     password::Password,
-    seal::{Nonce, Row, SealContext},
+    seal::{Nonce, SealContext, SealedRow},
 };
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
@@ -118,11 +118,11 @@ fn rewrite(connection: &Connection, lab: &Lab, change: impl Fn(&str, &mut Map<St
             let key: AgentKey = lab.keys.key(scope_of(agent)).unwrap().unwrap();
             let place = SealContext {
                 row: match table {
-                    "agents" => Row::Agent,
-                    "sessions" => Row::Session(SessionId::from_bytes(id)),
-                    "tokens" => Row::Token(TokenId::from_bytes(id)),
-                    "users" => Row::User(UserId::from_bytes(id)),
-                    _ => Row::AccessRequest(AccessRequestId::from_bytes(id)),
+                    "agents" => SealedRow::Agent,
+                    "sessions" => SealedRow::Session(SessionId::from_bytes(id)),
+                    "tokens" => SealedRow::Token(TokenId::from_bytes(id)),
+                    "users" => SealedRow::User(UserId::from_bytes(id)),
+                    _ => SealedRow::AccessRequest(AccessRequestId::from_bytes(id)),
                 },
                 version: version.into(),
             };

@@ -10,7 +10,7 @@ use memoir_testkit::Turn;
 use memoir_vault::{
     archive::{self, Passphrase},
     password::Password,
-    seal::{Row, SealContext},
+    seal::{SealContext, SealedRow},
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -316,7 +316,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         )
         .unwrap();
     let place = SealContext {
-        row: Row::Prompts,
+        row: SealedRow::Prompts,
         version: version.into(),
     };
     let plain = key.open(&place, &[], &body).unwrap();

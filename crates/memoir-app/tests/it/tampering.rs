@@ -832,7 +832,7 @@ fn forge_record(connection: &Connection, evidence: &Evidence) {
         agent: memoir_domain::AgentId::from_bytes(evidence.wren),
     };
     let body = b"\x01 nobody's words".as_slice();
-    let record = chain::Record {
+    let record = chain::ChainRecord {
         seq: next as u64,
         recorded_at: Timestamp::from_microseconds(1_772_625_600_000_000).unwrap(),
         actor_kind: "administrator",

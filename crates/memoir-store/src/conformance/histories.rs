@@ -9,11 +9,11 @@ use crate::{AgentQuery, Commit, Error, MemoryRow, Selection, Store};
 
 /// What the store should hold of one agent.
 #[derive(Default)]
-struct Model {
+struct ExpectedAgent {
     memories: BTreeMap<u64, MemoryRow>,
 }
 
-impl Model {
+impl ExpectedAgent {
     /// A decision that alters some memories and adds some, at random; half of the time it is then
     /// refused.
     fn decide(&mut self, author: &Author, dice: &mut Dice) -> Commit {
@@ -44,7 +44,7 @@ pub(super) async fn rows_agree_after_any_history(store: Arc<dyn Store>) {
     for seed in 0..4 {
         let mut dice = Dice(seed);
         let mut author = Author::new(&store, 1, u128::from(seed)).await;
-        let mut model = Model::default();
+        let mut model = ExpectedAgent::default();
         for _ in 0..60 {
             let commit = model.decide(&author, &mut dice);
             if dice.one_in(2) {

@@ -21,9 +21,9 @@ const LAST: u32 = 1 << 31;
 type Encryptor = EncryptorBE32<XChaCha20Poly1305>;
 type Decryptor = DecryptorBE32<XChaCha20Poly1305>;
 
-/// Seals what is written to it. What was not ended by [`Writer::finish`] is cut off and opens nowhere.
+/// Seals what is written to it. What was not ended by [`ArchiveWriter::finish`] is cut off and opens nowhere.
 #[must_use = "an archive without its end does not open"]
-pub struct Writer<W: Write> {
+pub struct ArchiveWriter<W: Write> {
     inner: W,
     /// Associated data of every frame.
     header: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct Writer<W: Write> {
 
 /// Opens an archive part by part. Each part is what was sealed in its place; but that the archive is whole
 /// is known only once the end was reached without an error. Act on nothing that was read before that.
-pub struct Reader<R> {
+pub struct ArchiveReader<R> {
     inner: R,
     /// Associated data of every frame.
     header: Vec<u8>,
@@ -52,7 +52,7 @@ enum Stream {
     Failed,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     /// Begins an archive; the key is derived here. `cost` is [`Cost::DEFAULT`] but in tests.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-impl<W: Write> Write for Writer<W> {
+impl<W: Write> Write for ArchiveWriter<W> {
     /// Holds a frame back until it is known whether it is the last one.
     fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
         if plain.is_empty() {
@@ -133,7 +133,7 @@ impl<W: Write> Write for Writer<W> {
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> ArchiveReader<R> {
     /// Reads the beginning; the key is derived here.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Read for Reader<R> {
+impl<R: Read> Read for ArchiveReader<R> {
     /// Fails with an [`ArchiveError`] within the [`io::Error`], which `ArchiveError::from` takes out again.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.frame.len() {
@@ -236,13 +236,13 @@ impl<R: Read> Read for Reader<R> {
     }
 }
 
-impl<W: Write> fmt::Debug for Writer<W> {
+impl<W: Write> fmt::Debug for ArchiveWriter<W> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Writer")
     }
 }
 
-impl<R> fmt::Debug for Reader<R> {
+impl<R> fmt::Debug for ArchiveReader<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Reader")
     }

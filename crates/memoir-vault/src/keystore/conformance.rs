@@ -16,7 +16,10 @@ use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
 use super::{
     Closing, KeyStore, SqliteKeys, is_as,
-    rows::{AgentRow, Agents, Changes, ClosingRow, Contents, KeyRows, LogRow, MasterRow, Written},
+    rows::{
+        AgentKeyRow, Agents, Changes, ClosingRow, KeyRows, KeyStoreContents, LogRow, MasterRow,
+        WrittenChange,
+    },
 };
 use crate::{Error, KeyId, MasterKey, MasterSource, Result, rotate_key_file, unlock_rows};
 
@@ -24,12 +27,12 @@ use crate::{Error, KeyId, MasterKey, MasterSource, Result, rotate_key_file, unlo
 pub type Open<'place> = &'place (dyn Fn() -> Box<dyn KeyRows> + Sync);
 
 /// A story in a place where nothing lies yet.
-pub type Story = fn(Open<'_>);
+pub type KeyStoreStory = fn(Open<'_>);
 
 macro_rules! stories {
     ($($name:ident,)*) => {
         /// Every story under the name of its rule.
-        pub const STORIES: &[(&str, Story)] = &[$((stringify!($name), $name),)*];
+        pub const STORIES: &[(&str, KeyStoreStory)] = &[$((stringify!($name), $name),)*];
 
         /// Calls the macro `make` with the name of every story, so that each can be a test of its own.
         #[macro_export]
@@ -84,8 +87,8 @@ fn master(key_id: KeyId) -> Option<MasterRow> {
     })
 }
 
-fn agent(number: u8) -> AgentRow {
-    AgentRow {
+fn agent(number: u8) -> AgentKeyRow {
+    AgentKeyRow {
         scope: scope(number),
         created_at: at(i64::from(number)),
         key: Ok(wrapped(number)),
@@ -114,16 +117,16 @@ fn closing(is_closed: bool) -> ClosingRow {
 /// A place in which nothing but a master key lies.
 fn filled(open: Open<'_>) -> Box<dyn KeyRows> {
     let rows = open();
-    rows.fill(&Contents {
+    rows.fill(&KeyStoreContents {
         master: master(FIRST),
-        ..Contents::default()
+        ..KeyStoreContents::default()
     })
     .unwrap();
     rows
 }
 
 /// All that lies there, in an order of its own, and not when.
-fn all(rows: &dyn KeyRows) -> Contents {
+fn all(rows: &dyn KeyRows) -> KeyStoreContents {
     let mut contents = rows.read(Agents::All).unwrap();
     contents
         .agents
@@ -132,7 +135,7 @@ fn all(rows: &dyn KeyRows) -> Contents {
     contents
 }
 
-fn same(one: &Contents, other: &Contents) {
+fn same(one: &KeyStoreContents, other: &KeyStoreContents) {
     assert_eq!(one.master, other.master);
     assert_eq!(one.agents, other.agents);
     assert_eq!(one.log, other.log);
@@ -159,15 +162,15 @@ fn a_place_is_filled_once(open: Open<'_>) {
     assert!(rows.read(Agents::All).unwrap().master.is_none());
     rows.check_there().unwrap();
     drop(filled(open));
-    let other = Contents {
+    let other = KeyStoreContents {
         master: master(SECOND),
         agents: vec![agent(1)],
-        ..Contents::default()
+        ..KeyStoreContents::default()
     };
     rows.fill(&other).unwrap();
-    let expected = Contents {
+    let expected = KeyStoreContents {
         master: master(FIRST),
-        ..Contents::default()
+        ..KeyStoreContents::default()
     };
     for rows in [rows, open()] {
         same(&all(&*rows), &expected);
@@ -175,11 +178,11 @@ fn a_place_is_filled_once(open: Open<'_>) {
 }
 
 fn every_field_of_a_key_store_is_kept(open: Open<'_>) {
-    let destroyed = AgentRow {
+    let destroyed = AgentKeyRow {
         key: Err(at(9)),
         ..agent(3)
     };
-    let contents = Contents {
+    let contents = KeyStoreContents {
         changes: None,
         master: master(FIRST),
         agents: vec![agent(1), agent(2), destroyed.clone()],
@@ -203,12 +206,12 @@ fn spec_5_3_an_agent_has_one_key_whoever_makes_it(open: Open<'_>) {
     let made = thread::scope(|threads| {
         let makers = [1, 2, 3, 4].map(|maker| {
             threads.spawn(move || {
-                let row = AgentRow {
+                let row = AgentKeyRow {
                     key: Ok(wrapped(maker)),
                     ..agent(1)
                 };
                 match open().add_agent(FIRST, &row) {
-                    Ok(Written { before, after }) => {
+                    Ok(WrittenChange { before, after }) => {
                         assert!(!is_as(before, after));
                         Some(row)
                     }
@@ -246,7 +249,7 @@ fn spec_5_4_a_destroyed_key_is_gone_and_when_is_kept(open: Open<'_>) {
     assert!(rows.destroy(scope(1), at(9)).unwrap());
     assert!(!open().destroy(scope(1), at(10)).unwrap());
     assert!(!rows.destroy(scope(3), at(10)).unwrap());
-    let destroyed = AgentRow {
+    let destroyed = AgentKeyRow {
         key: Err(at(9)),
         ..agent(1)
     };

@@ -25,13 +25,13 @@ pub enum Agents<'scopes> {
 
 /// What lies in a key store at one instant.
 #[derive(Debug, Clone, Default)]
-pub struct Contents {
+pub struct KeyStoreContents {
     /// Tells this instant from others.
     pub changes: Changes,
     /// `None` in a key store in which nothing lies yet.
     pub master: Option<MasterRow>,
     /// The keys of the agents that were asked for, in no order.
-    pub agents: Vec<AgentRow>,
+    pub agents: Vec<AgentKeyRow>,
     /// The key that signs the log; `None` while there is none.
     pub log: Option<LogRow>,
     /// Whether the installation is closed; `None` while nobody has said either.
@@ -49,7 +49,7 @@ pub struct MasterRow {
 
 /// The key of one agent, or what is left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentRow {
+pub struct AgentKeyRow {
     /// Whose it is.
     pub scope: AgentScope,
     /// When it was made.
@@ -80,7 +80,7 @@ pub struct ClosingRow {
 
 /// A change that is on the disk.
 #[derive(Debug, Clone, Copy)]
-pub struct Written {
+pub struct WrittenChange {
     /// As it was before this change, of which it is the only one since.
     pub before: Changes,
     /// As it was after it.
@@ -113,20 +113,20 @@ pub trait KeyRows: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Inconsistent`] for what no version of Memoir writes; those of the place.
-    fn read(&self, agents: Agents<'_>) -> Result<Contents>;
+    fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents>;
 
     /// Puts everything where nothing lies yet; does nothing where something does.
     ///
     /// # Errors
     /// Those of the place.
-    fn fill(&self, contents: &Contents) -> Result<()>;
+    fn fill(&self, contents: &KeyStoreContents) -> Result<()>;
 
     /// Adds an agent's key that is wrapped under the master key `under`.
     ///
     /// # Errors
     /// [`Error::Overtaken`] where the agent has or had a key, or another master key is needed by now; those of the
     /// place.
-    fn add_agent(&self, under: KeyId, row: &AgentRow) -> Result<Written>;
+    fn add_agent(&self, under: KeyId, row: &AgentKeyRow) -> Result<WrittenChange>;
 
     /// Adds the key of the log, wrapped under the master key `under`.
     ///
@@ -149,9 +149,9 @@ pub trait KeyRows: Send + Sync {
     /// Writes all that is wrapped, wrapped anew under the master key of `contents`, in the place of what was there.
     ///
     /// # Errors
-    /// [`Error::Overtaken`] where anything was changed since [`Contents::changes`]; those of the place. Nothing was
+    /// [`Error::Overtaken`] where anything was changed since [`KeyStoreContents::changes`]; those of the place. Nothing was
     /// changed then.
-    fn rewrap(&self, contents: &Contents) -> Result<()>;
+    fn rewrap(&self, contents: &KeyStoreContents) -> Result<()>;
 }
 
 impl fmt::Debug for dyn KeyRows {
@@ -160,9 +160,9 @@ impl fmt::Debug for dyn KeyRows {
     }
 }
 
-impl Contents {
+impl KeyStoreContents {
     /// The agent's key, where it was asked for.
-    pub(super) fn agent(&self, scope: AgentScope) -> Option<&AgentRow> {
+    pub(super) fn agent(&self, scope: AgentScope) -> Option<&AgentKeyRow> {
         self.agents.iter().find(|row| row.scope == scope)
     }
 

@@ -21,7 +21,10 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use self::counter::Counter;
 use super::{
     Closing, inconsistent,
-    rows::{AgentRow, Agents, Changes, ClosingRow, Contents, KeyRows, LogRow, MasterRow, Written},
+    rows::{
+        AgentKeyRow, Agents, Changes, ClosingRow, KeyRows, KeyStoreContents, LogRow, MasterRow,
+        WrittenChange,
+    },
 };
 use crate::{Error, KeyId, Result};
 
@@ -110,7 +113,7 @@ impl SqliteKeys {
         &self,
         under: Option<KeyId>,
         work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Result<(T, Written)> {
+    ) -> Result<(T, WrittenChange)> {
         let state = &mut *self.lock();
         if self.counter.read()?.is_none() {
             file::give_up_log(&state.connection)?;
@@ -132,7 +135,7 @@ impl SqliteKeys {
         let done = work(&transaction)?;
         transaction.commit()?;
         let after = self.counter.count(before);
-        Ok((done, Written { before, after }))
+        Ok((done, WrittenChange { before, after }))
     }
 }
 
@@ -159,18 +162,18 @@ impl KeyRows for SqliteKeys {
         self.counter.read()
     }
 
-    fn read(&self, agents: Agents<'_>) -> Result<Contents> {
+    fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents> {
         let state = &mut *self.lock();
         self.check_place()?;
         let transaction = state.connection.transaction()?;
         if !state.is_made {
             if file::recognise(&transaction, self.place())? == 0 {
-                return Ok(Contents::default());
+                return Ok(KeyStoreContents::default());
             }
             schema::check(&transaction, &mut state.looked)?;
             state.is_made = true;
         }
-        Ok(Contents {
+        Ok(KeyStoreContents {
             master: Some(master(&transaction)?),
             agents: match agents {
                 Agents::All => all_agents(&transaction)?,
@@ -186,7 +189,7 @@ impl KeyRows for SqliteKeys {
         })
     }
 
-    fn fill(&self, contents: &Contents) -> Result<()> {
+    fn fill(&self, contents: &KeyStoreContents) -> Result<()> {
         let state = &mut *self.lock();
         file::make(&mut state.connection, self.place(), |fresh| {
             if let Some(row) = &contents.master {
@@ -205,7 +208,7 @@ impl KeyRows for SqliteKeys {
         })
     }
 
-    fn add_agent(&self, under: KeyId, row: &AgentRow) -> Result<Written> {
+    fn add_agent(&self, under: KeyId, row: &AgentKeyRow) -> Result<WrittenChange> {
         let ((), written) = self.change(Some(under), |connection| {
             if agent(connection, row.scope)?.is_some() {
                 return Err(Error::Overtaken);
@@ -253,7 +256,7 @@ impl KeyRows for SqliteKeys {
         Ok(was_there)
     }
 
-    fn rewrap(&self, contents: &Contents) -> Result<()> {
+    fn rewrap(&self, contents: &KeyStoreContents) -> Result<()> {
         let rewrapped = self.change(None, |connection| {
             if self.counter.read()? != contents.changes {
                 return Err(Error::Overtaken);
@@ -306,7 +309,7 @@ macro_rules! agents {
     };
 }
 
-fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>> {
+fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentKeyRow>> {
     connection
         .prepare_cached(agents!(" WHERE account_id = ?1 AND agent_id = ?2"))?
         .query_row(
@@ -317,14 +320,14 @@ fn agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>>
         .transpose()
 }
 
-fn all_agents(connection: &Connection) -> Result<Vec<AgentRow>> {
+fn all_agents(connection: &Connection) -> Result<Vec<AgentKeyRow>> {
     connection
         .prepare(agents!(""))?
         .query_and_then([], agent_row)?
         .collect()
 }
 
-fn agent_row(row: &rusqlite::Row<'_>) -> Result<AgentRow> {
+fn agent_row(row: &rusqlite::Row<'_>) -> Result<AgentKeyRow> {
     let scope = AgentScope {
         account: AccountId::from_bytes(row.get(0)?),
         agent: AgentId::from_bytes(row.get(1)?),
@@ -333,7 +336,7 @@ fn agent_row(row: &rusqlite::Row<'_>) -> Result<AgentRow> {
         let problem = || format!("agent {}: no time", scope.agent);
         time(microseconds).ok_or_else(|| inconsistent("agent_keys", problem()))
     };
-    Ok(AgentRow {
+    Ok(AgentKeyRow {
         scope,
         created_at: time(row.get(2)?)?,
         key: match row.get(4)? {
@@ -389,7 +392,7 @@ fn write_master(connection: &Connection, row: &MasterRow) -> Result<()> {
     one(written, "master")
 }
 
-fn write_agent(connection: &Connection, row: &AgentRow) -> Result<()> {
+fn write_agent(connection: &Connection, row: &AgentKeyRow) -> Result<()> {
     let written = connection
         .prepare_cached(
             "INSERT INTO agent_keys (account_id, agent_id, created_at, destroyed_at, wrapped) \

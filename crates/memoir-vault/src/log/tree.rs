@@ -8,7 +8,7 @@ use sha2::Sha256;
 
 use super::Checkpoint;
 use crate::{
-    chain::{Head, RecordHash},
+    chain::{ChainHead, RecordHash},
     text::hex,
 };
 
@@ -65,7 +65,7 @@ impl Leaf {
     pub const BYTES: usize = 65;
 
     /// That an agent's chain ended so.
-    pub fn new(agent: AgentId, head: Head, recorded_at: Timestamp) -> Self {
+    pub fn new(agent: AgentId, head: ChainHead, recorded_at: Timestamp) -> Self {
         Self {
             agent,
             seq: head.seq,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_vault::chain::{
-    Body, BodyCommitment, FirstBad, Head, InvalidHash, Link, Problem, Record, RecordHash,
-    body_commitment, genesis, verify_links,
+    BodyCommitment, ChainBody, ChainHead, ChainProblem, ChainRecord, FirstBad, InvalidHash, Link,
+    RecordHash, body_commitment, genesis, verify_links,
 };
 use proptest::prelude::*;
 
@@ -28,8 +28,8 @@ struct Stored {
 }
 
 impl Stored {
-    fn record(&self) -> Record<'_> {
-        Record {
+    fn record(&self) -> ChainRecord<'_> {
+        ChainRecord {
             seq: self.seq,
             recorded_at: self.recorded_at,
             actor_kind: &self.actor_kind,
@@ -46,7 +46,7 @@ impl Stored {
         Link {
             record: self.record(),
             hash: self.hash,
-            body: Body::Original(&self.sealed),
+            body: ChainBody::Original(&self.sealed),
         }
     }
 }
@@ -78,23 +78,26 @@ fn chain(scope: AgentScope, length: u64) -> Vec<Stored> {
     records
 }
 
-fn verify(scope: AgentScope, records: &[Stored]) -> Result<Head, FirstBad> {
+fn verify(scope: AgentScope, records: &[Stored]) -> Result<ChainHead, FirstBad> {
     verify_links(scope, records.iter().map(Stored::link))
 }
 
-fn bad(seq: u64, problem: Problem) -> Result<Head, FirstBad> {
+fn bad(seq: u64, problem: ChainProblem) -> Result<ChainHead, FirstBad> {
     Err(FirstBad { seq, problem })
 }
 
 #[test]
 fn spec_4_2_an_untouched_chain_verifies_to_its_head() {
     let records = chain(scope(1, 2), 12);
-    assert_eq!(verify(scope(1, 2), &[]).unwrap(), Head::empty(scope(1, 2)));
+    assert_eq!(
+        verify(scope(1, 2), &[]).unwrap(),
+        ChainHead::empty(scope(1, 2))
+    );
     let head = verify(scope(1, 2), &records).unwrap();
     assert_eq!((head.seq, head.hash), (12, records[11].hash));
     // Another agent's or account's chain begins elsewhere.
-    assert_eq!(verify(scope(1, 3), &records), bad(1, Problem::Hash));
-    assert_eq!(verify(scope(2, 2), &records), bad(1, Problem::Hash));
+    assert_eq!(verify(scope(1, 3), &records), bad(1, ChainProblem::Hash));
+    assert_eq!(verify(scope(2, 2), &records), bad(1, ChainProblem::Hash));
 }
 
 /// Fixed: databases hold these hashes. Worked out apart from this code, in Python.
@@ -154,14 +157,14 @@ fn spec_4_2_a_change_of_any_column_is_found_at_its_record() {
             }
             assert_eq!(
                 verify(scope(1, 2), &records),
-                bad(at as u64 + 1, Problem::Hash),
+                bad(at as u64 + 1, ChainProblem::Hash),
                 "{what}"
             );
         }
     }
     let mut records = intact;
     records[5].sealed[3] ^= 1;
-    assert_eq!(verify(scope(1, 2), &records), bad(6, Problem::Body));
+    assert_eq!(verify(scope(1, 2), &records), bad(6, ChainProblem::Body));
 }
 
 #[test]
@@ -171,30 +174,30 @@ fn spec_4_2_records_cannot_be_taken_out_put_in_or_exchanged() {
     records.remove(2);
     assert_eq!(
         verify(scope(1, 2), &records),
-        bad(3, Problem::Missing { found: 4 })
+        bad(3, ChainProblem::Missing { found: 4 })
     );
     // Numbered anew, the hashes do not fit.
     records[2..].iter_mut().for_each(|stored| stored.seq -= 1);
-    assert_eq!(verify(scope(1, 2), &records), bad(3, Problem::Hash));
+    assert_eq!(verify(scope(1, 2), &records), bad(3, ChainProblem::Hash));
     let mut records = intact.clone();
     records.insert(2, intact[1].clone());
     assert_eq!(
         verify(scope(1, 2), &records),
-        bad(3, Problem::Missing { found: 2 })
+        bad(3, ChainProblem::Missing { found: 2 })
     );
     let mut records = intact.clone();
     records.swap(2, 3);
     assert_eq!(
         verify(scope(1, 2), &records),
-        bad(3, Problem::Missing { found: 4 })
+        bad(3, ChainProblem::Missing { found: 4 })
     );
     let (third, fourth) = (records[2].seq, records[3].seq);
     (records[2].seq, records[3].seq) = (fourth, third);
-    assert_eq!(verify(scope(1, 2), &records), bad(3, Problem::Hash));
+    assert_eq!(verify(scope(1, 2), &records), bad(3, ChainProblem::Hash));
     assert_eq!(
         FirstBad {
             seq: 3,
-            problem: Problem::Missing { found: 4 }
+            problem: ChainProblem::Missing { found: 4 }
         }
         .to_string(),
         "record 3: missing; record 4 stands in its place"
@@ -206,10 +209,10 @@ fn spec_4_4_a_shredded_text_leaves_the_chain_as_it_is() {
     let mut records = chain(scope(1, 2), 6);
     let head = verify(scope(1, 2), &records).unwrap();
     records[2].sealed = b"sealed again, without it".to_vec();
-    assert_eq!(verify(scope(1, 2), &records), bad(3, Problem::Body));
+    assert_eq!(verify(scope(1, 2), &records), bad(3, ChainProblem::Body));
     // What a later record says of it.
     let commitment = body_commitment(&records[2].sealed);
-    let with = |body: Body<'static>| {
+    let with = |body: ChainBody<'static>| {
         let records = records.clone();
         let links: Vec<Stored> = records;
         verify_links(
@@ -218,21 +221,21 @@ fn spec_4_4_a_shredded_text_leaves_the_chain_as_it_is() {
                 body: if stored.seq == 3 {
                     body
                 } else {
-                    Body::Original(&stored.sealed)
+                    ChainBody::Original(&stored.sealed)
                 },
                 ..stored.link()
             }),
         )
     };
     assert_eq!(
-        with(Body::Replaced(b"sealed again, without it", commitment)),
+        with(ChainBody::Replaced(b"sealed again, without it", commitment)),
         Ok(head)
     );
     assert_eq!(
-        with(Body::Replaced(b"sealed once more", commitment)),
-        bad(3, Problem::Body)
+        with(ChainBody::Replaced(b"sealed once more", commitment)),
+        bad(3, ChainProblem::Body)
     );
-    assert_eq!(with(Body::Unchecked), Ok(head));
+    assert_eq!(with(ChainBody::Unchecked), Ok(head));
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn spec_4_2_a_cut_chain_is_told_by_its_head_only() {
 #[test]
 fn spec_4_2_the_end_of_a_chain_is_compared_with_the_agents_row() {
     let records = chain(scope(1, 2), 6);
-    let heads: Vec<Head> = (0..=6)
+    let heads: Vec<ChainHead> = (0..=6)
         .map(|length| verify(scope(1, 2), &records[..length]).unwrap())
         .collect();
     for (length, head) in heads.iter().enumerate() {
@@ -255,7 +258,7 @@ fn spec_4_2_the_end_of_a_chain_is_compared_with_the_agents_row() {
             let wanted = if length == expected_length {
                 Ok(())
             } else {
-                bad(first, Problem::Head).map(drop)
+                bad(first, ChainProblem::Head).map(drop)
             };
             assert_eq!(head.check_end(*expected), wanted);
         }
@@ -291,7 +294,7 @@ fn spec_4_4_the_record_of_a_shredding_says_what_stands_in_the_place_of_the_text(
 
     let verify = |records: &[Stored]| {
         let unchecked = records.iter().map(|stored| Link {
-            body: Body::Unchecked,
+            body: ChainBody::Unchecked,
             ..stored.link()
         });
         verify_links(scope, unchecked)?;
@@ -302,14 +305,14 @@ fn spec_4_4_the_record_of_a_shredding_says_what_stands_in_the_place_of_the_text(
         let commitment: BodyCommitment = facts[6..70].parse().unwrap();
         let links = records.iter().map(|stored| match stored.seq {
             2 => Link {
-                body: Body::Replaced(&stored.sealed, commitment),
+                body: ChainBody::Replaced(&stored.sealed, commitment),
                 ..stored.link()
             },
             _ => stored.link(),
         });
         verify_links(scope, links)
     };
-    let head = Head {
+    let head = ChainHead {
         seq: 6,
         hash: records[5].hash,
     };
@@ -318,13 +321,13 @@ fn spec_4_4_the_record_of_a_shredding_says_what_stands_in_the_place_of_the_text(
     for text in [original.as_slice(), b"without one memory", b"else"] {
         let mut records = records.clone();
         records[1].sealed = text.to_vec();
-        assert_eq!(verify(&records), bad(2, Problem::Body));
+        assert_eq!(verify(&records), bad(2, ChainProblem::Body));
     }
     // Nor can the record be made to say so.
     let facts = format!(r#"{{"2":"{}"}}"#, body_commitment(&original));
     records[5].facts = facts.into_bytes();
     records[1].sealed = original;
-    assert_eq!(verify(&records), bad(6, Problem::Hash));
+    assert_eq!(verify(&records), bad(6, ChainProblem::Hash));
 }
 
 #[test]
@@ -356,24 +359,24 @@ fn spec_4_2_absent_and_empty_are_not_the_same() {
     let previous = genesis(scope(1, 2));
     let variants = [
         base,
-        Record {
+        ChainRecord {
             memory: Some(Number(0)),
             ..base
         },
-        Record {
+        ChainRecord {
             session: Some(SessionId::from_bytes([0; 16])),
             ..base
         },
-        Record {
+        ChainRecord {
             actor_name: "",
             ..base
         },
-        Record {
+        ChainRecord {
             actor_kind: "",
             actor_name: "agentAda",
             ..base
         },
-        Record { facts: b"", ..base },
+        ChainRecord { facts: b"", ..base },
     ];
     let hashes: HashSet<_> = variants
         .iter()
@@ -389,7 +392,7 @@ proptest! {
         right in proptest::collection::vec("[a-z0-9\\x00]{0,6}", 3),
     ) {
         let hash = |parts: &[String]| {
-            Record {
+            ChainRecord {
                 seq: 1,
                 recorded_at: now(),
                 actor_kind: &parts[0],

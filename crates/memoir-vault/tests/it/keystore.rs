@@ -4,7 +4,7 @@ use std::fs;
 
 use memoir_vault::{
     Closing, Error, KeyStore, MasterKey, MasterSource,
-    seal::{Row, SealContext},
+    seal::{SealContext, SealedRow},
     unlock,
 };
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::{Vault, nonce, now, scope};
 
 const AT: SealContext = SealContext {
-    row: Row::Record(1),
+    row: SealedRow::Record(1),
     version: 1,
 };
 

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use memoir_domain::{SessionId, memory::Number};
-use memoir_vault::seal::{OVERHEAD_BYTES, OpenError, Row, SealContext, VERSION};
+use memoir_vault::seal::{OVERHEAD_BYTES, OpenError, SealContext, SealedRow, VERSION};
 use proptest::prelude::*;
 
 use crate::{Vault, nonce};
 
 const TEXT: &[u8] = b"the canary sings at four in the morning";
 
-fn place(row: Row, version: u64) -> SealContext {
+fn place(row: SealedRow, version: u64) -> SealContext {
     SealContext { row, version }
 }
 
@@ -18,11 +18,11 @@ fn place(row: Row, version: u64) -> SealContext {
 fn spec_5_3_what_is_sealed_opens_at_its_place() {
     let key = Vault::new().key(1, 2);
     for row in [
-        Row::Agent,
-        Row::Prompts,
-        Row::Memory(Number(7)),
-        Row::Session(SessionId::from_bytes([9; 16])),
-        Row::Record(7),
+        SealedRow::Agent,
+        SealedRow::Prompts,
+        SealedRow::Memory(Number(7)),
+        SealedRow::Session(SessionId::from_bytes([9; 16])),
+        SealedRow::Record(7),
     ] {
         for text in [TEXT, b"", &[0; 100_000]] {
             let sealed = key.seal(&place(row, 3), b"", text, nonce());
@@ -36,7 +36,7 @@ fn spec_5_3_what_is_sealed_opens_at_its_place() {
 #[test]
 fn spec_5_3_a_sealed_text_shows_nothing_of_the_text() {
     let key = Vault::new().key(1, 2);
-    let at = place(Row::Memory(Number(1)), 1);
+    let at = place(SealedRow::Memory(Number(1)), 1);
     let sealed = key.seal(&at, b"", TEXT, nonce());
     assert!(
         !sealed
@@ -50,7 +50,7 @@ fn spec_5_3_a_sealed_text_shows_nothing_of_the_text() {
 #[test]
 fn spec_5_3_a_sealed_row_cannot_be_changed_in_any_byte() {
     let key = Vault::new().key(1, 2);
-    let at = place(Row::Memory(Number(1)), 1);
+    let at = place(SealedRow::Memory(Number(1)), 1);
     let sealed = key.seal(&at, b"", TEXT, nonce());
     for position in 0..sealed.len() {
         for bit in 0..8 {
@@ -92,16 +92,16 @@ fn spec_5_3_rows_cannot_be_swapped_or_replayed() {
     let session = |number: u64| {
         let mut bytes = [0; 16];
         bytes[8..].copy_from_slice(&number.to_be_bytes());
-        Row::Session(SessionId::from_bytes(bytes))
+        SealedRow::Session(SessionId::from_bytes(bytes))
     };
     let mut places = Vec::new();
     for version in [0, 1, 2, 1 << 56, u64::MAX] {
-        places.push(place(Row::Agent, version));
-        places.push(place(Row::Prompts, version));
+        places.push(place(SealedRow::Agent, version));
+        places.push(place(SealedRow::Prompts, version));
         for number in [0, 1, 2, 1 << 56, u64::MAX] {
             // The same number in each of the tables, and a session whose bytes look like a number.
-            places.push(place(Row::Memory(Number(number)), version));
-            places.push(place(Row::Record(number), version));
+            places.push(place(SealedRow::Memory(Number(number)), version));
+            places.push(place(SealedRow::Record(number), version));
             places.push(place(session(number), version));
         }
     }
@@ -139,20 +139,23 @@ fn spec_5_3_digests_and_texts_have_keys_of_their_own_per_agent() {
 #[test]
 fn spec_5_1_errors_name_the_place_and_no_text() {
     let key = Vault::new().key(1, 2);
-    let at = place(Row::Memory(Number(12)), 3);
+    let at = place(SealedRow::Memory(Number(12)), 3);
     let error = key.open(&at, b"", &[1; 60]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "table `memories`, memory #12, version 3: the row is not authentic: its sealed text or an open column was changed, it was moved here, or sealed with another key"
     );
     let error = key
-        .open(&place(Row::Record(4), 1), b"", &[7; 60])
+        .open(&place(SealedRow::Record(4), 1), b"", &[7; 60])
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "table `audit_records`, record 4, version 1: the sealed text has the unknown form 7"
     );
-    for (row, table) in [(Row::Agent, "agents"), (Row::Prompts, "agent_prompts")] {
+    for (row, table) in [
+        (SealedRow::Agent, "agents"),
+        (SealedRow::Prompts, "agent_prompts"),
+    ] {
         let error = key.open(&place(row, 1), b"", &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -173,7 +176,7 @@ fn flip(bytes: &mut [u8], at: usize) -> bool {
 #[test]
 fn spec_5_3_open_columns_cannot_be_changed_beside_a_sealed_text() {
     let key = Vault::new().key(1, 2);
-    let at = place(Row::Memory(Number(1)), 1);
+    let at = place(SealedRow::Memory(Number(1)), 1);
     let columns = b"core=1;due=2026-11-05";
     let sealed = key.seal(&at, columns, TEXT, nonce());
     // They are bound, not held.
@@ -199,12 +202,12 @@ fn spec_5_3_whatever_byte_of_a_row_is_changed_it_does_not_open() {
     let (key, other) = (vault.key(1, 2), vault.key(1, 3));
     let bytes = || proptest::collection::vec(any::<u8>(), 0..200);
     let row = prop_oneof![
-        Just(Row::Agent),
-        Just(Row::Prompts),
-        any::<u64>().prop_map(|number| Row::Memory(Number(number))),
-        any::<[u8; 16]>().prop_map(|bytes| Row::Session(SessionId::from_bytes(bytes))),
-        any::<u64>().prop_map(Row::Record),
-        any::<u64>().prop_map(Row::Summary),
+        Just(SealedRow::Agent),
+        Just(SealedRow::Prompts),
+        any::<u64>().prop_map(|number| SealedRow::Memory(Number(number))),
+        any::<[u8; 16]>().prop_map(|bytes| SealedRow::Session(SessionId::from_bytes(bytes))),
+        any::<u64>().prop_map(SealedRow::Record),
+        any::<u64>().prop_map(SealedRow::Summary),
     ];
     let rows = || row.clone();
     proptest!(|(
@@ -236,7 +239,7 @@ fn spec_5_3_any_bytes_come_back_and_no_other_bytes_open() {
     let key = Vault::new().key(1, 2);
     let bytes = || proptest::collection::vec(any::<u8>(), 0..600);
     proptest!(|(text in bytes(), noise in bytes(), number: u64, version: u64)| {
-        let at = place(Row::Memory(Number(number)), version);
+        let at = place(SealedRow::Memory(Number(number)), version);
         let sealed = key.seal(&at, b"", &text, nonce());
         prop_assert_eq!(&*key.open(&at, b"", &sealed).unwrap(), &text);
         prop_assert!(key.open(&at, b"", &noise).is_err());

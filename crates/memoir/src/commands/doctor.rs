@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memoir_app::{Examination, Severity};
-use memoir_store_postgres::{PostgresStore, Role};
+use memoir_store_postgres::{DatabaseRole, PostgresStore};
 use memoir_vault::{KeyStore, MasterSource};
 
 use crate::{
@@ -154,7 +154,7 @@ fn access(is_closed: bool) -> Examination {
 }
 
 /// Whether the role that is connected can do nothing to the walls between accounts.
-fn role(role: &Role) -> Examination {
+fn role(role: &DatabaseRole) -> Examination {
     let danger = role.danger();
     Examination {
         area: "database",
