@@ -24,7 +24,7 @@ use memoir_domain::{
     SessionId, agent::Field, audit::Actor, knife::ToolResult, memory::Number, recall::Query,
     session::State,
 };
-use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
+use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ModelScript, Turn};
@@ -50,7 +50,7 @@ impl Model for Silent {
         self.0.name()
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         if request.tools.is_empty() {
             return self.0.complete(request).await;
         }

@@ -19,7 +19,7 @@ use memoir_domain::{
     prompt::{self, Prompt},
     session::Usage,
 };
-use memoir_model::{Finish, Message, Model, ModelName, Request};
+use memoir_model::{Finish, Model, ModelMessage, ModelName, ModelRequest};
 use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
@@ -178,9 +178,9 @@ impl AgentHandle {
     /// What the model says, and what asking it used.
     async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<(PrivateText, Usage), String> {
         let limits = self.memoir.settings.limits;
-        let mut request = Request {
+        let mut request = ModelRequest {
             system: prompt.system,
-            messages: vec![Message::User(prompt.user)],
+            messages: vec![ModelMessage::User(prompt.user)],
             tools: Vec::new(),
             answer_schema: None,
             max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),

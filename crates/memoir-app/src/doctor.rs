@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage};
-use memoir_model::{Message, Model, ModelName, Request};
+use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
 use memoir_store::Selection;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -69,9 +69,9 @@ fn bad(
 
 /// Asks a model for one word.
 async fn called(model: &dyn Model) -> Examination {
-    let request = Request {
+    let request = ModelRequest {
         system: PrivateText::default(),
-        messages: vec![Message::User(
+        messages: vec![ModelMessage::User(
             "Answer with the word OK and nothing else.".into(),
         )],
         tools: Vec::new(),

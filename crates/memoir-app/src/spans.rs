@@ -9,7 +9,7 @@ use memoir_domain::{
     knife::{Tool, ToolResult},
     session::State,
 };
-use memoir_model::{ModelName, Usage};
+use memoir_model::{ModelName, TokenUsage};
 use tracing::{Instrument, Span, field::Empty, info_span};
 
 use crate::{Result, SessionFacts, metrics::driver_name};
@@ -118,7 +118,7 @@ pub(crate) fn embeddings(model: &ModelName) -> Span {
 }
 
 /// What an answered request used.
-pub(crate) fn answered(span: &Span, usage: Usage) {
+pub(crate) fn answered(span: &Span, usage: TokenUsage) {
     span.record("gen_ai.usage.input_tokens", whole(usage.input_tokens));
     span.record("gen_ai.usage.output_tokens", whole(usage.output_tokens));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use memoir_domain::agent::{self, ReasoningEffort};
-use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
+use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 
 use crate::Memoir;
 
@@ -29,9 +29,9 @@ impl Model for Tuned {
         self.answer_tokens
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         // A copy of the conversation costs nothing beside the time that a model takes for it.
-        let request = Request {
+        let request = ModelRequest {
             reasoning_effort: self.reasoning_effort,
             ..request.clone()
         };

@@ -10,7 +10,7 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Gone, ReadResult, Reason, WhyGone, date,
+    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
     files::Files,
     json::{self, Lists},
     out::{FoundEntry, Out, hex},
@@ -50,7 +50,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         let file = name.rsplit('/').next().unwrap_or(name);
         let is_such = file.starts_with("conversations") && file.ends_with(".json");
         if !files.is_one() && !is_such {
-            out.pass(files.place(index), Reason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile);
             continue;
         }
         json::elements(&mut files, index, &LISTS, out, |raw, place, out| {
@@ -70,11 +70,11 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, ou
         "create_time",
     ];
     let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return;
     };
     let Some(entries) = mapping.and_then(|mapping| mapping.entries().ok()) else {
-        out.pass_entry(place, Reason::MissingField("mapping"));
+        out.pass_entry(place, NoMemoryReason::MissingField("mapping"));
         return;
     };
     notes.conversations += 1;
@@ -89,7 +89,7 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, ou
                 nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
             }
             Err(_) => {
-                out.pass_entry(place.clone(), Reason::Malformed);
+                out.pass_entry(place.clone(), NoMemoryReason::Malformed);
                 break;
             }
         }
@@ -196,7 +196,7 @@ impl ChatGptNotes {
                 continue;
             }
             let was_there = list.is_some() && (told.at.is_none() || told.at <= since);
-            let gone = was_there.then_some(Gone {
+            let gone = was_there.then_some(ImportedGone {
                 why: WhyGone::Superseded,
                 at: since,
             });
@@ -213,7 +213,7 @@ impl ChatGptNotes {
                     ..FoundEntry::default()
                 })?;
             } else {
-                out.leave_out(Reason::Instruction, 1);
+                out.leave_out(NoMemoryReason::Instruction, 1);
             }
         }
         let told = match (list, since) {
@@ -225,12 +225,17 @@ impl ChatGptNotes {
             (_, None) => "the list of saved memories has no date: what was deleted since comes back. Look through them".to_owned(),
         };
         out.notice("deleted_may_return", told);
-        out.leave_out(Reason::Message, self.conversations);
+        out.leave_out(NoMemoryReason::Message, self.conversations);
         Ok(())
     }
 }
 
-fn give(text: String, at: Option<Timestamp>, gone: Option<Gone>, out: &mut Out<'_>) -> ReadResult {
+fn give(
+    text: String,
+    at: Option<Timestamp>,
+    gone: Option<ImportedGone>,
+    out: &mut Out<'_>,
+) -> ReadResult {
     out.entry(FoundEntry {
         id: hex(&folded(&text))[..16].to_owned(),
         text,

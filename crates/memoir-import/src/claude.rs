@@ -9,7 +9,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, ReadResult, Reason, date,
+    EntryPosition, NoMemoryReason, ReadResult, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
@@ -34,14 +34,14 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
                 memories(&mut files, index, &projects, out)?;
             }
             Some("json") if file.starts_with("conversations") => {
-                out.pass(files.place(index), Reason::Message);
+                out.pass(files.place(index), NoMemoryReason::Message);
             }
             Some("json") if file.starts_with("projects") || name.contains("projects/") => {
-                out.pass(files.place(index), Reason::Instruction);
+                out.pass(files.place(index), NoMemoryReason::Instruction);
             }
             Some("md" | "markdown" | "txt") => page(&mut files, index, &name, out)?,
             _ if files.is_one() => memories(&mut files, index, &projects, out)?,
-            _ => out.pass(files.place(index), Reason::OtherFile),
+            _ => out.pass(files.place(index), NoMemoryReason::OtherFile),
         }
     }
     Ok(())
@@ -115,7 +115,7 @@ fn element(
         ],
     ) = raw.fields(names)
     else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
@@ -143,7 +143,10 @@ fn element(
     for (key, value) in entries.into_iter().flatten().flatten() {
         let id = key.string().ok().flatten().unwrap_or_default();
         let Some(text) = json::text(Some(value)) else {
-            out.pass_entry(place.clone(), Reason::InvalidField("project_memories"));
+            out.pass_entry(
+                place.clone(),
+                NoMemoryReason::InvalidField("project_memories"),
+            );
             continue;
         };
         let project = projects.get(&id);
@@ -160,10 +163,10 @@ fn element(
     let files = unknown.and_then(|files| files.elements().ok());
     for _ in files.into_iter().flatten() {
         // Nobody has told yet what they hold.
-        out.pass_entry(place.clone(), Reason::UnknownKind);
+        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
     }
     if !json::any_of([about, of_projects, unknown]) {
-        out.pass_entry(place, Reason::UnknownKind);
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
     }
     Ok(())
 }
@@ -175,7 +178,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
         || name.starts_with("rules/")
         || name.contains("/rules/");
     if is_instruction && !out.options.instructions {
-        out.pass(place, Reason::Instruction);
+        out.pass(place, NoMemoryReason::Instruction);
         return Ok(());
     }
     let Some(text) = files.page(index, &place, out) else {
@@ -184,7 +187,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
     let (fields, body) = frontmatter::split(&text);
     if file == "MEMORY.md" {
         let (index_lines, rest) = markdown::without_links(body);
-        out.leave_out(Reason::Index, index_lines);
+        out.leave_out(NoMemoryReason::Index, index_lines);
         if rest
             .lines()
             .all(|line| line.trim().is_empty() || line.starts_with('#'))

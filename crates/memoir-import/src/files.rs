@@ -9,7 +9,7 @@ use std::{
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_transcripts::source::HEAD_BYTES;
 
-use crate::{EntryPosition, Error, Input, Limits, Reason, out::Out, zip::Archive};
+use crate::{EntryPosition, Error, ImportLimits, Input, NoMemoryReason, out::Out, zip::Archive};
 
 /// The folders that hold a program's own files.
 const PASSED_FOLDERS: [&str; 4] = [".git", ".obsidian", ".trash", "node_modules"];
@@ -21,7 +21,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 pub(crate) struct Files {
     names: Vec<ArchivedName>,
     store: FileSet,
-    passed: Vec<(EntryPosition, Reason)>,
+    passed: Vec<(EntryPosition, NoMemoryReason)>,
 }
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl std::fmt::Debug for FileSet {
 }
 
 impl Files {
-    pub(crate) fn open(input: Input, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn open(input: Input, limits: &ImportLimits) -> Result<Self, Error> {
         match input {
             Input::Path(path) if fs::metadata(&path)?.is_dir() => Self::folder(path, limits),
             Input::Path(path) => {
@@ -121,7 +121,7 @@ impl Files {
         }
     }
 
-    fn archive(file: File, limits: &Limits) -> Result<Self, Error> {
+    fn archive(file: File, limits: &ImportLimits) -> Result<Self, Error> {
         let archive = Archive::open(file, limits)?;
         let mut files = Self {
             names: Vec::new(),
@@ -147,7 +147,7 @@ impl Files {
         Ok(files)
     }
 
-    fn folder(root: PathBuf, limits: &Limits) -> Result<Self, Error> {
+    fn folder(root: PathBuf, limits: &ImportLimits) -> Result<Self, Error> {
         let mut files = Self {
             names: Vec::new(),
             store: FileSet::Folder(root.clone()),
@@ -159,7 +159,9 @@ impl Files {
                 Ok(entries) => entries,
                 Err(error) if folder.is_empty() => return Err(error.into()),
                 Err(_) => {
-                    files.passed.push((in_file(&folder), Reason::Unreadable));
+                    files
+                        .passed
+                        .push((in_file(&folder), NoMemoryReason::Unreadable));
                     continue;
                 }
             };
@@ -168,12 +170,16 @@ impl Files {
                     let kind = entry.file_type()?;
                     Ok((entry, kind))
                 }) else {
-                    files.passed.push((in_file(&folder), Reason::Unreadable));
+                    files
+                        .passed
+                        .push((in_file(&folder), NoMemoryReason::Unreadable));
                     continue;
                 };
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {
-                    files.passed.push((in_file(&folder), Reason::NotUtf8));
+                    files
+                        .passed
+                        .push((in_file(&folder), NoMemoryReason::NotUtf8));
                     continue;
                 };
                 if is_passed(name) {
@@ -181,15 +187,17 @@ impl Files {
                 }
                 let name = format!("{folder}{name}");
                 if kind.is_symlink() {
-                    files.passed.push((in_file(&name), Reason::Link));
+                    files.passed.push((in_file(&name), NoMemoryReason::Link));
                 } else if kind.is_dir() && depth < limits.depth {
                     folders.push((format!("{name}/"), depth + 1));
                 } else if files.names.len() >= limits.files || kind.is_dir() {
-                    files.passed.push((in_file(&name), Reason::TooMany));
+                    files.passed.push((in_file(&name), NoMemoryReason::TooMany));
                 } else if kind.is_file() {
                     files.names.push(ArchivedName { name, index: 0 });
                 } else {
-                    files.passed.push((in_file(&name), Reason::OtherFile));
+                    files
+                        .passed
+                        .push((in_file(&name), NoMemoryReason::OtherFile));
                 }
             }
         }
@@ -297,16 +305,20 @@ impl Files {
     }
 
     /// A whole file, of at most so many bytes.
-    pub(crate) fn bytes(&mut self, index: usize, limit: usize) -> Result<Vec<u8>, Reason> {
+    pub(crate) fn bytes(&mut self, index: usize, limit: usize) -> Result<Vec<u8>, NoMemoryReason> {
         let mut bytes = Vec::new();
-        let reader = self.reader(index).map_err(|_| Reason::Unreadable)?;
+        let reader = self.reader(index).map_err(|_| NoMemoryReason::Unreadable)?;
         let read = reader.take(limit as u64 + 1).read_to_end(&mut bytes);
         match read {
-            Ok(_) if bytes.len() > limit => Err(Reason::TooLarge),
+            Ok(_) if bytes.len() > limit => Err(NoMemoryReason::TooLarge),
             Ok(_) => Ok(bytes),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(Reason::TooLarge),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(Reason::Malformed),
-            Err(_) => Err(Reason::Unreadable),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(NoMemoryReason::TooLarge)
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(NoMemoryReason::Malformed)
+            }
+            Err(_) => Err(NoMemoryReason::Unreadable),
         }
     }
 
@@ -327,12 +339,12 @@ impl Files {
     }
 
     /// A whole file as text.
-    pub(crate) fn text(&mut self, index: usize, limit: usize) -> Result<String, Reason> {
+    pub(crate) fn text(&mut self, index: usize, limit: usize) -> Result<String, NoMemoryReason> {
         let mut bytes = self.bytes(index, limit)?;
         if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
             bytes.drain(..3);
         }
-        String::from_utf8(bytes).map_err(|_| Reason::NotUtf8)
+        String::from_utf8(bytes).map_err(|_| NoMemoryReason::NotUtf8)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tells forms apart by the files of a folder or an archive.
 
 use crate::{
-    Format, Limits, Recognised,
+    ImportFormat, ImportLimits, Recognised,
     files::Files,
     frontmatter::{self, Fields},
     recognise,
@@ -11,7 +11,7 @@ use crate::{
 const PAGES: usize = 50;
 
 /// The form of a folder or an archive.
-pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised> {
+pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Recognised> {
     let names: Vec<String> = (0..files.len())
         .map(|index| files.name(index).to_owned())
         .collect();
@@ -22,7 +22,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
             .iter()
             .any(|name| name.contains("memories/") && name.ends_with(".json"))
     {
-        return Some(known(Format::Claude, "memories.json"));
+        return Some(known(ImportFormat::Claude, "memories.json"));
     }
     let conversations = names.iter().position(|name| {
         let file = name.rsplit('/').next().unwrap_or(name);
@@ -30,15 +30,18 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
     });
     if let Some(index) = conversations {
         let head = files.head(index);
-        if let Some(by) = recognise::json(&head).filter(|by| by.format == Format::ChatGpt) {
+        if let Some(by) = recognise::json(&head).filter(|by| by.format == ImportFormat::ChatGpt) {
             return Some(by);
         }
         if ends("users.json").is_some() || ends("projects.json").is_some() {
-            return Some(known(Format::Claude, "conversations.json, users.json"));
+            return Some(known(
+                ImportFormat::Claude,
+                "conversations.json, users.json",
+            ));
         }
     }
     if names.iter().any(|name| name.ends_with(".af")) {
-        return Some(known(Format::Letta, "agent files (.af)"));
+        return Some(known(ImportFormat::Letta, "agent files (.af)"));
     }
     let pages: Vec<usize> = (0..names.len())
         .filter(|index| names[*index].ends_with(".md"))
@@ -52,7 +55,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
         .iter()
         .any(|name| name.starts_with("system/") && name.ends_with(".md"));
     if is_tree && names.iter().all(|name| !name.contains("permalink")) {
-        return Some(known(Format::Letta, "system/*.md"));
+        return Some(known(ImportFormat::Letta, "system/*.md"));
     }
     let mut claude = 0;
     for index in pages.iter().take(PAGES) {
@@ -63,19 +66,19 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
         if fields.has("memoir.number") {
             return Some(Recognised {
                 pages_of: fields.text("memoir.agent").map(str::to_owned),
-                ..known(Format::Markdown, "pages that Memoir wrote")
+                ..known(ImportFormat::Markdown, "pages that Memoir wrote")
             });
         }
         claude += usize::from(is_of_claude(&fields));
     }
     if claude > 0 {
         return Some(known(
-            Format::Claude,
+            ImportFormat::Claude,
             "pages with `type` user, feedback, project or reference",
         ));
     }
     if names.iter().any(|name| is_called(name, "CLAUDE.md")) && ends("MEMORY.md").is_some() {
-        return Some(known(Format::Claude, "MEMORY.md, CLAUDE.md"));
+        return Some(known(ImportFormat::Claude, "MEMORY.md, CLAUDE.md"));
     }
     let special = ["SOUL.md", "USER.md", "MEMORY.md", "memory_summary.md"];
     let found: Vec<&str> = special
@@ -83,13 +86,13 @@ pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Option<Recognised
         .filter(|name| ends(name).is_some())
         .collect();
     Some(if found.is_empty() {
-        known(Format::Markdown, "pages of Markdown")
+        known(ImportFormat::Markdown, "pages of Markdown")
     } else {
-        known(Format::Markdown, &found.join(", "))
+        known(ImportFormat::Markdown, &found.join(", "))
     })
 }
 
-fn known(format: Format, by: &str) -> Recognised {
+fn known(format: ImportFormat, by: &str) -> Recognised {
     Recognised {
         format,
         by: by.to_owned(),
@@ -119,10 +122,10 @@ pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
     let (fields, _) = frontmatter::split(&text);
     Some(if is_of_claude(&fields) {
         known(
-            Format::Claude,
+            ImportFormat::Claude,
             "a page with `type` user, feedback, project or reference",
         )
     } else {
-        known(Format::Markdown, "a page of Markdown")
+        known(ImportFormat::Markdown, "a page of Markdown")
     })
 }

@@ -5,10 +5,10 @@ use std::io::Read;
 use memoir_transcripts::{
     Error as ScanError, FilePosition,
     raw::{Raw, Undecodable, is_space},
-    source::{Source, Taken},
+    source::{FileSource, PieceRead},
 };
 
-use crate::{EntryPosition, Error, Halt, ReadResult, Reason, files::Files, out::Out};
+use crate::{EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files, out::Out};
 
 /// Most bytes of a key that is looked at.
 const KEY_BYTES: usize = 1 << 10;
@@ -69,7 +69,7 @@ pub(crate) fn walk<'a>(
 ) -> ReadResult {
     let file = files.place(index);
     let is_around = is_object_around(&files.head(index), lists);
-    let (source, _) = Source::open(files.reader(index)?).map_err(failure)?;
+    let (source, _) = FileSource::open(files.reader(index)?).map_err(failure)?;
     let mut walk = Walk {
         source,
         file: &file,
@@ -105,7 +105,7 @@ pub(crate) fn failure(error: ScanError) -> Halt {
 
 enum WalkStop {
     Halt(Halt),
-    Broken(FilePosition, Reason),
+    Broken(FilePosition, NoMemoryReason),
 }
 
 impl From<Halt> for WalkStop {
@@ -121,9 +121,9 @@ impl From<ScanError> for WalkStop {
             ScanError::Read { kind, place } => Self::Broken(
                 place,
                 if kind == std::io::ErrorKind::FileTooLarge {
-                    Reason::TooLarge
+                    NoMemoryReason::TooLarge
                 } else {
-                    Reason::Unreadable
+                    NoMemoryReason::Unreadable
                 },
             ),
             error => Self::Halt(failure(error)),
@@ -134,7 +134,7 @@ impl From<ScanError> for WalkStop {
 type WalkResult = Result<(), WalkStop>;
 
 struct Walk<'a, R> {
-    source: Source<R>,
+    source: FileSource<R>,
     file: &'a EntryPosition,
     lists: &'a Lists,
     limit: usize,
@@ -173,7 +173,12 @@ impl<R: Read> Walk<'_, R> {
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => return Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
+                None => {
+                    return Err(WalkStop::Broken(
+                        self.source.place(),
+                        NoMemoryReason::Truncated,
+                    ));
+                }
                 Some(b']') => {
                     self.source.pass();
                     return Ok(());
@@ -183,7 +188,12 @@ impl<R: Read> Walk<'_, R> {
                     self.source.peek()?;
                 }
                 Some(_) if first => {}
-                Some(_) => return Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
+                Some(_) => {
+                    return Err(WalkStop::Broken(
+                        self.source.place(),
+                        NoMemoryReason::Malformed,
+                    ));
+                }
             }
             first = false;
             self.element(out, found)?;
@@ -199,19 +209,23 @@ impl<R: Read> Walk<'_, R> {
         let position = self.source.place();
         let place = self.at(&position);
         match self.source.take_value(self.limit)? {
-            Taken::Whole => {}
-            Taken::TooLarge => {
-                out.pass_entry(place, Reason::TooLarge);
+            PieceRead::Whole => {}
+            PieceRead::TooLarge => {
+                out.pass_entry(place, NoMemoryReason::TooLarge);
                 return Ok(());
             }
-            Taken::Truncated => return Err(WalkStop::Broken(position, Reason::Truncated)),
-            Taken::Nothing => return Err(WalkStop::Broken(position, Reason::Malformed)),
+            PieceRead::Truncated => {
+                return Err(WalkStop::Broken(position, NoMemoryReason::Truncated));
+            }
+            PieceRead::Nothing => {
+                return Err(WalkStop::Broken(position, NoMemoryReason::Malformed));
+            }
         }
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
             Ok(raw) => found(JsonPart::Element(raw), place, out),
             Err(_) => {
-                out.pass_entry(place, Reason::Malformed);
+                out.pass_entry(place, NoMemoryReason::Malformed);
                 Ok(())
             }
         };
@@ -231,14 +245,24 @@ impl<R: Read> Walk<'_, R> {
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => return Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
+                None => {
+                    return Err(WalkStop::Broken(
+                        self.source.place(),
+                        NoMemoryReason::Truncated,
+                    ));
+                }
                 Some(b'{') if first => self.source.pass(),
                 Some(b',') if !first => self.source.pass(),
                 Some(b'}') if !first => {
                     self.source.pass();
                     return Ok(());
                 }
-                Some(_) => return Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
+                Some(_) => {
+                    return Err(WalkStop::Broken(
+                        self.source.place(),
+                        NoMemoryReason::Malformed,
+                    ));
+                }
             }
             if first && self.source.peek()? == Some(b'}') {
                 self.source.pass();
@@ -261,7 +285,10 @@ impl<R: Read> Walk<'_, R> {
         let key = key.and_then(|key| key.string().ok().flatten());
         let key = key.unwrap_or_default();
         if self.source.peek()? != Some(b':') {
-            return Err(WalkStop::Broken(self.source.place(), Reason::Malformed));
+            return Err(WalkStop::Broken(
+                self.source.place(),
+                NoMemoryReason::Malformed,
+            ));
         }
         self.source.pass();
         let next = self.source.peek()?;
@@ -289,10 +316,16 @@ impl<R: Read> Walk<'_, R> {
     /// Reads a value that must be there; gives whether it is whole.
     fn expect(&mut self, limit: usize) -> Result<bool, WalkStop> {
         match self.source.take_value(limit)? {
-            Taken::Whole => Ok(true),
-            Taken::TooLarge => Ok(false),
-            Taken::Truncated => Err(WalkStop::Broken(self.source.place(), Reason::Truncated)),
-            Taken::Nothing => Err(WalkStop::Broken(self.source.place(), Reason::Malformed)),
+            PieceRead::Whole => Ok(true),
+            PieceRead::TooLarge => Ok(false),
+            PieceRead::Truncated => Err(WalkStop::Broken(
+                self.source.place(),
+                NoMemoryReason::Truncated,
+            )),
+            PieceRead::Nothing => Err(WalkStop::Broken(
+                self.source.place(),
+                NoMemoryReason::Malformed,
+            )),
         }
     }
 }
@@ -327,17 +360,17 @@ pub(crate) fn first_text<const N: usize>(values: [Option<Raw<'_>>; N]) -> Option
 pub(crate) fn why_no_text<const N: usize>(
     values: [Option<Raw<'_>>; N],
     name: &'static str,
-) -> Reason {
+) -> NoMemoryReason {
     let mut there = values.into_iter().flatten().peekable();
     if there.peek().is_none() {
-        return Reason::MissingField(name);
+        return NoMemoryReason::MissingField(name);
     }
-    let mut reason = Reason::Empty;
+    let mut reason = NoMemoryReason::Empty;
     for value in there {
         match value.string() {
-            Err(Undecodable::NotUtf8) => return Reason::NotUtf8,
-            Err(Undecodable::Malformed) => return Reason::Malformed,
-            Ok(None) if !value.is_null() => reason = Reason::InvalidField(name),
+            Err(Undecodable::NotUtf8) => return NoMemoryReason::NotUtf8,
+            Err(Undecodable::Malformed) => return NoMemoryReason::Malformed,
+            Ok(None) if !value.is_null() => reason = NoMemoryReason::InvalidField(name),
             Ok(_) => {}
         }
     }

@@ -7,7 +7,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Error, ReadResult, Reason, date,
+    EntryPosition, Error, NoMemoryReason, ReadResult, date,
     files::{Files, is_database},
     json::{self, Lists},
     out::{FoundEntry, Out},
@@ -45,7 +45,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "expires_at",
     ];
     let Ok([prefix, namespace, key, value, created, expires]) = raw.fields(names) else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     let namespace = match namespace.filter(|namespace| namespace.is_array()) {
@@ -53,7 +53,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         None => json::first_text([prefix, namespace]).unwrap_or_default(),
     };
     let Some(value) = value else {
-        out.pass_entry(place, Reason::MissingField("value"));
+        out.pass_entry(place, NoMemoryReason::MissingField("value"));
         return Ok(());
     };
     let gone = out.expired(date::of_value(expires));
@@ -84,11 +84,14 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let query = format!("SELECT prefix, key, value, created_at, {expires} FROM store");
     sqlite::each(&database, &query, out, &mut |found, out| {
         let Some(value) = sqlite::text(found, 2) else {
-            out.pass_entry(EntryPosition::default(), Reason::InvalidField("value"));
+            out.pass_entry(
+                EntryPosition::default(),
+                NoMemoryReason::InvalidField("value"),
+            );
             return Ok(());
         };
         let Ok(value) = Raw::whole(value.as_bytes()) else {
-            out.pass_entry(EntryPosition::default(), Reason::Malformed);
+            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
         let gone = out.expired(sqlite::time(found, 4));
@@ -114,7 +117,7 @@ fn row(
     out: &mut Out<'_>,
 ) -> ReadResult {
     if namespace.split('.').next() == Some(RESERVED) {
-        out.pass(entry.place, Reason::Derived);
+        out.pass(entry.place, NoMemoryReason::Derived);
         return Ok(());
     }
     // A column that was written as a text holds the object within it.

@@ -10,7 +10,7 @@ use memoir_domain::{PrivateText, Timestamp, memory::Kind};
 use memoir_transcripts::raw::{Raw, is_space};
 
 use crate::{
-    EntryPosition, Gone, ReadResult, Reason, WhyGone, date,
+    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
@@ -39,7 +39,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         } else if files.is_one() || name.ends_with(".af") || name.ends_with(".json") {
             file(&mut files, index, out)?;
         } else {
-            out.pass(files.place(index), Reason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile);
         }
     }
     Ok(())
@@ -73,9 +73,9 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     }
     let Ok(raw) = Raw::whole(&bytes) else {
         let reason = if bytes.iter().all(|byte| is_space(*byte)) {
-            Reason::Empty
+            NoMemoryReason::Empty
         } else {
-            Reason::Truncated
+            NoMemoryReason::Truncated
         };
         out.break_off(place, reason);
         return Ok(());
@@ -87,11 +87,11 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
 fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = ["agents", "blocks", "core_memory", "messages", "name"];
     let Ok([agents, blocks, core_memory, messages, name]) = raw.fields(names) else {
-        out.break_off(place, Reason::Malformed);
+        out.break_off(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     if !json::any_of([agents, blocks, core_memory]) {
-        out.pass_entry(place, Reason::UnknownKind);
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
         return Ok(());
     }
     let mut secrets = Vec::new();
@@ -104,7 +104,7 @@ fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     for agent in elements(agents) {
         let names = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(names) else {
-            out.pass_entry(place.clone(), Reason::Malformed);
+            out.pass_entry(place.clone(), NoMemoryReason::Malformed);
             continue;
         };
         count += 1;
@@ -149,7 +149,7 @@ fn elements<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
 }
 
 fn count_messages(messages: Option<Raw<'_>>, out: &mut Out<'_>) {
-    out.leave_out(Reason::Message, elements(messages).count() as u64);
+    out.leave_out(NoMemoryReason::Message, elements(messages).count() as u64);
 }
 
 fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
@@ -169,7 +169,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     if secrets.is_empty() {
         return;
     }
-    out.leave_out(Reason::Secret, secrets.len() as u64);
+    out.leave_out(NoMemoryReason::Secret, secrets.len() as u64);
     let mut named: Vec<String> = Vec::new();
     for secret in secrets {
         let name: String = secret.chars().take(60).collect();
@@ -196,7 +196,7 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
         "updated_at",
     ];
     let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(names) else {
-        out.pass_entry(place.clone(), Reason::Malformed);
+        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
         return Ok(());
     };
     let label = json::text(label).unwrap_or_default();
@@ -249,14 +249,14 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "updated_at",
     ];
     let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(names) else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     let Some(text) = json::text(text) else {
         out.pass_entry(place, json::why_no_text([text], "text"));
         return Ok(());
     };
-    let gone = deleted.is_some_and(Raw::is_true).then(|| Gone {
+    let gone = deleted.is_some_and(Raw::is_true).then(|| ImportedGone {
         why: WhyGone::Deleted,
         at: date::of_value(updated),
     });
@@ -284,7 +284,7 @@ fn page(
 ) -> ReadResult {
     let place = files.place(index);
     if name.starts_with("skills/") || name.contains("/skills/") {
-        out.pass(place, Reason::Instruction);
+        out.pass(place, NoMemoryReason::Instruction);
         return Ok(());
     }
     let Some(text) = files.page(index, &place, out) else {

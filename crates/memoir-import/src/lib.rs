@@ -1,17 +1,17 @@
 //! Reads memories in the forms in which other programs keep them.
 //!
-//! This crate owns the way from a file, a folder or an archive to [`Memory`]s, one after the other: at no
+//! This crate owns the way from a file, a folder or an archive to [`ImportedMemory`]s, one after the other: at no
 //! time does it hold more than one entry of a list, or one page of a folder. It does not own what becomes of
 //! them: it knows nothing of agents, of models or of stores.
 //!
-//! **Nothing is lost in silence.** Every entry is either given, as one [`Memory`] or as several parts of
-//! one, or counted in the [`Report`] with the reason, and with its place where it could not be understood.
-//! What a form cannot carry at all is said by [`Format::cannot_carry`].
+//! **Nothing is lost in silence.** Every entry is either given, as one [`ImportedMemory`] or as several parts of
+//! one, or counted in the [`ImportReport`] with the reason, and with its place where it could not be understood.
+//! What a form cannot carry at all is said by [`ImportFormat::cannot_carry`].
 //!
 //! **Whatever is read may be hostile.** JSON is looked at by counting brackets, without recursion, and only
 //! what is needed is decoded (`memoir_transcripts::raw`); archives are inflated up to a limit, and nothing is
 //! ever unpacked to a path that they name; symbolic links are not followed; databases are opened for reading
-//! alone. Sizes and counts are held to [`Limits`].
+//! alone. Sizes and counts are held to [`ImportLimits`].
 //!
 //! Each reader has a file of its own; `recognise.rs` tells them apart, `out.rs` is where all of them give what
 //! they found, and cleans it.
@@ -42,13 +42,13 @@ use std::{fmt, io, ops::ControlFlow, path::PathBuf, str::FromStr};
 use memoir_domain::{PrivateText, Timestamp, memory::Kind, wire_names};
 use memoir_transcripts::FilePosition;
 
-pub use report::{Notice, Report};
+pub use report::{ImportReport, Notice};
 
 use crate::{files::Files, out::Out};
 
 wire_names! {
     /// A form in which memories are kept.
-    pub enum Format {
+    pub enum ImportFormat {
         /// mem0: its lists, the payloads of its vector store, its `history.db`.
         Mem0 = "mem0",
         /// Claude: the export of claude.ai, Claude Code's memory folder, the memory tool's directory.
@@ -66,7 +66,7 @@ wire_names! {
     }
 }
 
-impl Format {
+impl ImportFormat {
     /// What is not in such a file, or has no place in a memory, and so does not come along.
     pub fn cannot_carry(self) -> &'static [&'static str] {
         match self {
@@ -106,24 +106,24 @@ impl Format {
     }
 }
 
-/// A name that no [`Format`] has.
+/// A name that no [`ImportFormat`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a form of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt` or `langgraph`"
 )]
-pub struct UnknownFormat;
+pub struct UnknownImportFormat;
 
-impl FromStr for Format {
-    type Err = UnknownFormat;
+impl FromStr for ImportFormat {
+    type Err = UnknownImportFormat;
 
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        Self::from_name(name).ok_or(UnknownFormat)
+    fn from_str(name: &str) -> Result<Self, UnknownImportFormat> {
+        Self::from_name(name).ok_or(UnknownImportFormat)
     }
 }
 
 /// How much is held, and how much is looked at. What is over a limit is reported and passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ImportLimits {
     /// Most bytes of one entry of a list, one line, one page or one conversation.
     pub entry_bytes: usize,
     /// Most characters of one memory; longer texts are split.
@@ -140,7 +140,7 @@ pub struct Limits {
     pub inflation: u64,
 }
 
-impl Default for Limits {
+impl Default for ImportLimits {
     fn default() -> Self {
         Self {
             entry_bytes: 16 << 20,
@@ -156,13 +156,13 @@ impl Default for Limits {
 
 /// What the reading depends on beside the file.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct ImportOptions {
     /// The present: what expires later than this has not expired yet.
     pub now: Timestamp,
     /// Whether pages that are instructions, such as `CLAUDE.md` and `SOUL.md`, come as memories too.
     pub instructions: bool,
     /// How much is held.
-    pub limits: Limits,
+    pub limits: ImportLimits,
 }
 
 /// What is read.
@@ -216,8 +216,8 @@ impl fmt::Display for EntryPosition {
 
 /// One memory of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
-    /// Its text: trimmed, at least three characters, at most [`Limits::memory_characters`], with no control
+pub struct ImportedMemory {
+    /// Its text: trimmed, at least three characters, at most [`ImportLimits::memory_characters`], with no control
     /// character but line feed and tab (others are replaced by U+FFFD).
     pub content: PrivateText,
     /// What the form says of how long it matters; `None` where it says nothing.
@@ -232,10 +232,10 @@ pub struct Memory {
     pub constitutional: bool,
     /// The memory that it was, where Memoir wrote the page; `None` for all others.
     pub page_of: Option<PageOf>,
-    /// Whether it is of what is offered as a system prompt ([`Report::system_prompt`]).
+    /// Whether it is of what is offered as a system prompt ([`ImportReport::system_prompt`]).
     pub is_persona: bool,
     /// Why the other program does not hold it for true any more; `None` where it does.
-    pub gone: Option<Gone>,
+    pub gone: Option<ImportedGone>,
 }
 
 /// A memory that Memoir wrote as a page.
@@ -249,7 +249,7 @@ pub struct PageOf {
 
 /// That a memory is kept for its history only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gone {
+pub struct ImportedGone {
     /// Why.
     pub why: WhyGone,
     /// Since when; `None` where the file does not tell.
@@ -283,7 +283,7 @@ impl WhyGone {
 
 /// Why something of a file is not given as a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum NoMemoryReason {
     /// Its text is empty or blank.
     Empty,
     /// Its text has fewer than three characters.
@@ -308,9 +308,9 @@ pub enum Reason {
     Link,
     /// A name that leads out of the archive.
     OutsidePath,
-    /// It is larger than [`Limits`] allows.
+    /// It is larger than [`ImportLimits`] allows.
     TooLarge,
-    /// There are more than [`Limits`] allows.
+    /// There are more than [`ImportLimits`] allows.
     TooMany,
     /// It is not UTF-8.
     NotUtf8,
@@ -328,9 +328,9 @@ pub enum Reason {
     InvalidField(&'static str),
 }
 
-/// What a [`Reason`] says of the entry.
+/// What a [`NoMemoryReason`] says of the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum NoMemoryClass {
     /// Nothing that is worth remembering.
     Junk,
     /// Left out by design.
@@ -339,19 +339,19 @@ pub enum Class {
     NotUnderstood,
 }
 
-impl Reason {
+impl NoMemoryReason {
     /// What it says of the entry.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> NoMemoryClass {
         match self {
-            Self::Empty | Self::Short | Self::BareJson => Class::Junk,
+            Self::Empty | Self::Short | Self::BareJson => NoMemoryClass::Junk,
             Self::Index
             | Self::Instruction
             | Self::Template
             | Self::Derived
             | Self::Secret
             | Self::Message
-            | Self::OtherFile => Class::LeftOut,
-            _ => Class::NotUnderstood,
+            | Self::OtherFile => NoMemoryClass::LeftOut,
+            _ => NoMemoryClass::NotUnderstood,
         }
     }
 
@@ -383,7 +383,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for NoMemoryReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self {
             Self::Empty => "empty",
@@ -420,13 +420,13 @@ pub enum Error {
     Unrecognised(&'static str),
     /// It is a conversation in that form.
     #[error("no memories, but a conversation in the form `{0}`")]
-    Conversation(memoir_transcripts::Format),
+    Conversation(memoir_transcripts::TranscriptFormat),
     /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,
     /// There is nothing of that form in it.
     #[error("nothing in it is in the form `{0}`")]
-    OtherForm(Format),
+    OtherForm(ImportFormat),
     /// The archive is of a kind that is not read, or not whole.
     #[error("the archive cannot be read: {0}")]
     Archive(&'static str),
@@ -454,7 +454,7 @@ pub fn may_be_memories(name: &str, head: &[u8]) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
     /// The form.
-    pub format: Format,
+    pub format: ImportFormat,
     /// By what it was told, such as `results[].memory, hash`; names of fields and files only.
     pub by: String,
     /// The agent whose memories Memoir wrote as these pages; `None` for all else.
@@ -473,7 +473,11 @@ impl Import {
     ///
     /// # Errors
     /// It cannot be read, or its form cannot be told.
-    pub fn open(input: Input, format: Option<Format>, limits: &Limits) -> Result<Self, Error> {
+    pub fn open(
+        input: Input,
+        format: Option<ImportFormat>,
+        limits: &ImportLimits,
+    ) -> Result<Self, Error> {
         let mut files = Files::open(input, limits)?;
         let recognised = match format {
             Some(format) => Recognised {
@@ -499,20 +503,20 @@ impl Import {
     /// Nothing of it can be read.
     pub fn read(
         self,
-        options: &Options,
-        give: &mut dyn FnMut(Memory) -> ControlFlow<()>,
-    ) -> Result<Report, Error> {
+        options: &ImportOptions,
+        give: &mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
+    ) -> Result<ImportReport, Error> {
         let Self { files, recognised } = self;
         let mut out = Out::new(recognised.format, *options, give);
         files.tell_passed(&mut out);
         let read = match recognised.format {
-            Format::Mem0 => mem0::read(files, &mut out),
-            Format::Claude => claude::read(files, &mut out),
-            Format::McpMemory => mcp_memory::read(files, &mut out),
-            Format::Letta => letta::read(files, &mut out),
-            Format::Markdown => markdown::read(files, &mut out),
-            Format::ChatGpt => chatgpt::read(files, &mut out),
-            Format::LangGraph => langgraph::read(files, &mut out),
+            ImportFormat::Mem0 => mem0::read(files, &mut out),
+            ImportFormat::Claude => claude::read(files, &mut out),
+            ImportFormat::McpMemory => mcp_memory::read(files, &mut out),
+            ImportFormat::Letta => letta::read(files, &mut out),
+            ImportFormat::Markdown => markdown::read(files, &mut out),
+            ImportFormat::ChatGpt => chatgpt::read(files, &mut out),
+            ImportFormat::LangGraph => langgraph::read(files, &mut out),
         };
         match read {
             Ok(()) | Err(Halt::Stopped) => Ok(out.finish()),

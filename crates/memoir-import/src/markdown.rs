@@ -6,7 +6,7 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    Gone, PageOf, ReadResult, Reason, WhyGone, date,
+    ImportedGone, NoMemoryReason, PageOf, ReadResult, WhyGone, date,
     files::Files,
     frontmatter::{self, Fields},
     letta::offer,
@@ -40,7 +40,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             .rsplit_once('.')
             .map(|(_, ending)| ending.to_lowercase());
         if !files.is_one() && !matches!(ending.as_deref(), Some("md" | "markdown")) {
-            out.pass(files.place(index), Reason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile);
             continue;
         }
         page(&mut files, index, &name, &workspace, out)?;
@@ -54,7 +54,7 @@ struct Workspace {
 }
 
 /// Why a page of that name is left out; `None` where it is read.
-fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<Reason> {
+fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoMemoryReason> {
     let file = name.rsplit('/').next().unwrap_or(name);
     let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
     let is_in = |names: &[&str]| {
@@ -66,16 +66,16 @@ fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<Rea
         || file == "README.md" && workspace.has_soul
         || is_in(&["skills"]);
     if is_instruction && !instructions {
-        return Some(Reason::Instruction);
+        return Some(NoMemoryReason::Instruction);
     }
     if is_in(&["templates", "_templates", "template"]) {
-        return Some(Reason::Template);
+        return Some(NoMemoryReason::Template);
     }
     let is_derived = file == "DREAMS.md"
         || workspace.has_memory
             && (matches!(file, "memory_summary.md" | "raw_memories.md")
                 || is_in(&["rollout_summaries"]));
-    is_derived.then_some(Reason::Derived)
+    is_derived.then_some(NoMemoryReason::Derived)
 }
 
 fn page(
@@ -99,7 +99,7 @@ fn page(
     let is_listing = matches!(file, "index.md" | "log.md" | "_index.md");
     let (links, without_links) = without_links(body);
     if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
-        out.pass(place, Reason::Index);
+        out.pass(place, NoMemoryReason::Index);
         return Ok(());
     }
     if let Some(number) = fields.text("memoir.number") {
@@ -242,9 +242,9 @@ fn day_of(stem: &str) -> Option<Timestamp> {
 }
 
 /// Why a page of the Open Knowledge Format does not hold any more.
-fn gone(fields: &Fields, out: &Out<'_>) -> Option<Gone> {
+fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
     if matches!(fields.text("status"), Some("deprecated")) {
-        return Some(Gone {
+        return Some(ImportedGone {
             why: WhyGone::Invalidated,
             at: fields.text("stale_after").and_then(date::of_text),
         });

@@ -6,12 +6,12 @@
 
 use memoir_domain::memory::Kind;
 use memoir_transcripts::{
-    raw::{Raw, Scan, Step, is_space},
-    source::{Source, Taken},
+    raw::{Raw, Scan, ScanStep, is_space},
+    source::{FileSource, PieceRead},
 };
 
 use crate::{
-    EntryPosition, ReadResult, Reason, date,
+    EntryPosition, NoMemoryReason, ReadResult, date,
     files::Files,
     json::{self, Lists},
     out::{FoundEntry, Out},
@@ -31,7 +31,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             && !files.name(index).ends_with(".jsonl")
             && !files.name(index).ends_with(".json")
         {
-            out.pass(files.place(index), Reason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile);
             continue;
         }
         let head = files.head(index);
@@ -57,7 +57,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let file = files.place(index);
     let limit = out.options.limits.entry_bytes;
-    let (mut source, _) = Source::open(files.reader(index)?).map_err(json::failure)?;
+    let (mut source, _) = FileSource::open(files.reader(index)?).map_err(json::failure)?;
     loop {
         let position = source.place();
         let place = EntryPosition {
@@ -65,11 +65,11 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             ..EntryPosition::from(&position)
         };
         match source.take_line(limit) {
-            Ok(Taken::TooLarge) => out.pass_entry(place, Reason::TooLarge),
-            Ok(Taken::Whole) => objects(&source.piece, &place, out)?,
+            Ok(PieceRead::TooLarge) => out.pass_entry(place, NoMemoryReason::TooLarge),
+            Ok(PieceRead::Whole) => objects(&source.piece, &place, out)?,
             Ok(_) => return Ok(()),
             Err(_) => {
-                out.break_off(place, Reason::Unreadable);
+                out.break_off(place, NoMemoryReason::Unreadable);
                 return Ok(());
             }
         }
@@ -96,7 +96,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
         };
         let next_begin = find(rest.get(1..).unwrap_or_default(), BEGIN).map(|next| next + 1);
         let length = match Scan::default().run(rest) {
-            Some((end, Step::Last)) => Some(end + 1),
+            Some((end, ScanStep::Last)) => Some(end + 1),
             _ => None,
         };
         let raw = length.and_then(|length| Raw::whole(rest.get(..length)?).ok());
@@ -110,9 +110,9 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
             }
             _ => {
                 let reason = if length.is_none() {
-                    Reason::Truncated
+                    NoMemoryReason::Truncated
                 } else {
-                    Reason::Malformed
+                    NoMemoryReason::Malformed
                 };
                 out.pass_entry(place, reason);
                 match next_begin {
@@ -152,7 +152,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         ],
     ) = raw.fields(names)
     else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     let ends = [
@@ -182,16 +182,16 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         }
         (Some(_), None) if !json::any_of(ends) => {
             // A name and nothing about it.
-            out.pass_entry(place, Reason::Empty);
+            out.pass_entry(place, NoMemoryReason::Empty);
             Ok(())
         }
         (None, Some(_)) => {
-            out.pass_entry(place, Reason::MissingField("name"));
+            out.pass_entry(place, NoMemoryReason::MissingField("name"));
             Ok(())
         }
         _ if json::any_of(ends) => relation(ends, created_at, place, out),
         _ => {
-            out.pass_entry(place, Reason::UnknownKind);
+            out.pass_entry(place, NoMemoryReason::UnknownKind);
             Ok(())
         }
     }
@@ -213,13 +213,13 @@ fn observed(
         return observation(about, listed, place, out);
     }
     let Ok(all) = listed.elements() else {
-        out.pass_entry(place, Reason::InvalidField("observations"));
+        out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
         return Ok(());
     };
     for one in all {
         match one {
             Ok(one) => observation(about, one, place.clone(), out)?,
-            Err(_) => out.pass_entry(place.clone(), Reason::Malformed),
+            Err(_) => out.pass_entry(place.clone(), NoMemoryReason::Malformed),
         }
     }
     Ok(())
@@ -292,7 +292,7 @@ fn relation(
             (_, None) => "to",
             _ => "relationType",
         };
-        out.pass_entry(place, Reason::MissingField(missing));
+        out.pass_entry(place, NoMemoryReason::MissingField(missing));
         return Ok(());
     };
     out.entry(FoundEntry {

@@ -13,7 +13,7 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    EntryPosition, Error, Gone, ReadResult, Reason, WhyGone, date,
+    EntryPosition, Error, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
     files::{Files, is_database},
     json::{self, JsonPart, Lists},
     out::{FoundEntry, Out, hex},
@@ -99,17 +99,17 @@ fn row(
     let Ok([outer_id, payload, event, memory_id]) =
         raw.fields(["id", "payload", "event", "memory_id"])
     else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     if event.is_some() && memory_id.is_some() {
         // A line of a history apart from its database: nothing tells which one is the last.
-        out.pass_entry(place, Reason::UnknownKind);
+        out.pass_entry(place, NoMemoryReason::UnknownKind);
         return Ok(());
     }
     let held = payload.filter(|payload| payload.is_object()).unwrap_or(raw);
     let Ok(texts) = held.fields(["memory", "text", "data", "content"]) else {
-        out.pass_entry(place, Reason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     let Some(text) = json::first_text(texts) else {
@@ -165,7 +165,7 @@ fn row(
     }
     let id = outer_id.or(inner_id).and_then(Raw::id);
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
-        Some(Gone {
+        Some(ImportedGone {
             why: WhyGone::Deleted,
             at: date::of_value(updated),
         })
@@ -212,7 +212,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     );
     sqlite::each(&database, &query, out, &mut |row, out| {
         let Some(event) = event(row) else {
-            out.pass_entry(EntryPosition::default(), Reason::Malformed);
+            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
         if memory
@@ -245,7 +245,7 @@ fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
         if event.is_deletion {
             continue;
         }
-        let gone = events.get(at + 1).map(|next| Gone {
+        let gone = events.get(at + 1).map(|next| ImportedGone {
             why: if next.is_deletion {
                 WhyGone::Deleted
             } else {
@@ -254,7 +254,10 @@ fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
             at: next.at,
         });
         let Some(text) = event.text.clone() else {
-            out.pass_entry(EntryPosition::default(), Reason::MissingField("new_memory"));
+            out.pass_entry(
+                EntryPosition::default(),
+                NoMemoryReason::MissingField("new_memory"),
+            );
             continue;
         };
         out.entry(FoundEntry {
@@ -275,7 +278,7 @@ fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
             text,
             id: only.memory.clone(),
             kind: Some(Kind::Core),
-            gone: Some(Gone {
+            gone: Some(ImportedGone {
                 why: WhyGone::Deleted,
                 at: only.at,
             }),

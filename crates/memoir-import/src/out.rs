@@ -9,8 +9,8 @@ use memoir_domain::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    EntryPosition, Format, Gone, Halt, Memory, Notice, Options, PageOf, ReadResult, Reason, Report,
-    WhyGone, split, tags,
+    EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport, ImportedGone, ImportedMemory,
+    NoMemoryReason, Notice, PageOf, ReadResult, WhyGone, split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -28,7 +28,7 @@ pub(crate) struct FoundEntry {
     pub(crate) id: String,
     pub(crate) created_at: Option<Timestamp>,
     pub(crate) constitutional: bool,
-    pub(crate) gone: Option<Gone>,
+    pub(crate) gone: Option<ImportedGone>,
     pub(crate) is_persona: bool,
     pub(crate) page_of: Option<PageOf>,
     /// What the whole of a page is called, where its text does not begin with it.
@@ -58,50 +58,50 @@ impl FoundEntry {
 
 /// Takes what a reader found.
 pub(crate) struct Out<'a> {
-    pub(crate) options: Options,
-    pub(crate) report: Report,
-    format: Format,
-    give: &'a mut dyn FnMut(Memory) -> ControlFlow<()>,
+    pub(crate) options: ImportOptions,
+    pub(crate) report: ImportReport,
+    format: ImportFormat,
+    give: &'a mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
 }
 
 impl<'a> Out<'a> {
     pub(crate) fn new(
-        format: Format,
-        options: Options,
-        give: &'a mut dyn FnMut(Memory) -> ControlFlow<()>,
+        format: ImportFormat,
+        options: ImportOptions,
+        give: &'a mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
     ) -> Self {
         Self {
             options,
-            report: Report::default(),
+            report: ImportReport::default(),
             format,
             give,
         }
     }
 
-    pub(crate) fn finish(self) -> Report {
+    pub(crate) fn finish(self) -> ImportReport {
         self.report
     }
 
     /// Counts something that is not given.
-    pub(crate) fn pass(&mut self, place: EntryPosition, reason: Reason) {
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.pass(place, reason);
     }
 
     /// Counts several of a kind that is left out.
-    pub(crate) fn leave_out(&mut self, reason: Reason, count: u64) {
+    pub(crate) fn leave_out(&mut self, reason: NoMemoryReason, count: u64) {
         if count > 0 {
             *self.report.passed.entry(reason).or_default() += count;
         }
     }
 
     /// Counts an entry that is not given.
-    pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: Reason) {
+    pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.read += 1;
         self.report.pass(place, reason);
     }
 
     /// Says that the reading ended before the end.
-    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: Reason) {
+    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.is_broken = true;
         self.report.pass(place, reason);
     }
@@ -120,9 +120,9 @@ impl<'a> Out<'a> {
         let text = clean(&entry.text);
         let length = text.chars().take(FEWEST_CHARACTERS).count();
         let junk = match length {
-            0 => Some(Reason::Empty),
-            1..FEWEST_CHARACTERS => Some(Reason::Short),
-            _ if !entry.may_be_json && is_bare_json(&text) => Some(Reason::BareJson),
+            0 => Some(NoMemoryReason::Empty),
+            1..FEWEST_CHARACTERS => Some(NoMemoryReason::Short),
+            _ if !entry.may_be_json && is_bare_json(&text) => Some(NoMemoryReason::BareJson),
             _ => None,
         };
         if let Some(reason) = junk {
@@ -176,7 +176,7 @@ impl<'a> Out<'a> {
             self.report.given += 1;
             self.report.gone += u64::from(entry.gone.is_some());
             self.report.undated += u64::from(entry.created_at.is_none());
-            let memory = Memory {
+            let memory = ImportedMemory {
                 content: part.into(),
                 kind: entry.kind,
                 tags: tags.clone(),
@@ -207,9 +207,9 @@ impl<'a> Out<'a> {
     }
 
     /// That something is gone since a time, unless that time is still to come.
-    pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<Gone> {
+    pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<ImportedGone> {
         let at = at.filter(|at| *at <= self.options.now)?;
-        Some(Gone {
+        Some(ImportedGone {
             why: WhyGone::Expired,
             at: Some(at),
         })

@@ -6,7 +6,7 @@ use memoir_transcripts::{
 };
 
 use crate::{
-    Error, Format, Limits, Recognised,
+    Error, ImportFormat, ImportLimits, Recognised,
     files::{self, Files, is_database},
     inventory, sqlite,
 };
@@ -15,7 +15,7 @@ use crate::{
 const DATABASE: &str = "an SQLite database without the tables of any form that is known";
 
 /// The form of what is to be read, and by what it was told.
-pub(crate) fn recognise(files: &mut Files, limits: &Limits) -> Result<Recognised, Error> {
+pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Recognised, Error> {
     if !files.is_one() {
         return inventory::recognise(files, limits).ok_or(Error::Unrecognised(
             "several files, none of them in such a form",
@@ -44,7 +44,7 @@ fn is_empty_list(head: &[u8]) -> bool {
         && skip_space(head).first() == Some(&b'[')
 }
 
-fn known(format: Format, by: &str) -> Recognised {
+fn known(format: ImportFormat, by: &str) -> Recognised {
     Recognised {
         format,
         by: by.to_owned(),
@@ -64,13 +64,13 @@ fn database(files: &Files) -> Result<Recognised, Error> {
         };
         if table == "history" && has(&["memory_id", "old_memory", "new_memory", "event"]) {
             return Ok(known(
-                Format::Mem0,
+                ImportFormat::Mem0,
                 "the table history(memory_id, new_memory, event)",
             ));
         }
         if table == "store" && has(&["prefix", "key", "value"]) {
             return Ok(known(
-                Format::LangGraph,
+                ImportFormat::LangGraph,
                 "the table store(prefix, key, value)",
             ));
         }
@@ -90,7 +90,7 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
             let text = String::from_utf8_lossy(head.get(..4096.min(head.len()))?);
             let is_agent = ["\\\"agents\\\"", "\\\"core_memory\\\"", "\\\"blocks\\\""];
             let is_agent = is_agent.iter().any(|name| text.contains(name));
-            is_agent.then(|| known(Format::Letta, "an agent file within a JSON text"))
+            is_agent.then(|| known(ImportFormat::Letta, "an agent file within a JSON text"))
         }
         _ => None,
     }
@@ -100,20 +100,24 @@ fn of_object(head: &[u8]) -> Option<Recognised> {
     let keys = first_keys(head);
     let has = |name: &str| keys.contains(&name.as_bytes());
     for (wanted, format, by) in [
-        (&["agents", "blocks"][..], Format::Letta, "agents, blocks"),
+        (
+            &["agents", "blocks"][..],
+            ImportFormat::Letta,
+            "agents, blocks",
+        ),
         (
             &["core_memory", "agent_type"],
-            Format::Letta,
+            ImportFormat::Letta,
             "core_memory, agent_type",
         ),
         (
             &["core_memory", "messages"],
-            Format::Letta,
+            ImportFormat::Letta,
             "core_memory, messages",
         ),
         (
             &["mapping", "current_node"],
-            Format::ChatGpt,
+            ImportFormat::ChatGpt,
             "mapping, current_node",
         ),
     ] {
@@ -129,7 +133,7 @@ fn of_object(head: &[u8]) -> Option<Recognised> {
             }
             let keys = first_keys_of_elements(inside)?;
             return of_elements(&format!("{list}[]."), &keys)
-                .or_else(|| keys.is_empty().then(|| known(Format::Mem0, list)));
+                .or_else(|| keys.is_empty().then(|| known(ImportFormat::Mem0, list)));
         }
     }
     of_elements("", &keys)
@@ -148,24 +152,33 @@ fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
     let has = |name: &str| keys.contains(&name.as_bytes());
     for (wanted, format) in [
-        (&["prefix", "key", "value"][..], Format::LangGraph),
-        (&["namespace", "key", "value"], Format::LangGraph),
-        (&["type", "entityType", "observations"], Format::McpMemory),
-        (&["type", "name", "observations"], Format::McpMemory),
-        (&["type", "from", "to", "relationType"], Format::McpMemory),
-        (&["conversations_memory"], Format::Claude),
-        (&["memory_files"], Format::Claude),
-        (&["memory_store_id", "path", "content"], Format::Claude),
-        (&["mapping", "current_node"], Format::ChatGpt),
-        (&["mapping", "create_time"], Format::ChatGpt),
-        (&["archive_id", "text"], Format::Letta),
-        (&["text", "is_deleted", "embedding"], Format::Letta),
-        (&["memory", "hash"], Format::Mem0),
-        (&["memory", "user_id"], Format::Mem0),
-        (&["memory", "created_at"], Format::Mem0),
-        (&["id", "memory"], Format::Mem0),
-        (&["id", "payload"], Format::Mem0),
-        (&["data", "hash"], Format::Mem0),
+        (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
+        (&["namespace", "key", "value"], ImportFormat::LangGraph),
+        (
+            &["type", "entityType", "observations"],
+            ImportFormat::McpMemory,
+        ),
+        (&["type", "name", "observations"], ImportFormat::McpMemory),
+        (
+            &["type", "from", "to", "relationType"],
+            ImportFormat::McpMemory,
+        ),
+        (&["conversations_memory"], ImportFormat::Claude),
+        (&["memory_files"], ImportFormat::Claude),
+        (
+            &["memory_store_id", "path", "content"],
+            ImportFormat::Claude,
+        ),
+        (&["mapping", "current_node"], ImportFormat::ChatGpt),
+        (&["mapping", "create_time"], ImportFormat::ChatGpt),
+        (&["archive_id", "text"], ImportFormat::Letta),
+        (&["text", "is_deleted", "embedding"], ImportFormat::Letta),
+        (&["memory", "hash"], ImportFormat::Mem0),
+        (&["memory", "user_id"], ImportFormat::Mem0),
+        (&["memory", "created_at"], ImportFormat::Mem0),
+        (&["id", "memory"], ImportFormat::Mem0),
+        (&["id", "payload"], ImportFormat::Mem0),
+        (&["data", "hash"], ImportFormat::Mem0),
     ] {
         if wanted.iter().all(|name| has(name)) {
             let by = wanted.join(", ");

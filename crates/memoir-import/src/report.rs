@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memoir_domain::PrivateText;
 
-use crate::{Class, EntryPosition, Reason};
+use crate::{EntryPosition, NoMemoryClass, NoMemoryReason};
 
 /// Most places that a report names.
 const PLACES: usize = 20;
@@ -20,7 +20,7 @@ pub struct Notice {
 
 /// What a file held.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct ImportReport {
     /// Entries that the file has as memories.
     pub read: u64,
     /// Memories that were given.
@@ -34,9 +34,9 @@ pub struct Report {
     /// Tags that were left out since they are over the limits.
     pub tags_left_out: u64,
     /// What was not given, by reason.
-    pub passed: BTreeMap<Reason, u64>,
+    pub passed: BTreeMap<NoMemoryReason, u64>,
     /// The first places of what was not understood.
-    pub places: Vec<(EntryPosition, Reason)>,
+    pub places: Vec<(EntryPosition, NoMemoryReason)>,
     /// Whether the reading ended before the end of the file.
     pub is_broken: bool,
     /// What the user should know.
@@ -45,16 +45,16 @@ pub struct Report {
     pub system_prompt: Option<PrivateText>,
 }
 
-impl Report {
-    pub(crate) fn pass(&mut self, place: EntryPosition, reason: Reason) {
+impl ImportReport {
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         *self.passed.entry(reason).or_default() += 1;
-        if reason.class() == Class::NotUnderstood && self.places.len() < PLACES {
+        if reason.class() == NoMemoryClass::NotUnderstood && self.places.len() < PLACES {
             self.places.push((place, reason));
         }
     }
 
     /// How many were not given, of one class.
-    pub fn count(&self, class: Class) -> u64 {
+    pub fn count(&self, class: NoMemoryClass) -> u64 {
         let of_class = self.passed.iter();
         of_class
             .filter(|(reason, _)| reason.class() == class)

@@ -10,7 +10,7 @@ use std::{
 
 use flate2::read::DeflateDecoder;
 
-use crate::{Error, Limits, Reason};
+use crate::{Error, ImportLimits, NoMemoryReason};
 
 /// The end of the list, with the longest comment behind it.
 const END_BYTES: u64 = 22 + 65_535;
@@ -55,7 +55,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 impl Archive {
     /// Reads the list of files.
-    pub(crate) fn open(mut file: File, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn open(mut file: File, limits: &ImportLimits) -> Result<Self, Error> {
         let length = file.seek(SeekFrom::End(0))?;
         let (at, size) = list_place(&mut file, length)?;
         if size > LIST_BYTES || at.checked_add(size).is_none_or(|end| end > length) {
@@ -82,14 +82,14 @@ impl Archive {
     }
 
     /// Why a file is not read; `None` where it may be.
-    pub(crate) fn refusal(&self, index: usize) -> Option<Reason> {
+    pub(crate) fn refusal(&self, index: usize) -> Option<NoMemoryReason> {
         let entry = self.entries.get(index)?;
         if entry.is_link {
-            Some(Reason::Link)
+            Some(NoMemoryReason::Link)
         } else if entry.is_encrypted || !matches!(entry.method, 0 | 8) {
-            Some(Reason::Unreadable)
+            Some(NoMemoryReason::Unreadable)
         } else if leads_out(&entry.name) {
-            Some(Reason::OutsidePath)
+            Some(NoMemoryReason::OutsidePath)
         } else {
             None
         }

@@ -5,7 +5,7 @@
 
 use std::{io, ops::ControlFlow};
 
-use memoir_import::{Import, Input, Limits, Options};
+use memoir_import::{Import, ImportLimits, ImportOptions, Input};
 
 const MEGABYTE: u64 = 1 << 20;
 
@@ -61,9 +61,9 @@ fn a_list_of_any_size_is_held_one_row_at_a_time() {
         row: 0,
         ready: Vec::new(),
     };
-    let limits = Limits::default();
+    let limits = ImportLimits::default();
     let import = Import::open(Input::Stream(Box::new(made)), None, &limits).unwrap();
-    let options = Options {
+    let options = ImportOptions {
         now: "2026-04-01".parse().unwrap(),
         instructions: false,
         limits,

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::arguments;
 use crate::call_ids::CallIds;
 use crate::http::{Endpoint, retryable};
-use crate::message::{AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage};
+use crate::message::{
+    AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
+};
 use crate::usage::estimated;
 use crate::{Arguments, Model, ModelError, ModelName};
 
@@ -36,23 +38,25 @@ impl Model for Anthropic {
         self.context_tokens
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         let body = encode(request, self.name.model());
         let answer = self.endpoint.post(&body).await?;
         decode(answer, &body, request.messages.len())
     }
 }
 
-fn encode(request: &Request, model: &str) -> Value {
+fn encode(request: &ModelRequest, model: &str) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &request.messages {
         let (role, blocks) = match message {
-            Message::User(text) => ("user", vec![json!({"type": "text", "text": text.expose()})]),
-            Message::Assistant(AssistantMessage { raw }) => {
+            ModelMessage::User(text) => {
+                ("user", vec![json!({"type": "text", "text": text.expose()})])
+            }
+            ModelMessage::Assistant(AssistantMessage { raw }) => {
                 let blocks = raw.expose().get("content").and_then(Value::as_array);
                 ("assistant", blocks.cloned().unwrap_or_default())
             }
-            Message::ToolResult {
+            ModelMessage::ToolResult {
                 call_id, content, ..
             } => (
                 "user",
@@ -192,7 +196,7 @@ fn take_call(block: &mut Value, ids: &mut CallIds) -> ToolCall {
 }
 
 /// Tokens written to and read from the cache were read by the model too.
-fn usage(answer: &Value) -> Option<Usage> {
+fn usage(answer: &Value) -> Option<TokenUsage> {
     let usage = answer.get("usage")?;
     let cached = |field| usage.get(field).and_then(Value::as_u64).unwrap_or(0);
     let input_tokens = usage
@@ -201,7 +205,7 @@ fn usage(answer: &Value) -> Option<Usage> {
         .saturating_add(cached("cache_creation_input_tokens"))
         .saturating_add(cached("cache_read_input_tokens"));
     let output_tokens = usage.get("output_tokens")?.as_u64()?;
-    (input_tokens > 0).then_some(Usage {
+    (input_tokens > 0).then_some(TokenUsage {
         input_tokens,
         output_tokens,
         measured: true,

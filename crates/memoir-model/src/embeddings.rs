@@ -7,7 +7,7 @@ use memoir_domain::{PrivateText, recall::Vector};
 use serde_json::{Value, json};
 
 use crate::http::{Endpoint, retryable};
-use crate::message::Usage;
+use crate::message::TokenUsage;
 use crate::{ModelError, ModelName, ModelNameError};
 
 /// A model that makes a vector of a text.
@@ -115,7 +115,7 @@ pub struct Embeddings {
     /// One for each text, in their order, all of the same length.
     pub vectors: Vec<Vector>,
     /// What that used; nothing is written, so that there are no tokens of output.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// A model behind an endpoint of embeddings.
@@ -156,7 +156,7 @@ impl Embedder for OpenAiEmbedder {
         let characters: usize = texts.iter().map(PrivateText::chars).sum();
         Ok(Embeddings {
             vectors,
-            usage: Usage {
+            usage: TokenUsage {
                 input_tokens: told.unwrap_or((characters as u64).div_ceil(4)),
                 output_tokens: 0,
                 measured: told.is_some(),

@@ -26,8 +26,8 @@ pub use embeddings::{Embedder, EmbeddingModel, Embeddings};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{
-    AnswerSchema, Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall,
-    ToolDefinition, Usage,
+    AnswerSchema, Arguments, AssistantMessage, Finish, ModelMessage, ModelRequest, OfferedTool,
+    Reply, TokenUsage, ToolCall,
 };
 pub use name::{KNOWN_PROVIDERS, ModelName, ModelNameError};
 pub use provider::{
@@ -59,5 +59,5 @@ pub trait Model: Send + Sync {
     ///
     /// A [`ModelError`], which says whether another attempt may help and never holds words of the
     /// request.
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError>;
 }

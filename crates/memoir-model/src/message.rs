@@ -10,14 +10,14 @@ use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
 
 /// One turn asked of a model: the conversation so far and the tools it may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ModelRequest {
     /// The system prompt; empty means that none is sent.
     pub system: PrivateText,
-    /// The conversation, oldest first. Starts with a [`Message::User`], and every tool call of an
-    /// assistant message is answered by a [`Message::ToolResult`] right after it.
-    pub messages: Vec<Message>,
+    /// The conversation, oldest first. Starts with a [`ModelMessage::User`], and every tool call of an
+    /// assistant message is answered by a [`ModelMessage::ToolResult`] right after it.
+    pub messages: Vec<ModelMessage>,
     /// The tools on offer; empty means a plain conversation.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Vec<OfferedTool>,
     /// The form that the answer must have; `None` for free text. Not together with tools. A provider
     /// that does not know such a thing rejects the request, or passes it over: what comes back has to be
     /// checked all the same.
@@ -31,7 +31,7 @@ pub struct Request {
 
 /// One entry of a conversation.
 #[derive(Clone, PartialEq)]
-pub enum Message {
+pub enum ModelMessage {
     /// What Memoir says to the model.
     User(PrivateText),
     /// What the model said before.
@@ -47,7 +47,7 @@ pub enum Message {
     },
 }
 
-impl fmt::Debug for Message {
+impl fmt::Debug for ModelMessage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User(text) => formatter.debug_tuple("User").field(text).finish(),
@@ -86,7 +86,7 @@ pub struct AnswerSchema {
 
 /// A tool on offer to the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolDefinition {
+pub struct OfferedTool {
     /// Name as called by the model, `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
     /// When and how to use it, in plain words.
@@ -95,17 +95,17 @@ pub struct ToolDefinition {
     pub parameters: serde_json::Value,
 }
 
-/// A model's answer to one [`Request`].
+/// A model's answer to one [`ModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// To be put back into the conversation as [`Message::Assistant`].
+    /// To be put back into the conversation as [`ModelMessage::Assistant`].
     pub message: AssistantMessage,
     /// What it said besides tool calls; empty when it said nothing.
     pub text: PrivateText,
     /// The tools it calls, in its order. The ids are not empty and distinct within the reply.
     pub tool_calls: Vec<ToolCall>,
     /// What the turn used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Why it stopped.
     pub finish: Finish,
 }
@@ -113,7 +113,7 @@ pub struct Reply {
 /// One call of a tool.
 #[derive(Clone, PartialEq)]
 pub struct ToolCall {
-    /// Joins the call and its [`Message::ToolResult`]. Some servers make it of the name.
+    /// Joins the call and its [`ModelMessage::ToolResult`]. Some servers make it of the name.
     pub id: String,
     /// Name as the model wrote it, which may be no tool on offer.
     pub name: String,
@@ -152,7 +152,7 @@ pub enum Arguments {
 
 /// Tokens of one turn, counted in the model's own tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens read, those served from the provider's cache included.
     pub input_tokens: u64,
     /// Tokens written, hidden reasoning included.
@@ -168,7 +168,7 @@ pub enum Finish {
     Stop,
     /// It waits for the results of its tool calls.
     ToolCalls,
-    /// It reached [`Request::max_output_tokens`] or the end of its context.
+    /// It reached [`ModelRequest::max_output_tokens`] or the end of its context.
     Length,
     /// Anything else, such as a content filter or a refusal.
     Other,
@@ -191,7 +191,7 @@ mod tests {
             "ToolCall { id: [25 characters], name: [13 characters], \
              arguments: Malformed(PrivateText(13 characters)) }"
         );
-        let result = Message::ToolResult {
+        let result = ModelMessage::ToolResult {
             call_id: call.id,
             name: call.name,
             content: CANARY.into(),

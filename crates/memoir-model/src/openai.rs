@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::arguments;
 use crate::call_ids::CallIds;
 use crate::http::{Endpoint, retryable};
-use crate::message::{AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage};
+use crate::message::{
+    AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
+};
 use crate::usage::estimated;
 use crate::{Model, ModelError, ModelName, OutputLimitField, Provider};
 
@@ -48,7 +50,7 @@ impl Model for OpenAi {
         self.context_tokens
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         let mut body = encode(request, self.name.model(), self.output_limit_field);
         if self.takes_cache_marks && !request.tools.is_empty() {
             mark_for_cache(&mut body);
@@ -61,7 +63,7 @@ impl Model for OpenAi {
     }
 }
 
-fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
+fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system.expose()}));
@@ -69,15 +71,15 @@ fn encode(request: &Request, model: &str, limit: OutputLimitField) -> Value {
     let mut legacy = false;
     for message in &request.messages {
         messages.push(match message {
-            Message::User(text) => json!({"role": "user", "content": text.expose()}),
-            Message::Assistant(AssistantMessage { raw }) => {
+            ModelMessage::User(text) => json!({"role": "user", "content": text.expose()}),
+            ModelMessage::Assistant(AssistantMessage { raw }) => {
                 legacy = is_legacy_call(raw.expose());
                 raw.expose().clone()
             }
-            Message::ToolResult { name, content, .. } if legacy => {
+            ModelMessage::ToolResult { name, content, .. } if legacy => {
                 json!({"role": "function", "name": name, "content": content.expose()})
             }
-            Message::ToolResult {
+            ModelMessage::ToolResult {
                 call_id, content, ..
             } => {
                 json!({"role": "tool", "tool_call_id": call_id, "content": content.expose()})
@@ -266,14 +268,14 @@ fn finished(reason: Option<&str>, calls: bool) -> Finish {
 }
 
 /// `None` without usable numbers. A prompt of no tokens is not one: some servers send zeros.
-fn usage(answer: &Value) -> Option<Usage> {
+fn usage(answer: &Value) -> Option<TokenUsage> {
     let usage = answer.get("usage")?;
     let input_tokens = usage
         .get("prompt_tokens")?
         .as_u64()
         .filter(|tokens| *tokens > 0)?;
     let output_tokens = usage.get("completion_tokens")?.as_u64()?;
-    Some(Usage {
+    Some(TokenUsage {
         input_tokens,
         output_tokens,
         measured: true,

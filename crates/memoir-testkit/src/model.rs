@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, Model, ModelError, ModelName, Reply, Request, ToolCall,
-    Usage,
+    Arguments, AssistantMessage, Finish, Model, ModelError, ModelName, ModelRequest, Reply,
+    TokenUsage, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub enum Turn {
     /// The turn, after a wait of tokio's clock, which a test may have paused.
     Slow(Duration, Box<Turn>),
     /// The turn that the function makes of the request.
-    Respond(Arc<dyn Fn(&Request) -> Turn + Send + Sync>),
+    Respond(Arc<dyn Fn(&ModelRequest) -> Turn + Send + Sync>),
 }
 
 impl Turn {
@@ -87,7 +87,7 @@ impl Turn {
             },
             text: PrivateText::new(text),
             tool_calls,
-            usage: Usage {
+            usage: TokenUsage {
                 input_tokens: 100,
                 output_tokens: 10,
                 measured: true,
@@ -97,7 +97,7 @@ impl Turn {
     }
 
     /// The turn that `respond` makes of the request.
-    pub fn respond(respond: impl Fn(&Request) -> Turn + Send + Sync + 'static) -> Self {
+    pub fn respond(respond: impl Fn(&ModelRequest) -> Turn + Send + Sync + 'static) -> Self {
         Self::Respond(Arc::new(respond))
     }
 
@@ -129,7 +129,7 @@ impl Turn {
         let Self::Reply(reply) = &mut self else {
             panic!("only a reply has a usage")
         };
-        reply.usage = Usage {
+        reply.usage = TokenUsage {
             input_tokens,
             output_tokens,
             measured: true,
@@ -157,7 +157,7 @@ pub struct ModelScript {
     context_tokens: Option<u32>,
     script: Mutex<VecDeque<Turn>>,
     otherwise: Option<Turn>,
-    requests: Mutex<Vec<Request>>,
+    requests: Mutex<Vec<ModelRequest>>,
 }
 
 impl ModelScript {
@@ -209,7 +209,7 @@ impl ModelScript {
     }
 
     /// Everything asked so far, in order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         lock(&self.requests).clone()
     }
 }
@@ -224,7 +224,7 @@ impl Model for ModelScript {
         self.context_tokens
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         lock(&self.requests).push(request.clone());
         let next = lock(&self.script).pop_front();
         let mut turn = next

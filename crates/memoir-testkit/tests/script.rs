@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use memoir_domain::PrivateText;
 use memoir_model::{
-    Arguments, Finish, Message, Model, ModelError, ProviderKind, ProviderSettings, Providers,
-    Request,
+    Arguments, Finish, Model, ModelError, ModelMessage, ModelRequest, ProviderKind,
+    ProviderSettings, Providers,
 };
 use memoir_testkit::{ModelScript, ScriptedServer, Step, Turn};
 use serde_json::json;
 
-fn request(text: &str) -> Request {
-    Request {
+fn request(text: &str) -> ModelRequest {
+    ModelRequest {
         system: PrivateText::default(),
-        messages: vec![Message::User(PrivateText::new(text))],
+        messages: vec![ModelMessage::User(PrivateText::new(text))],
         tools: vec![],
         answer_schema: None,
         max_output_tokens: 100,

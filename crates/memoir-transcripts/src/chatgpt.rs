@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use memoir_domain::{PrivateText, Timestamp};
 
 use crate::{
-    Reason,
+    NoMessageReason,
     gather::{ExportedConversation, FoundMessage, Gathered, optional, string},
     raw::Raw,
     tree::{NodeStatus, Parent, latest_leaf, path},
@@ -24,7 +24,7 @@ struct ChatGptNode<'a> {
     parent: Option<Raw<'a>>,
     children: Option<Raw<'a>>,
     /// Whether the node itself can be read.
-    broken: Option<Reason>,
+    broken: Option<NoMessageReason>,
 }
 
 /// Reads one conversation.
@@ -38,8 +38,8 @@ pub(crate) fn read(mut element: ExportedConversation<'_>, gathered: &mut Gathere
 fn conversation(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
-) -> Result<(), (usize, Reason)> {
-    let malformed = |broken: crate::raw::Broken| (broken.0, Reason::Malformed);
+) -> Result<(), (usize, NoMessageReason)> {
+    let malformed = |broken: crate::raw::BrokenJson| (broken.0, NoMessageReason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
     let fields = ["conversation_id", "id", "mapping", "current_node"];
     let [conversation_id, id, mapping, current] = raw.fields(fields).map_err(malformed)?;
@@ -48,7 +48,7 @@ fn conversation(
         .or_else(|| id.and_then(Raw::id));
     let conversation = conversation.map(PrivateText::from);
     let mapping = mapping.filter(|mapping| !mapping.is_null());
-    let mapping = mapping.ok_or((raw.at, Reason::MissingField("mapping")))?;
+    let mapping = mapping.ok_or((raw.at, NoMessageReason::MissingField("mapping")))?;
 
     let mut nodes = Vec::new();
     let mut broken = None;
@@ -68,7 +68,7 @@ fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> ChatGptNode<'a> {
         Err(undecodable) => (String::new(), Some(undecodable.into())),
     };
     let fields = value.fields(["message", "parent", "children"]);
-    let broken = unreadable.or(fields.err().map(Reason::from));
+    let broken = unreadable.or(fields.err().map(NoMessageReason::from));
     let [message, parent, children] = fields.unwrap_or_default();
     ChatGptNode {
         id,
@@ -119,8 +119,8 @@ fn give(
         }
         let reason = match (said(node), standing) {
             (Err(reason), _) => reason,
-            (Ok(_), NodeStatus::Detached) => Reason::Detached,
-            (Ok(_), _) => Reason::OtherBranch,
+            (Ok(_), NodeStatus::Detached) => NoMessageReason::Detached,
+            (Ok(_), _) => NoMessageReason::OtherBranch,
         };
         gathered.skip(place, reason);
     }
@@ -167,33 +167,33 @@ fn seconds(seconds: f64) -> Option<Timestamp> {
     Timestamp::from_microseconds(microseconds)
 }
 
-fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, Reason> {
+fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
     if let Some(reason) = node.broken {
         return Err(reason);
     }
-    let message = node.message.ok_or(Reason::NoMessage)?;
+    let message = node.message.ok_or(NoMessageReason::NoMessage)?;
     let fields = ["id", "author", "content", "metadata", "recipient", "weight"];
     let [id, author, content, metadata, recipient, weight] = message.fields(fields)?;
     let [role] = author
-        .ok_or(Reason::MissingField("author"))?
+        .ok_or(NoMessageReason::MissingField("author"))?
         .fields(["role"])?;
     let role = string(role, "role")?;
     match role.as_str() {
-        "system" => return Err(Reason::System),
-        "tool" => return Err(Reason::Tool),
+        "system" => return Err(NoMessageReason::System),
+        "tool" => return Err(NoMessageReason::Tool),
         _ => {}
     }
     let weightless = weight.and_then(Raw::number) == Some(0.0);
     if weightless || is_hidden(metadata) {
-        return Err(Reason::Hidden);
+        return Err(NoMessageReason::Hidden);
     }
     let content = content
         .filter(|content| !content.is_null())
-        .ok_or(Reason::MissingField("content"))?;
+        .ok_or(NoMessageReason::MissingField("content"))?;
     let [content_type, parts, text] = content.fields(["content_type", "parts", "text"])?;
     let (text, left_out) = match optional(content_type).as_str() {
-        "thoughts" | "reasoning_recap" => return Err(Reason::Thinking),
-        "user_editable_context" | "model_editable_context" => return Err(Reason::Hidden),
+        "thoughts" | "reasoning_recap" => return Err(NoMessageReason::Thinking),
+        "user_editable_context" | "model_editable_context" => return Err(NoMessageReason::Hidden),
         "execution_output"
         | "tether_browsing_display"
         | "tether_browsing_code"
@@ -201,11 +201,13 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, Reason> {
         | "sonic_webpage"
         | "system_error"
         | "computer_output"
-        | "citable_code_output" => return Err(Reason::Tool),
-        _ if is_call(&role, recipient) => return Err(Reason::Tool),
+        | "citable_code_output" => return Err(NoMessageReason::Tool),
+        _ if is_call(&role, recipient) => return Err(NoMessageReason::Tool),
         "code" => (string(text, "text")?, 0),
-        "text" | "multimodal_text" | "" => join(parts.ok_or(Reason::MissingField("parts"))?)?,
-        _ => return Err(Reason::NotText),
+        "text" | "multimodal_text" | "" => {
+            join(parts.ok_or(NoMessageReason::MissingField("parts"))?)?
+        }
+        _ => return Err(NoMessageReason::NotText),
     };
     Ok(FoundMessage {
         id: Some(id.and_then(Raw::id).unwrap_or_else(|| node.id.clone())),
@@ -228,7 +230,7 @@ fn is_call(role: &str, recipient: Option<Raw<'_>>) -> bool {
 }
 
 /// The texts of the parts, and how many are none.
-fn join(parts: Raw<'_>) -> Result<(String, u32), Reason> {
+fn join(parts: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
     let mut texts = Vec::new();
     let mut left_out = 0;
     for part in parts.elements()? {
@@ -245,7 +247,7 @@ fn join(parts: Raw<'_>) -> Result<(String, u32), Reason> {
     Ok((texts.join("\n\n"), left_out))
 }
 
-fn spoken(part: Raw<'_>) -> Result<Option<String>, Reason> {
+fn spoken(part: Raw<'_>) -> Result<Option<String>, NoMessageReason> {
     if !part.is_object() {
         return Ok(None);
     }

@@ -2,11 +2,14 @@
 
 use memoir_domain::memory::tokens;
 
-use crate::Message;
+use crate::TranscriptMessage;
 
 /// Splits `messages` into chunks of up to `budget` tokens of text. No message is split: one that is larger is
 /// a chunk of its own. Messages are asked for as chunks are, one chunk ahead at most.
-pub fn chunks<I: IntoIterator<Item = Message>>(messages: I, budget: u64) -> Chunks<I::IntoIter> {
+pub fn chunks<I: IntoIterator<Item = TranscriptMessage>>(
+    messages: I,
+    budget: u64,
+) -> Chunks<I::IntoIter> {
     Chunks {
         messages: messages.into_iter(),
         budget,
@@ -20,13 +23,13 @@ pub struct Chunks<I> {
     messages: I,
     budget: u64,
     /// The message that did not fit into the last chunk, and its size.
-    next: Option<(Message, u64)>,
+    next: Option<(TranscriptMessage, u64)>,
 }
 
-impl<I: Iterator<Item = Message>> Iterator for Chunks<I> {
-    type Item = Vec<Message>;
+impl<I: Iterator<Item = TranscriptMessage>> Iterator for Chunks<I> {
+    type Item = Vec<TranscriptMessage>;
 
-    fn next(&mut self) -> Option<Vec<Message>> {
+    fn next(&mut self) -> Option<Vec<TranscriptMessage>> {
         let mut chunk = Vec::new();
         let mut used: u64 = 0;
         if let Some((message, size)) = self.next.take() {
@@ -53,8 +56,8 @@ mod tests {
     use super::*;
     use crate::FilePosition;
 
-    fn message(characters: usize) -> Message {
-        Message {
+    fn message(characters: usize) -> TranscriptMessage {
+        TranscriptMessage {
             id: "1".into(),
             conversation: None,
             at: None,
@@ -72,8 +75,9 @@ mod tests {
 
     fn sizes(characters: &[usize], budget: u64) -> Vec<Vec<usize>> {
         let messages = characters.iter().map(|count| message(*count));
-        let chunk =
-            |chunk: Vec<Message>| chunk.iter().map(|message| message.text.chars()).collect();
+        let chunk = |chunk: Vec<TranscriptMessage>| {
+            chunk.iter().map(|message| message.text.chars()).collect()
+        };
         chunks(messages, budget).map(chunk).collect()
     }
 

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use memoir_domain::{PrivateText, Timestamp};
 
 use crate::{
-    FilePosition, Reason,
+    FilePosition, NoMessageReason,
     gather::{ExportedConversation, FoundMessage, Gathered, optional, string, time},
-    raw::{Broken, Raw},
+    raw::{BrokenJson, Raw},
     tree::{NodeStatus, Parent, latest_leaf, path},
 };
 
@@ -23,7 +23,7 @@ struct ClaudeEntry {
     id: Option<String>,
     /// `None` where the message does not name one.
     parent: Option<String>,
-    said: Result<FoundMessage, Reason>,
+    said: Result<FoundMessage, NoMessageReason>,
     at: Option<Timestamp>,
     place: FilePosition,
 }
@@ -39,14 +39,14 @@ pub(crate) fn read(mut element: ExportedConversation<'_>, gathered: &mut Gathere
 fn conversation(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
-) -> Result<(), (usize, Reason)> {
-    let malformed = |broken: Broken| (broken.0, Reason::Malformed);
+) -> Result<(), (usize, NoMessageReason)> {
+    let malformed = |broken: BrokenJson| (broken.0, NoMessageReason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
     let fields = ["uuid", "chat_messages", "current_leaf_message_uuid"];
     let [id, messages, current] = raw.fields(fields).map_err(malformed)?;
     let conversation = id.and_then(Raw::id).map(PrivateText::from);
     let messages = messages.filter(|messages| !messages.is_null());
-    let messages = messages.ok_or((raw.at, Reason::MissingField("chat_messages")))?;
+    let messages = messages.ok_or((raw.at, NoMessageReason::MissingField("chat_messages")))?;
 
     let mut entries = Vec::new();
     let mut broken = None;
@@ -93,8 +93,8 @@ fn give(
     for (entry, standing) in entries.into_iter().zip(standings) {
         let said = entry.said.and_then(|said| match standing {
             NodeStatus::Taken => Ok(said),
-            NodeStatus::Other => Err(Reason::OtherBranch),
-            NodeStatus::Detached => Err(Reason::Detached),
+            NodeStatus::Other => Err(NoMessageReason::OtherBranch),
+            NodeStatus::Detached => Err(NoMessageReason::Detached),
         });
         gathered.take(said, conversation, entry.place);
     }
@@ -127,7 +127,7 @@ fn standings(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> 
     path(&parents, last).1
 }
 
-fn said(message: Raw<'_>) -> Result<FoundMessage, Reason> {
+fn said(message: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let fields = [
         "uuid",
         "sender",
@@ -141,13 +141,13 @@ fn said(message: Raw<'_>) -> Result<FoundMessage, Reason> {
     let sender = string(sender, "sender")?;
     let speaker = match sender.as_str() {
         "human" | "user" => "user".to_owned(),
-        "system" => return Err(Reason::System),
-        "tool" => return Err(Reason::Tool),
+        "system" => return Err(NoMessageReason::System),
+        "tool" => return Err(NoMessageReason::Tool),
         _ => sender,
     };
     let content = content.filter(|content| !content.is_null());
     if text.is_none() && content.is_none() {
-        return Err(Reason::MissingField("text"));
+        return Err(NoMessageReason::MissingField("text"));
     }
     let blocks = content.map_or(Ok(Blocks::default()), Blocks::read)?;
     // Beside blocks that are none, `text` holds a note that they cannot be shown.
@@ -180,27 +180,27 @@ pub(crate) struct Blocks {
     /// How many are no text.
     pub(crate) left_out: u32,
     /// Why there is no text if there is none: a tool's turn before thinking before pictures.
-    pub(crate) other: Option<Reason>,
+    pub(crate) other: Option<NoMessageReason>,
 }
 
 impl Blocks {
     /// # Errors
     /// The list or a block that is needed cannot be read.
-    pub(crate) fn read(content: Raw<'_>) -> Result<Self, Reason> {
+    pub(crate) fn read(content: Raw<'_>) -> Result<Self, NoMessageReason> {
         let mut blocks = Self::default();
         for block in content.elements()? {
             let block = block?;
             let [kind, text] = block.fields(["type", "text"])?;
             match optional(kind).as_str() {
                 "text" => blocks.add(&string(text, "text")?),
-                "thinking" | "redacted_thinking" => blocks.leave(Reason::Thinking),
+                "thinking" | "redacted_thinking" => blocks.leave(NoMessageReason::Thinking),
                 "tool_use"
                 | "tool_result"
                 | "server_tool_use"
                 | "web_search_tool_result"
                 | "mcp_tool_use"
-                | "mcp_tool_result" => blocks.leave(Reason::Tool),
-                _ => blocks.leave(Reason::NotText),
+                | "mcp_tool_result" => blocks.leave(NoMessageReason::Tool),
+                _ => blocks.leave(NoMessageReason::NotText),
             }
         }
         Ok(blocks)
@@ -212,7 +212,7 @@ impl Blocks {
             return;
         }
         if is_reminder(text) {
-            return self.leave(Reason::System);
+            return self.leave(NoMessageReason::System);
         }
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
@@ -220,11 +220,11 @@ impl Blocks {
         self.text.push_str(text);
     }
 
-    fn leave(&mut self, reason: Reason) {
+    fn leave(&mut self, reason: NoMessageReason) {
         let rank = |reason| match reason {
-            Reason::Tool => 3,
-            Reason::Thinking => 2,
-            Reason::System => 1,
+            NoMessageReason::Tool => 3,
+            NoMessageReason::Thinking => 2,
+            NoMessageReason::System => 1,
             _ => 0,
         };
         self.left_out = self.left_out.saturating_add(1);

@@ -10,7 +10,7 @@
 use memoir_domain::PrivateText;
 
 use crate::{
-    Reason,
+    NoMessageReason,
     claude::Blocks,
     gather::{FoundMessage, optional, string, time},
     raw::Raw,
@@ -18,21 +18,21 @@ use crate::{
 
 /// What the user's line begins with where it is not what the user said: commands and their output, notices
 /// of tasks and of other sessions, and that the user stopped the assistant.
-const NOT_SAID: [(&str, Reason); 10] = [
-    ("<command-name>", Reason::Tool),
-    ("<command-message>", Reason::Tool),
-    ("<local-command-", Reason::Tool),
-    ("<bash-input>", Reason::Tool),
-    ("<bash-stdout>", Reason::Tool),
-    ("<bash-stderr>", Reason::Tool),
-    ("<task-notification>", Reason::Tool),
-    ("<cross-session-message", Reason::Sidechain),
-    ("<system-reminder>", Reason::System),
-    ("[Request interrupted by user", Reason::System),
+const NOT_SAID: [(&str, NoMessageReason); 10] = [
+    ("<command-name>", NoMessageReason::Tool),
+    ("<command-message>", NoMessageReason::Tool),
+    ("<local-command-", NoMessageReason::Tool),
+    ("<bash-input>", NoMessageReason::Tool),
+    ("<bash-stdout>", NoMessageReason::Tool),
+    ("<bash-stderr>", NoMessageReason::Tool),
+    ("<task-notification>", NoMessageReason::Tool),
+    ("<cross-session-message", NoMessageReason::Sidechain),
+    ("<system-reminder>", NoMessageReason::System),
+    ("[Request interrupted by user", NoMessageReason::System),
 ];
 
 /// One line: what was said, and the session's identifier.
-pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, Reason>, Option<PrivateText>) {
+pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, NoMessageReason>, Option<PrivateText>) {
     let session = line
         .fields(["sessionId"])
         .ok()
@@ -46,7 +46,7 @@ pub(crate) fn id(line: Raw<'_>) -> Option<String> {
     id?.id()
 }
 
-fn said(line: Raw<'_>) -> Result<FoundMessage, Reason> {
+fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let fields = ["type", "uuid", "timestamp", "message", "attachment"];
     let [kind, id, at, message, attachment] = line.fields(fields)?;
     let kind = string(kind, "type")?;
@@ -55,10 +55,10 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, Reason> {
             shown(line)?;
             let message = message
                 .filter(|message| !message.is_null())
-                .ok_or(Reason::MissingField("message"))?;
+                .ok_or(NoMessageReason::MissingField("message"))?;
             let [content, model] = message.fields(["content", "model"])?;
             if optional(model) == "<synthetic>" {
-                return Err(Reason::System);
+                return Err(NoMessageReason::System);
             }
             content_of(content, "content")?
         }
@@ -66,11 +66,11 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, Reason> {
             shown(line)?;
             queued(attachment)?
         }
-        "system" => return Err(Reason::System),
-        _ => return Err(Reason::Bookkeeping),
+        "system" => return Err(NoMessageReason::System),
+        _ => return Err(NoMessageReason::Bookkeeping),
     };
     if blocks.text.is_empty() {
-        return Err(blocks.other.unwrap_or(Reason::Empty));
+        return Err(blocks.other.unwrap_or(NoMessageReason::Empty));
     }
     let is_users = kind != "assistant";
     let not_said = NOT_SAID
@@ -89,7 +89,7 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, Reason> {
 }
 
 /// Whether the line is part of what the user and the assistant saw of each other.
-fn shown(line: Raw<'_>) -> Result<(), Reason> {
+fn shown(line: Raw<'_>) -> Result<(), NoMessageReason> {
     let flags = [
         "isSidechain",
         "isMeta",
@@ -100,22 +100,22 @@ fn shown(line: Raw<'_>) -> Result<(), Reason> {
     let [sidechain, meta, summary, only, error] = line.fields(flags)?;
     let set = |flag: Option<Raw<'_>>| flag.is_some_and(Raw::is_true);
     if set(sidechain) {
-        return Err(Reason::Sidechain);
+        return Err(NoMessageReason::Sidechain);
     }
     if set(summary) {
-        return Err(Reason::Bookkeeping);
+        return Err(NoMessageReason::Bookkeeping);
     }
     if set(meta) || set(only) {
-        return Err(Reason::Hidden);
+        return Err(NoMessageReason::Hidden);
     }
     if set(error) {
-        Err(Reason::System)
+        Err(NoMessageReason::System)
     } else {
         Ok(())
     }
 }
 
-fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, Reason> {
+fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, NoMessageReason> {
     match content {
         Some(list) if list.is_array() => Blocks::read(list),
         _ => Ok(Blocks {
@@ -126,12 +126,12 @@ fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, Re
 }
 
 /// What the user typed while the assistant worked.
-fn queued(attachment: Option<Raw<'_>>) -> Result<Blocks, Reason> {
-    let attachment = attachment.ok_or(Reason::MissingField("attachment"))?;
+fn queued(attachment: Option<Raw<'_>>) -> Result<Blocks, NoMessageReason> {
+    let attachment = attachment.ok_or(NoMessageReason::MissingField("attachment"))?;
     let [kind, mode, prompt] = attachment.fields(["type", "commandMode", "prompt"])?;
     let mode = optional(mode);
     if optional(kind) != "queued_command" || !(mode.is_empty() || mode == "prompt") {
-        return Err(Reason::Bookkeeping);
+        return Err(NoMessageReason::Bookkeeping);
     }
     content_of(prompt, "prompt")
 }

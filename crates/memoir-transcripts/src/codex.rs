@@ -6,31 +6,31 @@
 //! from wherever in the file it is read.
 
 use crate::{
-    Reason,
+    NoMessageReason,
     gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
 
 /// One line: what was said.
-pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, at, payload] = line.fields(["type", "timestamp", "payload"])?;
     match string(kind, "type")?.as_str() {
         "event_msg" => {}
-        "response_item" => return Err(Reason::System),
-        _ => return Err(Reason::Bookkeeping),
+        "response_item" => return Err(NoMessageReason::System),
+        _ => return Err(NoMessageReason::Bookkeeping),
     }
-    let payload = payload.ok_or(Reason::MissingField("payload"))?;
+    let payload = payload.ok_or(NoMessageReason::MissingField("payload"))?;
     let [kind, message, item] = payload.fields(["type", "message", "item"])?;
     let (speaker, text, left_out) = match string(kind, "type")?.as_str() {
         "user_message" => ("user", string(message, "message")?, 0),
         "agent_message" => ("assistant", string(message, "message")?, 0),
-        "agent_reasoning" | "agent_reasoning_raw_content" => return Err(Reason::Thinking),
-        "item_completed" => completed(item.ok_or(Reason::MissingField("item"))?)?,
-        _ => return Err(Reason::Bookkeeping),
+        "agent_reasoning" | "agent_reasoning_raw_content" => return Err(NoMessageReason::Thinking),
+        "item_completed" => completed(item.ok_or(NoMessageReason::MissingField("item"))?)?,
+        _ => return Err(NoMessageReason::Bookkeeping),
     };
     let text = text.trim().to_owned();
     if text.is_empty() {
-        return Err(Reason::Empty);
+        return Err(NoMessageReason::Empty);
     }
     let written_at = optional(at);
     Ok(FoundMessage {
@@ -43,15 +43,15 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
 }
 
 /// Who said an item, its text, and how many pieces of it are no text.
-fn completed(item: Raw<'_>) -> Result<(&'static str, String, u32), Reason> {
+fn completed(item: Raw<'_>) -> Result<(&'static str, String, u32), NoMessageReason> {
     let [kind, content] = item.fields(["type", "content"])?;
     let speaker = match string(kind, "type")?.as_str() {
         "UserMessage" => "user",
         "AgentMessage" => "assistant",
-        "Reasoning" => return Err(Reason::Thinking),
-        _ => return Err(Reason::Tool),
+        "Reasoning" => return Err(NoMessageReason::Thinking),
+        _ => return Err(NoMessageReason::Tool),
     };
-    let content = content.ok_or(Reason::MissingField("content"))?;
+    let content = content.ok_or(NoMessageReason::MissingField("content"))?;
     let (mut texts, mut left_out) = (Vec::new(), 0);
     for piece in content.elements()? {
         let [kind, text] = piece?.fields(["type", "text"])?;

@@ -6,7 +6,7 @@ use memoir_domain::{PrivateText, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    FilePosition, Item, Limits, Message, Reason,
+    FilePosition, Item, NoMessageReason, TranscriptLimits, TranscriptMessage,
     raw::{Raw, Undecodable},
 };
 
@@ -29,7 +29,7 @@ pub(crate) struct FoundMessage {
 /// The items that were found and not asked for yet.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    limits: Limits,
+    limits: TranscriptLimits,
     items: VecDeque<Item>,
     /// Digests of the identifiers that were given: 16 bytes a message, whatever the file's identifiers are.
     seen: HashSet<u128>,
@@ -38,7 +38,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: TranscriptLimits) -> Self {
         Self {
             limits,
             items: VecDeque::new(),
@@ -47,7 +47,7 @@ impl Gathered {
         }
     }
 
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> TranscriptLimits {
         self.limits
     }
 
@@ -55,14 +55,14 @@ impl Gathered {
         self.items.pop_front()
     }
 
-    pub(crate) fn skip(&mut self, place: FilePosition, reason: Reason) {
+    pub(crate) fn skip(&mut self, place: FilePosition, reason: NoMessageReason) {
         self.items.push_back(Item::Skipped { place, reason });
     }
 
     /// Gives `said` as a message, or reports it.
     pub(crate) fn take(
         &mut self,
-        said: Result<FoundMessage, Reason>,
+        said: Result<FoundMessage, NoMessageReason>,
         conversation: Option<&PrivateText>,
         place: FilePosition,
     ) {
@@ -77,19 +77,19 @@ impl Gathered {
         said: FoundMessage,
         conversation: Option<&PrivateText>,
         place: &FilePosition,
-    ) -> Result<Message, Reason> {
+    ) -> Result<TranscriptMessage, NoMessageReason> {
         if said.text.len() > self.limits.message_bytes {
-            return Err(Reason::TooLarge);
+            return Err(NoMessageReason::TooLarge);
         }
         if said.speaker.len() > SPEAKER_BYTES {
-            return Err(Reason::InvalidField("speaker"));
+            return Err(NoMessageReason::InvalidField("speaker"));
         }
         let text = clean(&said.text);
         if text.is_empty() {
             return Err(if said.left_out > 0 {
-                Reason::NotText
+                NoMessageReason::NotText
             } else {
-                Reason::Empty
+                NoMessageReason::Empty
             });
         }
         let id = self.identifier(&said);
@@ -97,9 +97,9 @@ impl Gathered {
         let id = PrivateText::from(id);
         place.id.get_or_insert_with(|| id.clone());
         if !self.seen.insert(short(digest(&[id.expose()]))) {
-            return Err(Reason::DuplicateId);
+            return Err(NoMessageReason::DuplicateId);
         }
-        Ok(Message {
+        Ok(TranscriptMessage {
             id,
             conversation: conversation.map(|id| fitting(id.expose()).into()),
             at: said.at,
@@ -169,11 +169,14 @@ fn hex(digest: [u8; 16]) -> String {
 }
 
 /// A string that must be there.
-pub(crate) fn string(value: Option<Raw<'_>>, name: &'static str) -> Result<String, Reason> {
+pub(crate) fn string(
+    value: Option<Raw<'_>>,
+    name: &'static str,
+) -> Result<String, NoMessageReason> {
     let value = value.filter(|value| !value.is_null());
-    match value.ok_or(Reason::MissingField(name))?.string() {
+    match value.ok_or(NoMessageReason::MissingField(name))?.string() {
         Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(Reason::InvalidField(name)),
+        Ok(None) => Err(NoMessageReason::InvalidField(name)),
         Err(undecodable) => Err(undecodable.into()),
     }
 }
@@ -190,7 +193,7 @@ pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
     optional(value).parse().ok()
 }
 
-impl From<Undecodable> for Reason {
+impl From<Undecodable> for NoMessageReason {
     fn from(undecodable: Undecodable) -> Self {
         match undecodable {
             Undecodable::NotUtf8 => Self::NotUtf8,
@@ -199,8 +202,8 @@ impl From<Undecodable> for Reason {
     }
 }
 
-impl From<crate::raw::Broken> for Reason {
-    fn from(_: crate::raw::Broken) -> Self {
+impl From<crate::raw::BrokenJson> for NoMessageReason {
+    fn from(_: crate::raw::BrokenJson) -> Self {
         Self::Malformed
     }
 }

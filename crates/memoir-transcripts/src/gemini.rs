@@ -5,7 +5,7 @@
 //! Going back to an earlier prompt is a line of its own behind what was said: all that was said is read.
 
 use crate::{
-    Reason,
+    NoMessageReason,
     gather::{FoundMessage, optional, string, time},
     raw::Raw,
 };
@@ -16,22 +16,22 @@ const HOOK: (&str, &str) = ("<hook_context>", "</hook_context>");
 const FIRST: &str = "<session_context>";
 
 /// One line: what was said.
-pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, id, at, content] = line.fields(["type", "id", "timestamp", "content"])?;
     let speaker = match optional(kind).as_str() {
         "user" => "user",
         "gemini" => "assistant",
         // Of the session, and what changes of it.
-        "" => return Err(Reason::Bookkeeping),
-        _ => return Err(Reason::System),
+        "" => return Err(NoMessageReason::Bookkeeping),
+        _ => return Err(NoMessageReason::System),
     };
-    let content = content.ok_or(Reason::MissingField("content"))?;
+    let content = content.ok_or(NoMessageReason::MissingField("content"))?;
     let (text, left_out) = match content.is_array() {
         true => parts(content)?,
         false => (string(Some(content), "content")?, 0),
     };
     if text.starts_with(FIRST) {
-        return Err(Reason::System);
+        return Err(NoMessageReason::System);
     }
     Ok(FoundMessage {
         id: id.and_then(Raw::id),
@@ -43,7 +43,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, Reason> {
 }
 
 /// The texts, and how many parts are none.
-fn parts(content: Raw<'_>) -> Result<(String, u32), Reason> {
+fn parts(content: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
     let (mut texts, mut left_out, mut answers) = (Vec::new(), 0, 0);
     for part in content.elements()? {
         let [text, thought, answer] = part?.fields(["text", "thought", "functionResponse"])?;
@@ -56,7 +56,7 @@ fn parts(content: Raw<'_>) -> Result<(String, u32), Reason> {
         answers += u32::from(answer.is_some());
     }
     match texts.is_empty() && answers > 0 {
-        true => Err(Reason::Tool),
+        true => Err(NoMessageReason::Tool),
         false => Ok((texts.join("\n"), left_out)),
     }
 }

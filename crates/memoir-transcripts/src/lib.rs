@@ -1,6 +1,6 @@
 //! Reads conversations for absorption (SPEC 2.6), in the forms in which other programs write them.
 //!
-//! This crate owns the reading of a file into [`Message`]s, as a stream: at no time does it hold more than
+//! This crate owns the reading of a file into [`TranscriptMessage`]s, as a stream: at no time does it hold more than
 //! one conversation of a file that has several, or one message of a file that has one, and 16 bytes for each
 //! message that was given. It does not own what becomes of the messages: it knows nothing of agents,
 //! memories, models or stores.
@@ -8,14 +8,14 @@
 //! **Nothing is lost in silence.** Every message of a file is either given once, as [`Item::Message`], or
 //! reported with its place and the reason, as [`Item::Skipped`]. What is broken costs what is broken, not
 //! what stands beside it; where a file cannot be read on, what came before was given, and the last thing
-//! that [`Transcript`] gives is an [`Error`] with the place.
+//! that [`TranscriptReader`] gives is an [`Error`] with the place.
 //!
 //! **What counts as a message** is what a person and an assistant said to each other. What tools were
 //! called with and what they answered, what was put before a model without being shown, and a model's
 //! thinking are reported and left out: long data, and nobody's words.
 //!
 //! **Branches.** Where a prompt was edited or an answer made anew, the form keeps both. Only the branch
-//! that the conversation went on with is given; the others are reported as [`Reason::OtherBranch`]. What a
+//! that the conversation went on with is given; the others are reported as [`NoMessageReason::OtherBranch`]. What a
 //! person took back, a birthday that was mistyped for instance, must not become a memory.
 //!
 //! No error and no place holds words of the file, but for identifiers, which are private too.
@@ -51,13 +51,13 @@ use memoir_domain::{PrivateText, Timestamp, wire_names};
 pub use chunks::{Chunks, chunks};
 pub use kind::{kind_of, may_be_lines};
 pub use recognise::form_of;
-pub use report::Report;
-pub use transcript::Transcript;
+pub use report::TranscriptReport;
+pub use transcript::TranscriptReader;
 
 wire_names! {
     /// A form in which conversations are written.
     #[non_exhaustive]
-    pub enum Format {
+    pub enum TranscriptFormat {
         /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them.
         /// `id` and `at` may be missing.
         Messages = "messages",
@@ -79,24 +79,24 @@ wire_names! {
     }
 }
 
-/// A name that no [`Format`] has.
+/// A name that no [`TranscriptFormat`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`"
 )]
-pub struct UnknownFormat;
+pub struct UnknownTranscriptFormat;
 
-impl FromStr for Format {
-    type Err = UnknownFormat;
+impl FromStr for TranscriptFormat {
+    type Err = UnknownTranscriptFormat;
 
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        Self::from_name(name).ok_or(UnknownFormat)
+    fn from_str(name: &str) -> Result<Self, UnknownTranscriptFormat> {
+        Self::from_name(name).ok_or(UnknownTranscriptFormat)
     }
 }
 
 /// How much is held at once. What is larger is reported with its place and passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TranscriptLimits {
     /// Most bytes of one conversation of an export, or of one line of JSON lines.
     pub conversation_bytes: usize,
     /// Most bytes of one message's text. The default is ten times the chunk that a model reads at once
@@ -104,7 +104,7 @@ pub struct Limits {
     pub message_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for TranscriptLimits {
     fn default() -> Self {
         Self {
             conversation_bytes: 64 << 20,
@@ -137,7 +137,7 @@ impl fmt::Display for FilePosition {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct TranscriptMessage {
     /// The same whenever the same file is read again, also when it has grown, and no other's in this file. It
     /// is the file's own where it has one, or its digest where that is over 200 bytes or holds control
     /// characters; else a digest of the message and its position, which two files may share.
@@ -162,20 +162,20 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A message.
-    Message(Message),
+    Message(TranscriptMessage),
     /// Something that is no message to absorb.
     Skipped {
         /// Where it stands.
         place: FilePosition,
         /// Why.
-        reason: Reason,
+        reason: NoMessageReason,
     },
 }
 
 /// Why something of a file is not given as a message.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum NoMessageReason {
     /// It has no text that somebody said: pictures or files only, or a kind of content that is not known.
     NotText,
     /// Its text is empty or blank.
@@ -200,7 +200,7 @@ pub enum Reason {
     Bookkeeping,
     /// A message with this identifier was given already.
     DuplicateId,
-    /// It is larger than [`Limits`] allows.
+    /// It is larger than [`TranscriptLimits`] allows.
     TooLarge,
     /// It is not UTF-8.
     NotUtf8,
@@ -212,7 +212,7 @@ pub enum Reason {
     InvalidField(&'static str),
 }
 
-impl Reason {
+impl NoMessageReason {
     /// A stable name for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -251,7 +251,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for NoMessageReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self {
             Self::NotText => "no text",
@@ -291,7 +291,7 @@ pub enum Error {
     Packed,
     /// The file does not have the form that was named.
     #[error("the file is not in the form `{0}`")]
-    OtherForm(Format),
+    OtherForm(TranscriptFormat),
     /// The file ends before it is complete.
     #[error("the file ends in the middle ({0})")]
     Truncated(FilePosition),

@@ -1,25 +1,25 @@
 //! Messages in the contract's form: `{"id"?, "at"?, "speaker", "text"}`.
 
 use crate::{
-    Reason,
+    NoMessageReason,
     gather::{FoundMessage, string},
     raw::Raw,
 };
 
 /// Reads one message. Identifiers may be numbers.
-pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, Reason> {
+pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [id, at, speaker, text] = raw.fields(["id", "at", "speaker", "text"])?;
     let id = id.filter(|id| !id.is_null());
     let at = at.filter(|at| !at.is_null());
     Ok(FoundMessage {
         id: id
-            .map(|id| id.id().ok_or(Reason::InvalidField("id")))
+            .map(|id| id.id().ok_or(NoMessageReason::InvalidField("id")))
             .transpose()?,
         at: at
             .map(|_| {
                 string(at, "at")?
                     .parse()
-                    .map_err(|_| Reason::InvalidField("at"))
+                    .map_err(|_| NoMessageReason::InvalidField("at"))
             })
             .transpose()?,
         speaker: string(speaker, "speaker")?,

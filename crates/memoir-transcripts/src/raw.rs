@@ -17,7 +17,7 @@ pub struct Scan {
 
 /// What a byte means for the value that a [`Scan`] follows.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ScanStep {
     /// The value goes on.
     Inside,
     /// This byte is the value's last.
@@ -30,7 +30,7 @@ pub enum Step {
 
 impl Scan {
     /// Goes on through `bytes`. Gives the byte at which the value ends and how; `None` where it goes on.
-    pub fn run(&mut self, bytes: &[u8]) -> Option<(usize, Step)> {
+    pub fn run(&mut self, bytes: &[u8]) -> Option<(usize, ScanStep)> {
         let mut at = 0;
         while at < bytes.len() {
             if self.in_string && !self.escaped {
@@ -39,7 +39,7 @@ impl Scan {
                     .position(|byte| matches!(byte, b'"' | b'\\'))?;
             }
             let step = self.step(bytes[at]);
-            if step != Step::Inside {
+            if step != ScanStep::Inside {
                 return Some((at, step));
             }
             at += 1;
@@ -47,14 +47,18 @@ impl Scan {
         None
     }
 
-    fn step(&mut self, byte: u8) -> Step {
+    fn step(&mut self, byte: u8) -> ScanStep {
         if self.in_string {
             return self.step_in_string(byte);
         }
         if self.in_scalar {
             let ends =
                 matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || is_space(byte);
-            return if ends { Step::Behind } else { Step::Inside };
+            return if ends {
+                ScanStep::Behind
+            } else {
+                ScanStep::Inside
+            };
         }
         match byte {
             b'"' => self.in_string = true,
@@ -62,17 +66,17 @@ impl Scan {
             b'}' | b']' if self.depth > 0 => {
                 self.depth -= 1;
                 if self.depth == 0 {
-                    return Step::Last;
+                    return ScanStep::Last;
                 }
             }
             _ if self.depth > 0 => {}
             b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.in_scalar = true,
-            _ => return Step::NoValue,
+            _ => return ScanStep::NoValue,
         }
-        Step::Inside
+        ScanStep::Inside
     }
 
-    fn step_in_string(&mut self, byte: u8) -> Step {
+    fn step_in_string(&mut self, byte: u8) -> ScanStep {
         if self.escaped {
             self.escaped = false;
         } else if byte == b'\\' {
@@ -80,10 +84,10 @@ impl Scan {
         } else if byte == b'"' {
             self.in_string = false;
             if self.depth == 0 {
-                return Step::Last;
+                return ScanStep::Last;
             }
         }
-        Step::Inside
+        ScanStep::Inside
     }
 
     /// Whether the value is complete if nothing follows.
@@ -107,7 +111,7 @@ pub struct Raw<'a> {
 
 /// The whole is no such value, or breaks off or becomes no JSON at this byte of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken(pub usize);
+pub struct BrokenJson(pub usize);
 
 /// Why a string cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +127,12 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// There is none, or something follows it.
-    pub fn whole(bytes: &'a [u8]) -> Result<Self, Broken> {
+    pub fn whole(bytes: &'a [u8]) -> Result<Self, BrokenJson> {
         let mut cursor = Cursor { bytes, at: 0 };
         let value = cursor.value()?;
         match cursor.peek() {
             None => Ok(value),
-            Some(_) => Err(Broken(cursor.at)),
+            Some(_) => Err(BrokenJson(cursor.at)),
         }
     }
 
@@ -210,7 +214,10 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is no object, or breaks off.
-    pub fn fields<const N: usize>(self, names: [&str; N]) -> Result<[Option<Raw<'a>>; N], Broken> {
+    pub fn fields<const N: usize>(
+        self,
+        names: [&str; N],
+    ) -> Result<[Option<Raw<'a>>; N], BrokenJson> {
         let mut found = [None; N];
         for entry in self.entries()? {
             let (key, value) = entry?;
@@ -228,7 +235,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is no object.
-    pub fn entries(self) -> Result<Entries<'a>, Broken> {
+    pub fn entries(self) -> Result<Entries<'a>, BrokenJson> {
         let cursor = self.open(self.is_object())?;
         Ok(Entries(Parts {
             cursor,
@@ -240,7 +247,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is no array.
-    pub fn elements(self) -> Result<Elements<'a>, Broken> {
+    pub fn elements(self) -> Result<Elements<'a>, BrokenJson> {
         let cursor = self.open(self.is_array())?;
         Ok(Elements(Parts {
             cursor,
@@ -248,14 +255,14 @@ impl<'a> Raw<'a> {
         }))
     }
 
-    fn open(self, is_such: bool) -> Result<Cursor<'a>, Broken> {
+    fn open(self, is_such: bool) -> Result<Cursor<'a>, BrokenJson> {
         if is_such {
             Ok(Cursor {
                 bytes: self.inside(),
                 at: self.at + 1,
             })
         } else {
-            Err(Broken(self.at))
+            Err(BrokenJson(self.at))
         }
     }
 }
@@ -361,16 +368,16 @@ impl<'a> Cursor<'a> {
         self.at += count;
     }
 
-    fn value(&mut self) -> Result<Raw<'a>, Broken> {
+    fn value(&mut self) -> Result<Raw<'a>, BrokenJson> {
         self.peek();
         let mut scan = Scan::default();
         let length = match scan.run(self.bytes) {
-            Some((at, Step::Last)) => Some(at + 1),
-            Some((at, Step::Behind)) => Some(at),
+            Some((at, ScanStep::Last)) => Some(at + 1),
+            Some((at, ScanStep::Behind)) => Some(at),
             None if scan.may_end() => Some(self.bytes.len()),
             _ => None,
         };
-        let length = length.ok_or(Broken(self.at))?;
+        let length = length.ok_or(BrokenJson(self.at))?;
         let raw = Raw {
             bytes: &self.bytes[..length],
             at: self.at,
@@ -397,8 +404,8 @@ impl<'a> Parts<'a> {
     /// `read` reads one part; nothing follows one that is broken.
     fn next<T>(
         &mut self,
-        read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Broken>,
-    ) -> Option<Result<T, Broken>> {
+        read: impl FnOnce(&mut Cursor<'a>) -> Result<T, BrokenJson>,
+    ) -> Option<Result<T, BrokenJson>> {
         let first = self.cursor.peek();
         if self.state == KeyState::Over || first.is_none() {
             return None;
@@ -406,7 +413,7 @@ impl<'a> Parts<'a> {
         if self.state == KeyState::Later {
             if first != Some(b',') {
                 self.state = KeyState::Over;
-                return Some(Err(Broken(self.cursor.at)));
+                return Some(Err(BrokenJson(self.cursor.at)));
             }
             self.cursor.advance(1);
         }
@@ -425,13 +432,13 @@ impl<'a> Parts<'a> {
 pub struct Entries<'a>(Parts<'a>);
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Result<(Raw<'a>, Raw<'a>), Broken>;
+    type Item = Result<(Raw<'a>, Raw<'a>), BrokenJson>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.next(|cursor| {
             let key = cursor.value()?;
             if !key.is_string() || cursor.peek() != Some(b':') {
-                return Err(Broken(cursor.at));
+                return Err(BrokenJson(cursor.at));
             }
             cursor.advance(1);
             Ok((key, cursor.value()?))
@@ -444,7 +451,7 @@ impl<'a> Iterator for Entries<'a> {
 pub struct Elements<'a>(Parts<'a>);
 
 impl<'a> Iterator for Elements<'a> {
-    type Item = Result<Raw<'a>, Broken>;
+    type Item = Result<Raw<'a>, BrokenJson>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.next(Cursor::value)
@@ -485,7 +492,7 @@ mod tests {
             ("{\"a\":}", 5),
         ] {
             let raw = Raw::whole(json.as_bytes()).unwrap();
-            assert_eq!(raw.fields(["a"]).unwrap_err(), Broken(at), "{json}");
+            assert_eq!(raw.fields(["a"]).unwrap_err(), BrokenJson(at), "{json}");
         }
         for json in ["", "{", "\"abc", "[[]", "]", "1 2", "{}x"] {
             assert!(Raw::whole(json.as_bytes()).is_err(), "{json}");

@@ -1,7 +1,7 @@
 //! Tells the form of a file by its first bytes.
 
 use crate::{
-    Error, FilePosition, Format,
+    Error, FilePosition, TranscriptFormat,
     kind::{is_no_text, kind_of},
     raw::{first_keys, first_keys_of_elements, is_space},
 };
@@ -27,8 +27,8 @@ pub(crate) enum FileLayout {
 /// The form cannot be told, or the file cannot be in the form that was given.
 pub(crate) fn recognise(
     head: &[u8],
-    format: Option<Format>,
-) -> Result<(Format, FileLayout), Error> {
+    format: Option<TranscriptFormat>,
+) -> Result<(TranscriptFormat, FileLayout), Error> {
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
@@ -38,15 +38,26 @@ pub(crate) fn recognise(
             .ok_or_else(|| Error::Unrecognised(kind_of(head)))?,
     };
     let layout = match (format, begin) {
-        (Format::Text, _) => FileLayout::Text,
-        (Format::ChatGpt | Format::Claude | Format::Messages, Begin::Array(_)) => FileLayout::Array,
-        (Format::Messages, Begin::Object(keys)) if keys.contains(&b"messages".as_slice()) => {
+        (TranscriptFormat::Text, _) => FileLayout::Text,
+        (
+            TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages,
+            Begin::Array(_),
+        ) => FileLayout::Array,
+        (TranscriptFormat::Messages, Begin::Object(keys))
+            if keys.contains(&b"messages".as_slice()) =>
+        {
             FileLayout::Object
         }
-        (Format::ChatGpt | Format::Claude, Begin::Object(_) | Begin::Nothing) => FileLayout::Values,
-        (Format::Messages, _) => FileLayout::Lines,
         (
-            Format::ClaudeCode | Format::Codex | Format::Copilot | Format::Gemini,
+            TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
+            Begin::Object(_) | Begin::Nothing,
+        ) => FileLayout::Values,
+        (TranscriptFormat::Messages, _) => FileLayout::Lines,
+        (
+            TranscriptFormat::ClaudeCode
+            | TranscriptFormat::Codex
+            | TranscriptFormat::Copilot
+            | TranscriptFormat::Gemini,
             Begin::Object(_) | Begin::Nothing | Begin::Other,
         ) => FileLayout::Lines,
         _ => return Err(Error::OtherForm(format)),
@@ -55,10 +66,10 @@ pub(crate) fn recognise(
 }
 
 /// The form of the conversation that begins like this, where its fields say so.
-pub fn form_of(head: &[u8]) -> Option<Format> {
+pub fn form_of(head: &[u8]) -> Option<TranscriptFormat> {
     Begin::read(head)
         .format()
-        .filter(|format| *format != Format::Text)
+        .filter(|format| *format != TranscriptFormat::Text)
 }
 
 /// What a file begins with.
@@ -87,29 +98,29 @@ impl<'a> Begin<'a> {
         }
     }
 
-    fn format(&self) -> Option<Format> {
+    fn format(&self) -> Option<TranscriptFormat> {
         let (keys, is_array) = match self {
-            Self::Nothing | Self::Other | Self::Array(None) => return Some(Format::Text),
+            Self::Nothing | Self::Other | Self::Array(None) => return Some(TranscriptFormat::Text),
             // An export of nobody who talked: there is nothing in it in any form.
-            Self::Array(Some(keys)) if keys.is_empty() => return Some(Format::Messages),
+            Self::Array(Some(keys)) if keys.is_empty() => return Some(TranscriptFormat::Messages),
             Self::Array(Some(keys)) => (keys, true),
             Self::Object(keys) => (keys, false),
         };
         let has = |names: &[&str]| names.iter().any(|name| keys.contains(&name.as_bytes()));
         if has(&["mapping", "current_node"]) {
-            Some(Format::ChatGpt)
+            Some(TranscriptFormat::ChatGpt)
         } else if has(&["chat_messages"]) {
-            Some(Format::Claude)
+            Some(TranscriptFormat::Claude)
         } else if !is_array && has(&["payload"]) {
-            Some(Format::Codex)
+            Some(TranscriptFormat::Codex)
         } else if !is_array && has(&["projectHash"]) && !has(&["messages"]) {
-            Some(Format::Gemini)
+            Some(TranscriptFormat::Gemini)
         } else if !is_array && has(&["data"]) && !has(&["parentUuid", "sessionId"]) {
-            Some(Format::Copilot)
+            Some(TranscriptFormat::Copilot)
         } else if !is_array && has(&["type", "parentUuid", "sessionId"]) {
-            Some(Format::ClaudeCode)
+            Some(TranscriptFormat::ClaudeCode)
         } else if has(&["speaker", "text"]) || !is_array && has(&["messages"]) {
-            Some(Format::Messages)
+            Some(TranscriptFormat::Messages)
         } else {
             None
         }
@@ -138,66 +149,78 @@ mod tests {
     #[test]
     fn forms_are_told_by_their_first_keys() {
         for (head, expected) in [
-            ("", Some((Format::Text, FileLayout::Text))),
-            ("Ann: hello", Some((Format::Text, FileLayout::Text))),
+            ("", Some((TranscriptFormat::Text, FileLayout::Text))),
+            (
+                "Ann: hello",
+                Some((TranscriptFormat::Text, FileLayout::Text)),
+            ),
             (
                 "[2026-03-01 10:00] Ann: hello",
-                Some((Format::Text, FileLayout::Text)),
+                Some((TranscriptFormat::Text, FileLayout::Text)),
             ),
-            ("{ so it went }", Some((Format::Text, FileLayout::Text))),
-            (" [\n]", Some((Format::Messages, FileLayout::Array))),
+            (
+                "{ so it went }",
+                Some((TranscriptFormat::Text, FileLayout::Text)),
+            ),
+            (
+                " [\n]",
+                Some((TranscriptFormat::Messages, FileLayout::Array)),
+            ),
             (
                 r#"{"messages": [{"id""#,
-                Some((Format::Messages, FileLayout::Object)),
+                Some((TranscriptFormat::Messages, FileLayout::Object)),
             ),
             (
                 r#"[{"id": "1", "at": null, "speaker": "#,
-                Some((Format::Messages, FileLayout::Array)),
+                Some((TranscriptFormat::Messages, FileLayout::Array)),
             ),
             (
                 r#"{"speaker": "Ann", "text": "hi"}"#,
-                Some((Format::Messages, FileLayout::Lines)),
+                Some((TranscriptFormat::Messages, FileLayout::Lines)),
             ),
             (
                 r#"[{"title": "a", "mapping": {"x": "#,
-                Some((Format::ChatGpt, FileLayout::Array)),
+                Some((TranscriptFormat::ChatGpt, FileLayout::Array)),
             ),
             (
                 r#"{"mapping": {}}"#,
-                Some((Format::ChatGpt, FileLayout::Values)),
+                Some((TranscriptFormat::ChatGpt, FileLayout::Values)),
             ),
             (
                 r#"[{"uuid": "a", "chat_messages": ["#,
-                Some((Format::Claude, FileLayout::Array)),
+                Some((TranscriptFormat::Claude, FileLayout::Array)),
             ),
             (
                 r#"{"type":"summary","summary":"x"}"#,
-                Some((Format::ClaudeCode, FileLayout::Lines)),
+                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"parentUuid":null,"message":{"content":"{\"mapping\":1}"#,
-                Some((Format::ClaudeCode, FileLayout::Lines)),
+                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"#,
-                Some((Format::Codex, FileLayout::Lines)),
+                Some((TranscriptFormat::Codex, FileLayout::Lines)),
             ),
             (
                 r#"{"type":"session.start","data":{"sessionId":"#,
-                Some((Format::Copilot, FileLayout::Lines)),
+                Some((TranscriptFormat::Copilot, FileLayout::Lines)),
             ),
             (
                 r#"{"parentUuid":"a","type":"progress","data":{"#,
-                Some((Format::ClaudeCode, FileLayout::Lines)),
+                Some((TranscriptFormat::ClaudeCode, FileLayout::Lines)),
             ),
             (
                 r#"{"sessionId":"a","projectHash":"b","#,
-                Some((Format::Gemini, FileLayout::Lines)),
+                Some((TranscriptFormat::Gemini, FileLayout::Lines)),
             ),
-            ("[1, 2] Ann: hello", Some((Format::Text, FileLayout::Text))),
+            (
+                "[1, 2] Ann: hello",
+                Some((TranscriptFormat::Text, FileLayout::Text)),
+            ),
             (
                 r#"[null, {"a": 1}, {"chat_messages": [], "#,
-                Some((Format::Claude, FileLayout::Array)),
+                Some((TranscriptFormat::Claude, FileLayout::Array)),
             ),
             ("{}", None),
             (r#"[{"a": 1}]"#, None),
@@ -211,20 +234,29 @@ mod tests {
     fn a_form_that_is_given_is_held_to() {
         let layout =
             |head: &str, format| recognise(head.as_bytes(), Some(format)).map(|(_, layout)| layout);
-        assert_eq!(layout("[{}]", Format::Text), Ok(FileLayout::Text));
-        assert_eq!(layout("[{}]", Format::Claude), Ok(FileLayout::Array));
-        assert_eq!(layout(" [", Format::Claude), Ok(FileLayout::Array));
-        assert_eq!(layout("{", Format::ChatGpt), Ok(FileLayout::Values));
+        assert_eq!(layout("[{}]", TranscriptFormat::Text), Ok(FileLayout::Text));
         assert_eq!(
-            layout("hello", Format::Claude),
-            Err(Error::OtherForm(Format::Claude))
+            layout("[{}]", TranscriptFormat::Claude),
+            Ok(FileLayout::Array)
         );
         assert_eq!(
-            layout("[]", Format::ClaudeCode),
-            Err(Error::OtherForm(Format::ClaudeCode))
+            layout(" [", TranscriptFormat::Claude),
+            Ok(FileLayout::Array)
         );
         assert_eq!(
-            layout("half a line", Format::ClaudeCode),
+            layout("{", TranscriptFormat::ChatGpt),
+            Ok(FileLayout::Values)
+        );
+        assert_eq!(
+            layout("hello", TranscriptFormat::Claude),
+            Err(Error::OtherForm(TranscriptFormat::Claude))
+        );
+        assert_eq!(
+            layout("[]", TranscriptFormat::ClaudeCode),
+            Err(Error::OtherForm(TranscriptFormat::ClaudeCode))
+        );
+        assert_eq!(
+            layout("half a line", TranscriptFormat::ClaudeCode),
             Ok(FileLayout::Lines)
         );
     }

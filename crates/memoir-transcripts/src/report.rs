@@ -2,25 +2,25 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{FilePosition, Item, Reason};
+use crate::{FilePosition, Item, NoMessageReason};
 
 /// Most places that a report names.
 const PLACES: usize = 20;
 
 /// What a file held. `Display` prints numbers only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct TranscriptReport {
     /// Messages that were given.
     pub messages: u64,
     /// Parts of these that were left out.
     pub left_out: u64,
     /// What was passed over, by reason.
-    pub skipped: BTreeMap<Reason, u64>,
-    /// The first places at which something was lost that may have been said ([`Reason::is_loss`]).
-    pub losses: Vec<(FilePosition, Reason)>,
+    pub skipped: BTreeMap<NoMessageReason, u64>,
+    /// The first places at which something was lost that may have been said ([`NoMessageReason::is_loss`]).
+    pub losses: Vec<(FilePosition, NoMessageReason)>,
 }
 
-impl Report {
+impl TranscriptReport {
     /// Counts `item`.
     pub fn note(&mut self, item: &Item) {
         match item {
@@ -37,14 +37,14 @@ impl Report {
         }
     }
 
-    /// How many were lost ([`Reason::is_loss`]).
+    /// How many were lost ([`NoMessageReason::is_loss`]).
     pub fn lost(&self) -> u64 {
         let lost = self.skipped.iter().filter(|(reason, _)| reason.is_loss());
         lost.map(|(_, count)| count).sum()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for TranscriptReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} messages", self.messages)?;
         if self.left_out > 0 {

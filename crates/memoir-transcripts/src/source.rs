@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
 use crate::{
     Error, FilePosition,
-    raw::{Scan, Step, is_space},
+    raw::{Scan, ScanStep, is_space},
 };
 
 /// So many bytes of a file are looked at to tell its form.
@@ -14,7 +14,7 @@ const KEPT_BYTES: usize = 1 << 20;
 
 /// A file being read.
 #[derive(Debug)]
-pub struct Source<R> {
+pub struct FileSource<R> {
     reader: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     byte: u64,
     line: u64,
@@ -22,9 +22,9 @@ pub struct Source<R> {
     pub piece: Vec<u8>,
 }
 
-/// What became of the attempt to read a piece into [`Source::piece`].
+/// What became of the attempt to read a piece into [`FileSource::piece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum PieceRead {
     /// It stands there.
     Whole,
     /// It is larger than the limit, and was passed over.
@@ -35,7 +35,7 @@ pub enum Taken {
     Nothing,
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> FileSource<R> {
     /// Reads the first bytes of `reader` and gives them along. A byte order mark is passed over.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Passes the byte that [`Source::peek`] gave.
+    /// Passes the byte that [`FileSource::peek`] gave.
     pub fn pass(&mut self) {
         self.consume(1);
     }
@@ -149,34 +149,34 @@ impl<R: Read> Source<R> {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn take_value(&mut self, limit: usize) -> Result<Taken, Error> {
+    pub fn take_value(&mut self, limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
         let mut scan = Scan::default();
         let mut limit = limit;
-        let mut whole = Taken::Whole;
+        let mut whole = PieceRead::Whole;
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
                 return Ok(if scan.may_end() {
                     whole
                 } else {
-                    Taken::Truncated
+                    PieceRead::Truncated
                 });
             }
             let (count, last) = match scan.run(bytes) {
-                Some((at, Step::Last)) => (at + 1, Step::Last),
+                Some((at, ScanStep::Last)) => (at + 1, ScanStep::Last),
                 Some(end) => end,
-                None => (bytes.len(), Step::Inside),
+                None => (bytes.len(), ScanStep::Inside),
             };
             if !self.take(count, limit) {
                 // Nothing more of it is kept.
                 limit = 0;
-                whole = Taken::TooLarge;
+                whole = PieceRead::TooLarge;
             }
             match last {
-                Step::Inside => {}
-                Step::Last | Step::Behind => return Ok(whole),
-                Step::NoValue => return Ok(Taken::Nothing),
+                ScanStep::Inside => {}
+                ScanStep::Last | ScanStep::Behind => return Ok(whole),
+                ScanStep::NoValue => return Ok(PieceRead::Nothing),
             }
         }
     }
@@ -185,10 +185,10 @@ impl<R: Read> Source<R> {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn take_line(&mut self, limit: usize) -> Result<Taken, Error> {
+    pub fn take_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
         let mut limit = limit;
-        let mut taken = Taken::Nothing;
+        let mut taken = PieceRead::Nothing;
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
@@ -200,10 +200,10 @@ impl<R: Read> Source<R> {
             if !fits {
                 limit = 0;
             }
-            taken = if fits && taken != Taken::TooLarge {
-                Taken::Whole
+            taken = if fits && taken != PieceRead::TooLarge {
+                PieceRead::Whole
             } else {
-                Taken::TooLarge
+                PieceRead::TooLarge
             };
             if end.is_some() {
                 self.consume(1);

@@ -26,9 +26,9 @@ use std::io::Read;
 use memoir_domain::Timestamp;
 
 use crate::{
-    Error, FilePosition, Reason,
+    Error, FilePosition, NoMessageReason,
     gather::{FoundMessage, Gathered},
-    source::{Source, Taken},
+    source::{FileSource, PieceRead},
 };
 
 /// A message of so many bytes ends at the next blank line: as many as a chunk of 100k tokens has characters
@@ -58,16 +58,18 @@ impl PlainText {
     /// Reads one line. Gives whether there may be more.
     pub(crate) fn read<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut FileSource<R>,
         gathered: &mut Gathered,
     ) -> Result<bool, Error> {
         let place = source.place();
         let limit = gathered.limits().message_bytes;
         let taken = source.take_line(limit);
         let line = match taken {
-            Ok(Taken::Whole) => std::str::from_utf8(&source.piece).map_err(|_| Reason::NotUtf8),
-            Ok(Taken::TooLarge) => Err(Reason::TooLarge),
-            Ok(Taken::Nothing | Taken::Truncated) => {
+            Ok(PieceRead::Whole) => {
+                std::str::from_utf8(&source.piece).map_err(|_| NoMessageReason::NotUtf8)
+            }
+            Ok(PieceRead::TooLarge) => Err(NoMessageReason::TooLarge),
+            Ok(PieceRead::Nothing | PieceRead::Truncated) => {
                 self.finish(gathered);
                 return Ok(false);
             }

@@ -5,13 +5,13 @@ use std::{io::Read, iter::FusedIterator};
 use memoir_domain::PrivateText;
 
 use crate::{
-    Error, FilePosition, Format, Item, Limits, Reason, chatgpt, claude, claude_code, codex,
-    copilot,
+    Error, FilePosition, Item, NoMessageReason, TranscriptFormat, TranscriptLimits, chatgpt,
+    claude, claude_code, codex, copilot,
     gather::{ExportedConversation, Gathered},
     gemini, messages,
     raw::{Raw, is_space},
     recognise::{FileLayout, recognise},
-    source::{Source, Taken},
+    source::{FileSource, PieceRead},
     text::PlainText,
 };
 
@@ -22,9 +22,9 @@ const KEY_BYTES: usize = 1 << 10;
 ///
 /// After an error, and after the end, it gives nothing more.
 #[derive(Debug)]
-pub struct Transcript<R> {
-    source: Source<R>,
-    format: Format,
+pub struct TranscriptReader<R> {
+    source: FileSource<R>,
+    format: TranscriptFormat,
     state: TranscriptState,
     gathered: Gathered,
     text: PlainText,
@@ -54,22 +54,26 @@ enum TranscriptState {
     Over,
 }
 
-impl<R: Read> Transcript<R> {
+impl<R: Read> TranscriptReader<R> {
     /// Begins to read `reader`. Where the form is not given it is told by the first 256 KB, which are the
     /// most that is read here.
     ///
     /// # Errors
     /// Reading fails; the form cannot be told; the file cannot be in the form that is given.
-    pub fn open(reader: R, format: Option<Format>) -> Result<Self, Error> {
-        Self::open_within(reader, format, Limits::default())
+    pub fn open(reader: R, format: Option<TranscriptFormat>) -> Result<Self, Error> {
+        Self::open_within(reader, format, TranscriptLimits::default())
     }
 
-    /// As [`Transcript::open`], with other limits.
+    /// As [`TranscriptReader::open`], with other limits.
     ///
     /// # Errors
-    /// As for [`Transcript::open`].
-    pub fn open_within(reader: R, format: Option<Format>, limits: Limits) -> Result<Self, Error> {
-        let (source, head) = Source::open(reader)?;
+    /// As for [`TranscriptReader::open`].
+    pub fn open_within(
+        reader: R,
+        format: Option<TranscriptFormat>,
+        limits: TranscriptLimits,
+    ) -> Result<Self, Error> {
+        let (source, head) = FileSource::open(reader)?;
         let (format, layout) = recognise(&head, format)?;
         let state = match layout {
             FileLayout::Text => TranscriptState::Text,
@@ -93,7 +97,7 @@ impl<R: Read> Transcript<R> {
     }
 
     /// The form in which it is read.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> TranscriptFormat {
         self.format
     }
 
@@ -137,10 +141,10 @@ impl<R: Read> Transcript<R> {
             .source
             .take_line(self.gathered.limits().conversation_bytes)?
         {
-            Taken::TooLarge => self.gathered.skip(place, Reason::TooLarge),
-            Taken::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
-            Taken::Whole => self.message(place),
-            Taken::Truncated | Taken::Nothing => self.state = TranscriptState::Over,
+            PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
+            PieceRead::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
+            PieceRead::Whole => self.message(place),
+            PieceRead::Truncated | PieceRead::Nothing => self.state = TranscriptState::Over,
         }
         Ok(())
     }
@@ -190,8 +194,10 @@ impl<R: Read> Transcript<R> {
             Some(b'}') if !first => {
                 self.source.pass();
                 if !found {
-                    self.gathered
-                        .skip(self.source.place(), Reason::MissingField("messages"));
+                    self.gathered.skip(
+                        self.source.place(),
+                        NoMessageReason::MissingField("messages"),
+                    );
                 }
                 self.state = TranscriptState::End;
                 return Ok(());
@@ -216,7 +222,8 @@ impl<R: Read> Transcript<R> {
                 let place = self.source.place();
                 self.expect(0)?;
                 if is_messages {
-                    self.gathered.skip(place, Reason::InvalidField("messages"));
+                    self.gathered
+                        .skip(place, NoMessageReason::InvalidField("messages"));
                 }
             }
         }
@@ -226,15 +233,18 @@ impl<R: Read> Transcript<R> {
     /// Reads a value that must be there.
     fn expect(&mut self, limit: usize) -> Result<(), Error> {
         match self.source.take_value(limit)? {
-            Taken::Whole | Taken::TooLarge => Ok(()),
-            Taken::Truncated => Err(Error::Truncated(self.source.place())),
-            Taken::Nothing => Err(Error::Broken(self.source.place())),
+            PieceRead::Whole | PieceRead::TooLarge => Ok(()),
+            PieceRead::Truncated => Err(Error::Truncated(self.source.place())),
+            PieceRead::Nothing => Err(Error::Broken(self.source.place())),
         }
     }
 
     /// Reads a value, and what it holds.
     fn piece(&mut self) -> Result<(), Error> {
-        let is_export = matches!(self.format, Format::ChatGpt | Format::Claude);
+        let is_export = matches!(
+            self.format,
+            TranscriptFormat::ChatGpt | TranscriptFormat::Claude
+        );
         let mut place = self.source.place();
         if is_export {
             self.conversations += 1;
@@ -244,14 +254,14 @@ impl<R: Read> Transcript<R> {
             .source
             .take_value(self.gathered.limits().conversation_bytes)?
         {
-            Taken::TooLarge => self.gathered.skip(place, Reason::TooLarge),
-            Taken::Whole if is_export => self.conversation(place),
-            Taken::Whole => self.message(place),
-            Taken::Truncated => {
-                self.gathered.skip(place, Reason::Malformed);
+            PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
+            PieceRead::Whole if is_export => self.conversation(place),
+            PieceRead::Whole => self.message(place),
+            PieceRead::Truncated => {
+                self.gathered.skip(place, NoMessageReason::Malformed);
                 return Err(Error::Truncated(self.source.place()));
             }
-            Taken::Nothing => return Err(Error::Broken(place)),
+            PieceRead::Nothing => return Err(Error::Broken(place)),
         }
         Ok(())
     }
@@ -259,7 +269,7 @@ impl<R: Read> Transcript<R> {
     fn conversation(&mut self, place: FilePosition) {
         let element = ExportedConversation::new(&self.source.piece, place);
         match self.format {
-            Format::ChatGpt => chatgpt::read(element, &mut self.gathered),
+            TranscriptFormat::ChatGpt => chatgpt::read(element, &mut self.gathered),
             _ => claude::read(element, &mut self.gathered),
         }
     }
@@ -268,17 +278,17 @@ impl<R: Read> Transcript<R> {
     fn message(&mut self, mut place: FilePosition) {
         let gathered = &mut self.gathered;
         let Ok(raw) = Raw::whole(&self.source.piece) else {
-            return gathered.skip(place, Reason::Malformed);
+            return gathered.skip(place, NoMessageReason::Malformed);
         };
         match self.format {
-            Format::ClaudeCode => {
+            TranscriptFormat::ClaudeCode => {
                 place.id = claude_code::id(raw).map(PrivateText::from);
                 let (said, session) = claude_code::read(raw);
                 gathered.take(said, session.as_ref(), place);
             }
-            Format::Codex => gathered.take(codex::read(raw), None, place),
-            Format::Copilot => gathered.take(copilot::read(raw), None, place),
-            Format::Gemini => gathered.take(gemini::read(raw), None, place),
+            TranscriptFormat::Codex => gathered.take(codex::read(raw), None, place),
+            TranscriptFormat::Copilot => gathered.take(copilot::read(raw), None, place),
+            TranscriptFormat::Gemini => gathered.take(gemini::read(raw), None, place),
             _ => {
                 place.id = messages::id(raw).map(PrivateText::from);
                 gathered.take(messages::read(raw), None, place);
@@ -287,7 +297,7 @@ impl<R: Read> Transcript<R> {
     }
 }
 
-impl<R: Read> Iterator for Transcript<R> {
+impl<R: Read> Iterator for TranscriptReader<R> {
     type Item = Result<Item, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -309,4 +319,4 @@ impl<R: Read> Iterator for Transcript<R> {
     }
 }
 
-impl<R: Read> FusedIterator for Transcript<R> {}
+impl<R: Read> FusedIterator for TranscriptReader<R> {}

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use memoir_transcripts::{Format, Item, Report, Transcript};
+use memoir_transcripts::{Item, TranscriptFormat, TranscriptReader, TranscriptReport};
 
 const MEGABYTE: u64 = 1 << 20;
 /// Set for the process that plays one test.
@@ -76,12 +76,12 @@ fn peak() -> u64 {
 
 /// Reads a file of `size` bytes and gives what it held and by how much the peak grew.
 fn read(
-    format: Format,
+    format: TranscriptFormat,
     size: u64,
     first: &str,
     last: &'static str,
     piece: impl FnMut(u64) -> String,
-) -> (Report, u64) {
+) -> (TranscriptReport, u64) {
     let made = Made {
         size,
         made: 0,
@@ -92,9 +92,9 @@ fn read(
         taken: 0,
     };
     let before = peak();
-    let transcript = Transcript::open(made, None).unwrap();
+    let transcript = TranscriptReader::open(made, None).unwrap();
     assert_eq!(transcript.format(), format);
-    let mut report = Report::default();
+    let mut report = TranscriptReport::default();
     let mut characters = 0;
     for item in transcript {
         let item = item.unwrap();
@@ -139,7 +139,7 @@ fn chatgpt(number: u64) -> String {
 
 fn chatgpt_export(size: u64) {
     let mut conversations = 0;
-    let (report, grown) = read(Format::ChatGpt, size, "[", "]", |number| {
+    let (report, grown) = read(TranscriptFormat::ChatGpt, size, "[", "]", |number| {
         conversations = number + 1;
         chatgpt(number)
     });
@@ -189,7 +189,7 @@ fn spec_2_6_a_session_of_20_megabytes_is_read_as_a_stream() {
                     words(number)
                 )
             };
-            let (report, grown) = read(Format::ClaudeCode, 20 * MEGABYTE, "", "", line);
+            let (report, grown) = read(TranscriptFormat::ClaudeCode, 20 * MEGABYTE, "", "", line);
             assert!(report.messages > 20_000 && report.skipped.is_empty());
             assert!(grown < 16 * MEGABYTE, "{grown}");
         },
@@ -202,7 +202,7 @@ fn spec_2_6_a_text_of_20_megabytes_by_one_speaker_is_read_as_a_stream() {
         "spec_2_6_a_text_of_20_megabytes_by_one_speaker_is_read_as_a_stream",
         || {
             let (report, grown) = read(
-                Format::Text,
+                TranscriptFormat::Text,
                 20 * MEGABYTE,
                 "Mina: it began\n",
                 "",
@@ -240,8 +240,8 @@ fn a_conversation_of_100_megabytes_is_passed_over_and_the_next_one_read() {
         taken: 0,
     };
     let before = peak();
-    let mut report = Report::default();
-    for item in Transcript::open(made, None).unwrap() {
+    let mut report = TranscriptReport::default();
+    for item in TranscriptReader::open(made, None).unwrap() {
         report.note(&item.unwrap());
     }
     assert_eq!((report.messages, report.lost()), (2, 1));

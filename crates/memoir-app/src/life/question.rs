@@ -4,7 +4,7 @@
 use std::pin::Pin;
 
 use memoir_domain::{answer::Unreadable, prompt::Prompt};
-use memoir_model::{AnswerSchema, Finish, Message, Model, ModelError, Reply, Request};
+use memoir_model::{AnswerSchema, Finish, Model, ModelError, ModelMessage, ModelRequest, Reply};
 use tokio::time::Instant;
 
 use crate::Memoir;
@@ -57,9 +57,9 @@ impl Memoir {
         question: ModelQuestion,
         read: impl Fn(&str) -> Result<T, Unreadable>,
     ) -> Result<T, NotAnswered> {
-        let mut request = Request {
+        let mut request = ModelRequest {
             system: question.prompt.system,
-            messages: vec![Message::User(question.prompt.user)],
+            messages: vec![ModelMessage::User(question.prompt.user)],
             tools: Vec::new(),
             answer_schema: Some(question.schema),
             max_output_tokens: model
@@ -78,13 +78,15 @@ impl Memoir {
             request.max_output_tokens = request.max_output_tokens.saturating_mul(MORE_ROOM);
         } else if !reply.text.expose().trim().is_empty() {
             // An empty answer is not echoed: some providers refuse empty messages.
-            request.messages.push(Message::Assistant(reply.message));
+            request
+                .messages
+                .push(ModelMessage::Assistant(reply.message));
         }
         let repair = format!(
             "That cannot be used: {}. Nothing was changed. Answer once more, with the JSON object alone.",
             unreadable.problem
         );
-        request.messages.push(Message::User(repair.into()));
+        request.messages.push(ModelMessage::User(repair.into()));
         let reply = self.answered(model, &mut request, deadline).await?;
         read(reply.text.expose()).map_err(NotAnswered::Unreadable)
     }
@@ -93,7 +95,7 @@ impl Memoir {
     async fn answered(
         &self,
         model: &dyn Model,
-        request: &mut Request,
+        request: &mut ModelRequest,
         deadline: Instant,
     ) -> Result<Reply, NotAnswered> {
         let limits = self.settings.limits;

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Instant};
 use async_trait::async_trait;
 use memoir_domain::{PrivateText, session::Usage};
 use memoir_model::{
-    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, Outage, Reply, Request,
+    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage, Reply,
 };
 use tracing::{Instrument, Span};
 
@@ -100,7 +100,7 @@ impl Model for WatchedModel {
         self.model.context_tokens()
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         let asking = self.model.complete(request);
         let span = spans::model_call(self.name(), request.max_output_tokens);
         self.watched.watch(span, asking, |reply| reply.usage).await
@@ -113,9 +113,9 @@ impl Counters {
         &self,
         span: Span,
         asking: impl Future<Output = Result<T, ModelError>>,
-        usage: impl Fn(&T) -> memoir_model::Usage,
+        usage: impl Fn(&T) -> memoir_model::TokenUsage,
     ) -> Result<T, ModelError> {
-        let mut asked = ModelRequest {
+        let mut asked = CountedRequest {
             of: self,
             span: span.clone(),
             begun: Instant::now(),
@@ -131,7 +131,7 @@ impl Counters {
         answer
     }
 
-    fn used(&self, usage: memoir_model::Usage) {
+    fn used(&self, usage: memoir_model::TokenUsage) {
         let [input_tokens, output_tokens] =
             [usage.input_tokens, usage.output_tokens].map(|tokens| tokens.min(MOST));
         let [provider, model] = self.metrics.model_labels(&self.name);
@@ -164,14 +164,14 @@ const MOST: u64 = 1 << 40;
 const BROKEN_OFF: &str = "broken_off";
 
 /// A request under way. It is counted when this is dropped, so that one that is broken off counts too.
-struct ModelRequest<'a> {
+struct CountedRequest<'a> {
     of: &'a Counters,
     span: Span,
     begun: Instant,
     result: &'static str,
 }
 
-impl Drop for ModelRequest<'_> {
+impl Drop for CountedRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
         let [provider, model] = metrics.model_labels(&self.of.name);

@@ -17,7 +17,7 @@ mod turns;
 mod undo;
 
 use memoir_domain::{PrivateText, knife::Tool};
-use memoir_model::ToolDefinition;
+use memoir_model::OfferedTool;
 
 pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
@@ -34,11 +34,11 @@ pub use turns::Turns;
 pub use undo::RollBackPreview;
 
 /// The tools of a session as they are offered to a model.
-pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<ToolDefinition> {
+pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<OfferedTool> {
     Tool::ALL
         .into_iter()
         .filter(|tool| tool.is_in(mode))
-        .map(|tool| ToolDefinition {
+        .map(|tool| OfferedTool {
             name: tool.as_str().to_owned(),
             description: tool.description().to_owned(),
             parameters: tool.parameters(),

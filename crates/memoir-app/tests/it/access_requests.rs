@@ -859,7 +859,7 @@ async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
     let asked = &script.requests()[0];
     let told = format!("{:?}", asked.messages[0].clone());
     assert!(told.contains("characters"), "a prompt is private: {told}");
-    let memoir_model::Message::User(user) = &asked.messages[0] else {
+    let memoir_model::ModelMessage::User(user) = &asked.messages[0] else {
         panic!("not asked");
     };
     for part in [

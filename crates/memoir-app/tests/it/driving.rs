@@ -12,7 +12,7 @@ use memoir_domain::{
     lifecycle::StartRefusal,
     session::{Mode, State},
 };
-use memoir_model::{Message, ModelError, Outage, Providers};
+use memoir_model::{ModelError, ModelMessage, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
@@ -220,7 +220,7 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
         .unwrap();
     assert_eq!((state(&driven), driven.edits), (State::Completed, 0));
     let requests = script.requests();
-    let Some(Message::User(reminder)) = requests[2].messages.last() else {
+    let Some(ModelMessage::User(reminder)) = requests[2].messages.last() else {
         panic!("it is reminded")
     };
     insta::assert_snapshot!(reminder.expose(), @"The session is still open. You wrote a call of delete_memory as text, and nothing was done: call the tool itself. If you are done, or if there is nothing to do, call complete_refinement with a short summary. Zero edits is a good outcome.");
@@ -676,7 +676,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         }
         let asked = &script.requests()[0];
         assert!(asked.system.expose().contains("Left out here"));
-        let Message::User(question) = &asked.messages[0] else {
+        let ModelMessage::User(question) = &asked.messages[0] else {
             panic!("the first message is the question")
         };
         assert!(question.expose().contains("41"), "the counts are told");

@@ -12,7 +12,7 @@ use memoir_domain::{
     memory::Kind,
     wording::Origin,
 };
-use memoir_model::{Message, ModelError};
+use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -104,7 +104,7 @@ async fn spec_2_5_an_answer_that_cannot_be_read_is_asked_for_once_more() {
     assert_eq!(reflected.promoted.len(), 1);
     let second = &script.requests()[1].messages;
     assert_eq!(second.len(), 3);
-    let Message::User(repair) = &second[2] else {
+    let ModelMessage::User(repair) = &second[2] else {
         panic!("the repair is asked for by Memoir");
     };
     assert!(repair.expose().contains("no JSON object with `promote`"));
@@ -475,8 +475,8 @@ fn marked(count: usize, length: usize) -> Vec<HandedMessage> {
         .collect()
 }
 
-fn marks(request: &memoir_model::Request) -> Vec<String> {
-    let Message::User(question) = &request.messages[0] else {
+fn marks(request: &memoir_model::ModelRequest) -> Vec<String> {
+    let ModelMessage::User(question) = &request.messages[0] else {
         panic!("the first message is the question");
     };
     let words = question.expose().split([' ', '"']);

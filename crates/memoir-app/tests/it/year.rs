@@ -17,7 +17,7 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::State,
 };
-use memoir_model::{Message, Request};
+use memoir_model::{ModelMessage, ModelRequest};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
@@ -52,8 +52,8 @@ fn canaries(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn question(request: &Request) -> &str {
-    let Message::User(question) = &request.messages[0] else {
+fn question(request: &ModelRequest) -> &str {
+    let ModelMessage::User(question) = &request.messages[0] else {
         panic!("the first message is the question");
     };
     question.expose()
@@ -62,14 +62,14 @@ fn question(request: &Request) -> &str {
 type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// The conversation in a question; before it stands what the agent remembers already.
-fn said(request: &Request) -> &str {
+fn said(request: &ModelRequest) -> &str {
     let asked = question(request);
     asked
         .split_once("## The conversation")
         .map_or(asked, |(_, said)| said)
 }
 
-fn count(counts: &Counts, request: &Request) {
+fn count(counts: &Counts, request: &ModelRequest) {
     for canary in canaries(said(request)) {
         *counts.lock().unwrap().entry(canary).or_default() += 1;
     }

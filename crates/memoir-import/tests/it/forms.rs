@@ -1,7 +1,7 @@
 //! Files of one program each, with what they are known for.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{Format, WhyGone};
+use memoir_import::{ImportFormat, WhyGone};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn mem0_is_read_in_all_its_lists() {
         let found = read(file.as_bytes());
         assert_eq!(
             (found.format, found.by.as_str()),
-            (Format::Mem0, by),
+            (ImportFormat::Mem0, by),
             "{file}"
         );
         let memory = found.of("Prefers tea.");
@@ -84,7 +84,7 @@ fn the_history_of_mem0_brings_what_was_said_before_and_what_was_deleted() {
         .unwrap();
     drop(database);
     let found = read_path(&path);
-    assert_eq!(found.format, Format::Mem0);
+    assert_eq!(found.format, ImportFormat::Mem0);
     assert_eq!(
         found.texts(),
         ["Lives in Porto.", "Lives in Lisbon.", "Has a cat."]
@@ -122,7 +122,7 @@ fn an_export_of_claude_is_read_from_its_zip() {
     let found = read(&zip);
     assert_eq!(
         (found.format, found.by.as_str()),
-        (Format::Claude, "memories.json")
+        (ImportFormat::Claude, "memories.json")
     );
     assert_eq!(
         found.texts(),
@@ -163,7 +163,7 @@ fn in_a_memory_folder_of_claude_code_the_index_and_the_instructions_are_no_memor
         ),
     ]);
     let found = read_path(&root);
-    assert_eq!(found.format, Format::Claude);
+    assert_eq!(found.format, ImportFormat::Claude);
     assert_eq!(
         found.texts(),
         [
@@ -197,7 +197,7 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
         "{\"type\":\"relation\",\"from\":\"Bo\",\"to\":\"Ann\",\"relationType\":\"greets\"}",
     );
     let found = read(file.as_bytes());
-    assert_eq!(found.format, Format::McpMemory);
+    assert_eq!(found.format, ImportFormat::McpMemory);
     assert_eq!(
         found.texts(),
         [
@@ -235,9 +235,12 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
 fn a_file_of_the_same_name_that_is_no_lines_is_read_as_the_graph_that_it_is() {
     let graph = json!({"entities": [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}],
         "relations": [{"from": "Ann", "to": "Memoir", "relationType": "uses"}]});
-    let found = read_as(Format::McpMemory, graph.to_string().as_bytes());
+    let found = read_as(ImportFormat::McpMemory, graph.to_string().as_bytes());
     assert_eq!(found.texts(), ["Ann: likes tea", "Ann uses Memoir"]);
-    let other = read_as(Format::McpMemory, b"{\"theme\": \"dark\"}\n{\"size\": 3}\n");
+    let other = read_as(
+        ImportFormat::McpMemory,
+        b"{\"theme\": \"dark\"}\n{\"size\": 3}\n",
+    );
     assert_eq!(other.passed(), [("unknown_kind", 2)]);
 }
 
@@ -258,7 +261,7 @@ fn an_agent_file_of_letta_gives_its_blocks_and_names_its_secrets() {
     let doubly = serde_json::to_string(&agent.to_string()).unwrap();
     for file in [agent.to_string(), doubly] {
         let found = read(file.as_bytes());
-        assert_eq!(found.format, Format::Letta);
+        assert_eq!(found.format, ImportFormat::Letta);
         assert_eq!(
             found.texts(),
             ["I am Evie, who keeps the log.", "Kai sails.", "Kai cooks."]
@@ -300,7 +303,7 @@ fn letta_of_version_1_and_archival_passages_are_read() {
         {"id": "passage-2", "text": "Wrong berth.", "tags": null, "created_at": "2026-02-01T00:00:00Z", "is_deleted": true, "archive_id": "a"},
     ]);
     let found = read(passages.to_string().as_bytes());
-    assert_eq!(found.format, Format::Letta);
+    assert_eq!(found.format, ImportFormat::Letta);
     let moored = found.of("Moored");
     assert_eq!(
         (moored.kind, tags(moored)),
@@ -343,7 +346,7 @@ fn chatgpt_s_notes_come_out_of_its_conversations() {
         ("user.json", b"{}", 0o100_644),
     ]);
     for found in [read(conversations.to_string().as_bytes()), read(&zip)] {
-        assert_eq!(found.format, Format::ChatGpt);
+        assert_eq!(found.format, ImportFormat::ChatGpt);
         assert_eq!(
             found.texts(),
             [
@@ -399,7 +402,7 @@ fn a_store_of_langgraph_is_read_as_lines_as_a_list_and_from_its_database() {
         read(json!(rows).to_string().as_bytes()),
         read_path(&path),
     ] {
-        assert_eq!(found.format, Format::LangGraph);
+        assert_eq!(found.format, ImportFormat::LangGraph);
         assert_eq!(
             found.texts(),
             ["Prefers tea.", "{\"a\":1,\"b\":2}", "Over."]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memoir_import::{Error, Format, Input, Limits};
+use memoir_import::{Error, ImportFormat, ImportLimits, Input};
 use serde_json::json;
 
 use crate::{archive, folder, options, read, read_as, read_path, stream, try_read};
@@ -14,10 +14,10 @@ fn a_bomb_of_nesting_costs_nothing_but_itself() {
     let file = format!(
         "{{\"results\": [{{\"id\": \"1\", \"memory\": \"Before.\", \"hash\": {deep}}}, {{\"id\": \"2\", \"memory\": {objects}}}, {{\"id\": \"3\", \"memory\": \"After.\"}}]}}"
     );
-    let found = read_as(Format::Mem0, file.as_bytes());
+    let found = read_as(ImportFormat::Mem0, file.as_bytes());
     assert_eq!(found.texts(), ["Before.", "After."]);
     assert_eq!(found.passed(), [("invalid_field", 1)]);
-    for format in Format::ALL {
+    for format in ImportFormat::ALL {
         let _ = try_read(stream(deep.as_bytes()), Some(format), &options());
         let _ = try_read(stream(objects.as_bytes()), Some(format), &options());
     }
@@ -95,15 +95,15 @@ fn a_line_of_ten_megabytes_is_split_and_one_over_the_limit_is_passed_over() {
         .sum();
     assert_eq!(words, 2 << 20);
     let mut small = options();
-    small.limits = Limits {
+    small.limits = ImportLimits {
         entry_bytes: 1_000,
-        ..Limits::default()
+        ..ImportLimits::default()
     };
     let file = format!(
         "[{{\"id\": \"1\", \"memory\": \"{}\"}}, {{\"id\": \"2\", \"memory\": \"Short.\"}}]",
         "x".repeat(2_000)
     );
-    let found = try_read(stream(file.as_bytes()), Some(Format::Mem0), &small).unwrap();
+    let found = try_read(stream(file.as_bytes()), Some(ImportFormat::Mem0), &small).unwrap();
     assert_eq!(
         (found.texts(), found.passed()),
         (vec!["Short."], vec![("too_large", 1)])
@@ -115,11 +115,11 @@ fn what_is_not_utf_8_is_told_and_costs_nothing_beside_it() {
     let mut file =
         b"[{\"id\": \"1\", \"memory\": \"bad \xFF\"}, {\"id\": \"2\", \"memory\": \"Good.\"}]"
             .to_vec();
-    let found = read_as(Format::Mem0, &file);
+    let found = read_as(ImportFormat::Mem0, &file);
     assert_eq!(found.texts(), ["Good."]);
     assert_eq!(found.passed(), [("not_utf8", 1)]);
     file.splice(0..0, [0xEF, 0xBB, 0xBF]);
-    assert_eq!(read_as(Format::Mem0, &file).texts(), ["Good."]);
+    assert_eq!(read_as(ImportFormat::Mem0, &file).texts(), ["Good."]);
     let wide: Vec<u8> = "[]".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let wide = [vec![0xFF, 0xFE], wide].concat();
     assert!(matches!(
@@ -190,7 +190,7 @@ fn a_database_that_is_damaged_or_lies_is_refused() {
         .execute_batch("CREATE TABLE t(x); CREATE VIEW history AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS memory_id, x AS new_memory, 'ADD' AS event, x AS created_at, x AS updated_at, 0 AS is_deleted, x AS old_memory FROM n;")
         .unwrap();
     drop(database);
-    let refused = try_read(Input::Path(path), Some(Format::Mem0), &options());
+    let refused = try_read(Input::Path(path), Some(ImportFormat::Mem0), &options());
     assert!(matches!(refused, Err(Error::Database(_))), "{refused:?}");
 }
 

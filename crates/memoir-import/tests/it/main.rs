@@ -16,27 +16,29 @@ use std::{
 
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use memoir_domain::Timestamp;
-use memoir_import::{Error, Format, Import, Input, Limits, Memory, Options, Report};
+use memoir_import::{
+    Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
+};
 
 fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn options() -> Options {
-    Options {
+fn options() -> ImportOptions {
+    ImportOptions {
         now: time("2026-04-01T00:00:00Z"),
         instructions: false,
-        limits: Limits::default(),
+        limits: ImportLimits::default(),
     }
 }
 
 /// What came of reading something.
 #[derive(Debug)]
 struct Read {
-    format: Format,
+    format: ImportFormat,
     by: String,
-    memories: Vec<Memory>,
-    report: Report,
+    memories: Vec<ImportedMemory>,
+    report: ImportReport,
 }
 
 impl Read {
@@ -45,7 +47,7 @@ impl Read {
         texts.map(|memory| memory.content.expose()).collect()
     }
 
-    fn of(&self, text: &str) -> &Memory {
+    fn of(&self, text: &str) -> &ImportedMemory {
         let mut memories = self.memories.iter();
         memories
             .find(|memory| memory.content.expose().contains(text))
@@ -65,11 +67,15 @@ impl Read {
     }
 }
 
-fn tags(memory: &Memory) -> Vec<&str> {
+fn tags(memory: &ImportedMemory) -> Vec<&str> {
     memory.tags.iter().map(|tag| tag.expose()).collect()
 }
 
-fn try_read(input: Input, format: Option<Format>, options: &Options) -> Result<Read, Error> {
+fn try_read(
+    input: Input,
+    format: Option<ImportFormat>,
+    options: &ImportOptions,
+) -> Result<Read, Error> {
     let import = Import::open(input, format, &options.limits)?;
     let recognised = import.recognised().clone();
     let mut memories = Vec::new();
@@ -99,7 +105,7 @@ fn read(bytes: &[u8]) -> Read {
     try_read(stream(bytes), None, &options()).unwrap()
 }
 
-fn read_as(format: Format, bytes: &[u8]) -> Read {
+fn read_as(format: ImportFormat, bytes: &[u8]) -> Read {
     try_read(stream(bytes), Some(format), &options()).unwrap()
 }
 

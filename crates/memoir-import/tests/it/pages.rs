@@ -1,7 +1,7 @@
 //! Folders of Markdown.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{Format, WhyGone};
+use memoir_import::{ImportFormat, WhyGone};
 
 use crate::{folder, read_path, tags, time};
 
@@ -12,7 +12,7 @@ fn notes_of_basic_memory_give_observations_relations_and_prose() {
         "---\ntitle: Coffee\ntype: note\ntags: [brewing, morning]\npermalink: notes/coffee\ncreated: 2026-03-01\n---\n# Coffee\n\nKai grinds by hand.\n\n- [method] Pour over at 94 °C #brewing (tested twice)\n- [ ] buy filters\n- [a page](https://example.com)\n- relates_to [[Tea]]\n- \"grows well in\" [[High valleys]] (mostly)\n",
     )]);
     let found = read_path(&root);
-    assert_eq!(found.format, Format::Markdown);
+    assert_eq!(found.format, ImportFormat::Markdown);
     assert_eq!(
         found.texts(),
         [
@@ -89,7 +89,7 @@ fn a_workspace_gives_what_is_memory_and_offers_the_soul_as_a_prompt() {
     let found = read_path(&root);
     assert_eq!(
         (found.format, found.by.as_str()),
-        (Format::Markdown, "SOUL.md, USER.md, MEMORY.md")
+        (ImportFormat::Markdown, "SOUL.md, USER.md, MEMORY.md")
     );
     assert_eq!(
         found.texts(),
@@ -211,7 +211,7 @@ fn the_tree_of_letta_s_memfs_has_its_dates_from_git() {
         std::fs::write(&config, before + &trap).unwrap();
     }
     let found = read_path(&root);
-    assert_eq!(found.format, Format::Letta);
+    assert_eq!(found.format, ImportFormat::Letta);
     assert_eq!(
         found.texts(),
         ["High water at six.", "Kai sails.", "I am Evie."]

@@ -1,6 +1,6 @@
 //! Any bytes are read in every form without a panic, within the limits.
 
-use memoir_import::{Format, Limits};
+use memoir_import::{ImportFormat, ImportLimits};
 use proptest::prelude::*;
 
 use crate::{archive, options, stream, try_read};
@@ -48,13 +48,13 @@ fn json_like() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-fn small() -> memoir_import::Options {
+fn small() -> memoir_import::ImportOptions {
     let mut options = options();
-    options.limits = Limits {
+    options.limits = ImportLimits {
         entry_bytes: 400,
         memory_characters: 60,
         page_characters: 30,
-        ..Limits::default()
+        ..ImportLimits::default()
     };
     options
 }
@@ -62,7 +62,7 @@ fn small() -> memoir_import::Options {
 proptest! {
     #[test]
     fn any_text_is_read_in_every_form(text in json_like()) {
-        for format in Format::ALL {
+        for format in ImportFormat::ALL {
             if let Ok(found) = try_read(stream(text.as_bytes()), Some(format), &small()) {
                 let parts = found.report.given;
                 prop_assert!(parts <= text.len() as u64);
@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_in_every_form(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        for format in Format::ALL {
+        for format in ImportFormat::ALL {
             let _ = try_read(stream(&bytes), Some(format), &small());
         }
         let zipped = archive(&[("a.md", &bytes, 0o100_644), ("memories.json", &bytes, 0o100_644)]);
@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn any_page_is_read(page in "(---\n(title|tags|type|created): [a-z,\\[\\]{}\"']{0,12}\n---\n)?([#\\-\\[\\]§ a-zB\n`é]|But |\\[\\[x\\]\\]){0,120}") {
-        for format in [Format::Markdown, Format::Claude, Format::Letta] {
+        for format in [ImportFormat::Markdown, ImportFormat::Claude, ImportFormat::Letta] {
             let _ = try_read(stream(page.as_bytes()), Some(format), &small());
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::doubles::{LedgerRow, Plan, PlannedEdit, groups, plan};
 use crate::message::{
-    Arguments, AssistantMessage, Finish, Message, Reply, Request, ToolCall, Usage,
+    Arguments, AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
 };
 use crate::{Model, ModelError, ModelName};
 
@@ -44,7 +44,7 @@ impl Model for Careful {
         Some(u32::MAX)
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         let turn = request.messages.len();
         Ok(answer(request).into_reply(turn))
     }
@@ -57,11 +57,11 @@ enum CarefulTurn {
     Call(&'static str, Value),
 }
 
-fn answer(request: &Request) -> CarefulTurn {
+fn answer(request: &ModelRequest) -> CarefulTurn {
     let offers = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     let question = request.messages.iter().find_map(|message| match message {
-        Message::User(text) => Some(text.expose()),
-        Message::Assistant(_) | Message::ToolResult { .. } => None,
+        ModelMessage::User(text) => Some(text.expose()),
+        ModelMessage::Assistant(_) | ModelMessage::ToolResult { .. } => None,
     });
     let question = question.unwrap_or_default();
     if offers("complete_refinement") {
@@ -124,12 +124,12 @@ fn core_memories(system: &str) -> Vec<String> {
 }
 
 /// The results of its calls so far, in order; `null` for one that is no JSON.
-fn results(request: &Request) -> Vec<Value> {
-    let result = |message: &Message| match message {
-        Message::ToolResult { content, .. } => {
+fn results(request: &ModelRequest) -> Vec<Value> {
+    let result = |message: &ModelMessage| match message {
+        ModelMessage::ToolResult { content, .. } => {
             Some(serde_json::from_str(content.expose()).unwrap_or_default())
         }
-        Message::User(_) | Message::Assistant(_) => None,
+        ModelMessage::User(_) | ModelMessage::Assistant(_) => None,
     };
     request.messages.iter().filter_map(result).collect()
 }
@@ -230,7 +230,7 @@ impl CarefulTurn {
     /// `turn` makes the id of the call.
     fn into_reply(self, turn: usize) -> Reply {
         // Nothing is read or written in tokens: the refiner costs none of a session's budget.
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: 0,
             output_tokens: 0,
             measured: true,

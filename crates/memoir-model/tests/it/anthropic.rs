@@ -2,7 +2,7 @@
 
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, Message, ProviderKind, Reply, ToolCall, Usage,
+    Arguments, AssistantMessage, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall,
 };
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
     let request = request(
         vec![
             user("Begin."),
-            Message::Assistant(assistant(&blocks)),
+            ModelMessage::Assistant(assistant(&blocks)),
             result("toolu_1", "delete_memory", "Deleted #17."),
             result("toolu_2", "delete_memory", "Deleted #18."),
             user("Go on."),
@@ -90,7 +90,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
                 name: "delete_memory".to_owned(),
                 arguments: Arguments::Json(PrivateJson::new(json!({"id": 19}))),
             }],
-            usage: Usage {
+            usage: TokenUsage {
                 input_tokens: 100,
                 output_tokens: 10,
                 measured: true
@@ -105,7 +105,7 @@ async fn spec_6_3_without_tools_nothing_is_marked_for_the_cache_and_an_empty_tur
     let server = ScriptedServer::start([Step::text("NO")]);
     let messages = vec![
         user("Do you consent?"),
-        Message::Assistant(assistant(&json!([]))),
+        ModelMessage::Assistant(assistant(&json!([]))),
         user("Well?"),
     ];
     model(ProviderKind::Anthropic, &server)
@@ -162,7 +162,7 @@ async fn spec_6_3_text_around_calls_thinking_and_odd_blocks_are_read() {
     );
     assert_eq!(
         reply.usage,
-        Usage {
+        TokenUsage {
             input_tokens: 3210,
             output_tokens: 40,
             measured: true

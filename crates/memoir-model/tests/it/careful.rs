@@ -13,7 +13,8 @@ use memoir_domain::session::{Mode, Stats};
 use memoir_domain::wording::Door;
 use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
 use memoir_model::{
-    Arguments, Finish, Message, Model, Providers, Request, ToolCall, ToolDefinition, Usage,
+    Arguments, Finish, Model, ModelMessage, ModelRequest, OfferedTool, Providers, TokenUsage,
+    ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -97,15 +98,15 @@ async fn consents(texts: &[&str]) -> String {
     answer
 }
 
-async fn say(prompt: Prompt, tools: &[Tool], more: Vec<Message>) -> memoir_model::Reply {
-    let tools = tools.iter().map(|tool| ToolDefinition {
+async fn say(prompt: Prompt, tools: &[Tool], more: Vec<ModelMessage>) -> memoir_model::Reply {
+    let tools = tools.iter().map(|tool| OfferedTool {
         name: tool.as_str().to_owned(),
         description: tool.description().to_owned(),
         parameters: tool.parameters(),
     });
-    let mut messages = vec![Message::User(prompt.user)];
+    let mut messages = vec![ModelMessage::User(prompt.user)];
     messages.extend(more);
-    let request = Request {
+    let request = ModelRequest {
         system: prompt.system,
         messages,
         tools: tools.collect(),
@@ -149,13 +150,13 @@ async fn session(
         let reply = say(prompt, &tools, conversation.clone()).await;
         assert_eq!(
             reply.usage,
-            Usage {
+            TokenUsage {
                 input_tokens: 0,
                 output_tokens: 0,
                 measured: true
             }
         );
-        conversation.push(Message::Assistant(reply.message));
+        conversation.push(ModelMessage::Assistant(reply.message));
         let Some(call) = reply.tool_calls.first() else {
             return (calls, reply.text.into_exposed());
         };
@@ -163,7 +164,7 @@ async fn session(
             panic!("arguments are an object")
         };
         calls.push((call.name.clone(), arguments.expose().clone()));
-        conversation.push(Message::ToolResult {
+        conversation.push(ModelMessage::ToolResult {
             call_id: call.id.clone(),
             name: call.name.clone(),
             content: answer(call).for_model(),
@@ -398,7 +399,7 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
         threshold: Threshold::new(0.1).unwrap(),
     };
     let prompt = prompt::session(&agent, Occasion::default(), &reading, &ledger);
-    let reminder = Message::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
+    let reminder = ModelMessage::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
     let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
     assert_eq!(reply.tool_calls[0].name, "delete_memory");
 }

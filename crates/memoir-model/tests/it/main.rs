@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use memoir_domain::PrivateText;
 use memoir_model::{
-    Message, Model, ProviderKind, ProviderSettings, Providers, Request, ToolDefinition,
+    Model, ModelMessage, ModelRequest, OfferedTool, ProviderKind, ProviderSettings, Providers,
 };
 use memoir_testkit::ScriptedServer;
 use serde_json::json;
@@ -48,8 +48,8 @@ fn model(kind: ProviderKind, server: &ScriptedServer) -> Arc<dyn Model> {
         .unwrap()
 }
 
-fn request(messages: Vec<Message>, tools: Vec<ToolDefinition>) -> Request {
-    Request {
+fn request(messages: Vec<ModelMessage>, tools: Vec<OfferedTool>) -> ModelRequest {
+    ModelRequest {
         system: PrivateText::new("You are Ada."),
         messages,
         tools,
@@ -59,20 +59,20 @@ fn request(messages: Vec<Message>, tools: Vec<ToolDefinition>) -> Request {
     }
 }
 
-fn user(text: &str) -> Message {
-    Message::User(PrivateText::new(text))
+fn user(text: &str) -> ModelMessage {
+    ModelMessage::User(PrivateText::new(text))
 }
 
-fn result(call_id: &str, name: &str, content: &str) -> Message {
-    Message::ToolResult {
+fn result(call_id: &str, name: &str, content: &str) -> ModelMessage {
+    ModelMessage::ToolResult {
         call_id: call_id.to_owned(),
         name: name.to_owned(),
         content: PrivateText::new(content),
     }
 }
 
-fn delete_tool() -> ToolDefinition {
-    ToolDefinition {
+fn delete_tool() -> OfferedTool {
+    OfferedTool {
         name: "delete_memory".to_owned(),
         description: "Deletes one memory.".to_owned(),
         parameters: json!({

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, Message, OutputLimitField, ProviderKind, ProviderSettings,
-    Providers, Reply, ToolCall, Usage,
+    Arguments, AssistantMessage, Finish, ModelMessage, OutputLimitField, ProviderKind,
+    ProviderSettings, Providers, Reply, TokenUsage, ToolCall,
 };
 use memoir_testkit::{ScriptedServer, Step};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
     let request = request(
         vec![
             user("Begin."),
-            Message::Assistant(AssistantMessage {
+            ModelMessage::Assistant(AssistantMessage {
                 raw: PrivateJson::new(echoed.clone()),
             }),
             result("call_9", "delete_memory", "Deleted."),
@@ -118,7 +118,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
             },
             text: PrivateText::new("Done."),
             tool_calls: vec![],
-            usage: Usage {
+            usage: TokenUsage {
                 input_tokens: 100,
                 output_tokens: 10,
                 measured: true
@@ -298,7 +298,9 @@ async fn spec_6_3_a_call_of_the_time_before_tools_is_answered_in_kind() {
     let reply = model.complete(&request).await.unwrap();
     assert_eq!(reply.tool_calls, [call("call_1_0", json!({"id": 17}))]);
     assert_eq!(reply.finish, Finish::ToolCalls);
-    request.messages.push(Message::Assistant(reply.message));
+    request
+        .messages
+        .push(ModelMessage::Assistant(reply.message));
     request
         .messages
         .push(result("call_1_0", "delete_memory", "Deleted."));
@@ -370,7 +372,7 @@ async fn spec_3_16_usage_is_measured_or_estimated_and_says_which() {
     let usage = answer(measured).await.usage;
     assert_eq!(
         usage,
-        Usage {
+        TokenUsage {
             input_tokens: 1200,
             output_tokens: 30,
             measured: true

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::PrivateText;
-use memoir_model::{Message, ProviderSettings, Providers};
+use memoir_model::{ModelMessage, ProviderSettings, Providers};
 
 use super::{delete_tool, request, user};
 
@@ -36,12 +36,14 @@ async fn spec_6_3_a_real_model_talks_and_takes_results() {
             reply.usage,
             reply.tool_calls.len()
         );
-        request.messages.push(Message::Assistant(reply.message));
+        request
+            .messages
+            .push(ModelMessage::Assistant(reply.message));
         if reply.tool_calls.is_empty() {
             request.messages.push(user("Go on."));
         }
         for call in reply.tool_calls {
-            request.messages.push(Message::ToolResult {
+            request.messages.push(ModelMessage::ToolResult {
                 call_id: call.id,
                 name: call.name,
                 content: PrivateText::new("{\"type\":\"deleted\",\"number\":17}"),

@@ -482,9 +482,9 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
     }
 }
 
-fn exposed(message: &memoir_model::Message) -> String {
+fn exposed(message: &memoir_model::ModelMessage) -> String {
     match message {
-        memoir_model::Message::User(text) => text.expose().to_owned(),
+        memoir_model::ModelMessage::User(text) => text.expose().to_owned(),
         _ => String::new(),
     }
 }

@@ -571,7 +571,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
     );
     let told = script.requests();
     assert_eq!(told.len(), 1);
-    let Some(memoir_model::Message::User(question)) = told[0].messages.first() else {
+    let Some(memoir_model::ModelMessage::User(question)) = told[0].messages.first() else {
         panic!("the model is asked");
     };
     assert!(question.expose().contains(PURPOSE));

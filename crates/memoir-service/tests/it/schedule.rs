@@ -11,7 +11,7 @@ use std::{
 
 use memoir_app::{Account, Memoir, MemoryInput, Models, Settings, sessions::RefineOptions};
 use memoir_domain::agent::Field;
-use memoir_model::{ConnectError, Model, ModelError, ModelName, Reply, Request};
+use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_service::Options;
 use memoir_testkit::{ModelScript, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey};
@@ -68,7 +68,7 @@ impl Model for Gated {
         None
     }
 
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         let [now, most] = &*self.gate.waiting;
         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         self.asked

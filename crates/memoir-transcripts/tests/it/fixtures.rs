@@ -1,6 +1,6 @@
 //! Each form in its real shape, and with what can be wrong in it.
 
-use memoir_transcripts::{Format, Item, Limits, Report};
+use memoir_transcripts::{Item, TranscriptFormat, TranscriptLimits, TranscriptReport};
 
 use crate::{expect, lines, read};
 
@@ -8,7 +8,7 @@ use crate::{expect, lines, read};
 fn chatgpt_gives_the_path_that_was_gone_on_with() {
     expect(
         include_bytes!("../fixtures/chatgpt.json"),
-        Format::ChatGpt,
+        TranscriptFormat::ChatGpt,
         &[
             "1:client-created-root 2 NoMessage",
             "1:a1b0-sys 3 System",
@@ -37,7 +37,7 @@ fn chatgpt_gives_the_path_that_was_gone_on_with() {
 fn chatgpt_with_broken_trees_ends_and_reports_each_node() {
     expect(
         include_bytes!("../fixtures/chatgpt_hostile.json"),
-        Format::ChatGpt,
+        TranscriptFormat::ChatGpt,
         &[
             "1:- 1 Malformed",
             "2:- 2 MissingField(\"mapping\")",
@@ -66,7 +66,7 @@ fn chatgpt_with_broken_trees_ends_and_reports_each_node() {
 fn claude_gives_all_messages_or_the_path_where_they_are_linked() {
     expect(
         include_bytes!("../fixtures/claude.json"),
-        Format::Claude,
+        TranscriptFormat::Claude,
         &[
             "1:m-1 3|2026-02-01T09:00:01.5Z|user|When does the train to Porto leave?|-2",
             "1:m-2 4|2026-02-01T09:00:09Z|assistant|Let me look.//At 07:39.|-3",
@@ -85,7 +85,7 @@ fn claude_gives_all_messages_or_the_path_where_they_are_linked() {
 fn claude_with_missing_fields_and_links_reports_each_message() {
     expect(
         include_bytes!("../fixtures/claude_hostile.json"),
-        Format::Claude,
+        TranscriptFormat::Claude,
         &[
             "1:- 1 Malformed",
             "2:- 2 MissingField(\"chat_messages\")",
@@ -109,7 +109,7 @@ fn claude_with_missing_fields_and_links_reports_each_message() {
 fn claude_code_gives_what_was_said_and_not_what_tools_did() {
     expect(
         include_bytes!("../fixtures/claude_code.jsonl"),
-        Format::ClaudeCode,
+        TranscriptFormat::ClaudeCode,
         &[
             "- 1 Bookkeeping",
             "- 2 Bookkeeping",
@@ -138,7 +138,7 @@ fn claude_code_gives_what_was_said_and_not_what_tools_did() {
 fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
     expect(
         include_bytes!("../fixtures/codex.jsonl"),
-        Format::Codex,
+        TranscriptFormat::Codex,
         &[
             "- 1 Bookkeeping",
             "- 2 System",
@@ -162,7 +162,7 @@ fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
 fn copilot_gives_what_was_typed_and_not_what_was_put_beside_it() {
     expect(
         include_bytes!("../fixtures/copilot.jsonl"),
-        Format::Copilot,
+        TranscriptFormat::Copilot,
         &[
             "- 1 Bookkeeping",
             "- 2 Bookkeeping",
@@ -184,7 +184,7 @@ fn copilot_gives_what_was_typed_and_not_what_was_put_beside_it() {
 fn gemini_gives_each_message_once_without_what_hooks_put_beside_it() {
     expect(
         include_bytes!("../fixtures/gemini.jsonl"),
-        Format::Gemini,
+        TranscriptFormat::Gemini,
         &[
             "- 1 Bookkeeping",
             "- 2 Bookkeeping",
@@ -206,7 +206,7 @@ fn gemini_gives_each_message_once_without_what_hooks_put_beside_it() {
 fn claude_code_with_broken_lines_gives_the_others() {
     expect(
         include_bytes!("../fixtures/claude_code_hostile.jsonl"),
-        Format::ClaudeCode,
+        TranscriptFormat::ClaudeCode,
         &[
             "k-1 1|-|user|a good line",
             "- 3 Malformed",
@@ -227,7 +227,7 @@ fn claude_code_with_broken_lines_gives_the_others() {
 fn messages_come_with_identifiers_or_get_their_own() {
     expect(
         include_bytes!("../fixtures/messages.json"),
-        Format::Messages,
+        TranscriptFormat::Messages,
         &[
             "1 2|2026-03-01T09:00:00Z|Mina|I moved to Lisbon. /In February.",
             "2 3|-|Evan|Since when do you like rain?",
@@ -237,7 +237,7 @@ fn messages_come_with_identifiers_or_get_their_own() {
     );
     expect(
         include_bytes!("../fixtures/messages.jsonl"),
-        Format::Messages,
+        TranscriptFormat::Messages,
         &[
             "1 1|2026-03-01T00:00:00Z|Mina|one",
             "- 3 Malformed",
@@ -245,14 +245,14 @@ fn messages_come_with_identifiers_or_get_their_own() {
         ],
     );
     let array = br#" [{"id": "1", "speaker": "Mina", "text": "one"}] "#;
-    expect(array, Format::Messages, &["1 1|-|Mina|one"]);
+    expect(array, TranscriptFormat::Messages, &["1 1|-|Mina|one"]);
 }
 
 #[test]
 fn messages_that_are_broken_cost_themselves_only() {
     expect(
         include_bytes!("../fixtures/messages_hostile.json"),
-        Format::Messages,
+        TranscriptFormat::Messages,
         &[
             "1 2|-|Mina|one",
             "1 3 DuplicateId",
@@ -275,7 +275,7 @@ fn messages_that_are_broken_cost_themselves_only() {
 fn plain_text_is_read_by_speakers_or_by_paragraphs() {
     expect(
         include_bytes!("../fixtures/text.txt"),
-        Format::Text,
+        TranscriptFormat::Text,
         &[
             "# 1|2026-03-01T10:00:00Z|Mina|I moved to Lisbon./It rains a lot.//But I like it.",
             "# 5|-|Evan|Since when?",
@@ -285,21 +285,21 @@ fn plain_text_is_read_by_speakers_or_by_paragraphs() {
     );
     expect(
         include_bytes!("../fixtures/diary.txt"),
-        Format::Text,
+        TranscriptFormat::Text,
         &[
             "# 1|-||Today it rained./All day.",
             "# 4|-||I read: two books.",
             "# 7|-||Tomorrow I travel.",
         ],
     );
-    expect(b" \r\n\n", Format::Text, &[]);
-    expect(b"", Format::Text, &[]);
+    expect(b" \r\n\n", TranscriptFormat::Text, &[]);
+    expect(b"", TranscriptFormat::Text, &[]);
 }
 
 #[test]
 fn spec_2_6_identifiers_are_the_same_at_every_reading_and_when_a_file_grows() {
     let identifiers = |text: &str| -> Vec<String> {
-        let items = read(text.as_bytes(), None, Limits::default());
+        let items = read(text.as_bytes(), None, TranscriptLimits::default());
         let message = |item| match item {
             Ok(Item::Message(message)) => Some(message.id.into_exposed()),
             _ => None,
@@ -324,8 +324,8 @@ fn spec_5_1_what_is_printed_of_a_file_holds_no_words_of_it() {
         include_bytes!("../fixtures/claude_code.jsonl"),
     ];
     for bytes in files {
-        let items = read(bytes, None, Limits::default());
-        let mut report = Report::default();
+        let items = read(bytes, None, TranscriptLimits::default());
+        let mut report = TranscriptReport::default();
         for item in items.iter().flatten() {
             report.note(item);
         }
@@ -347,9 +347,12 @@ fn spec_5_1_what_is_printed_of_a_file_holds_no_words_of_it() {
 
 #[test]
 fn a_report_counts_what_was_passed_over_and_names_what_was_lost() {
-    let mut report = Report::default();
+    let mut report = TranscriptReport::default();
     let bytes = include_bytes!("../fixtures/claude_hostile.json");
-    for item in read(bytes, None, Limits::default()).iter().flatten() {
+    for item in read(bytes, None, TranscriptLimits::default())
+        .iter()
+        .flatten()
+    {
         report.note(item);
     }
     assert_eq!((report.messages, report.lost()), (3, 9));

@@ -2,16 +2,18 @@
 
 use std::io::{self, Read};
 
-use memoir_transcripts::{Error, Format, Item, Limits, Reason, Transcript};
+use memoir_transcripts::{
+    Error, Item, NoMessageReason, TranscriptFormat, TranscriptLimits, TranscriptReader,
+};
 
 use crate::{expect, lines, read};
 
-const SMALL: Limits = Limits {
+const SMALL: TranscriptLimits = TranscriptLimits {
     conversation_bytes: 300,
     message_bytes: 100,
 };
 
-fn reasons(bytes: &[u8], limits: Limits) -> Vec<String> {
+fn reasons(bytes: &[u8], limits: TranscriptLimits) -> Vec<String> {
     lines(&read(bytes, None, limits))
 }
 
@@ -22,8 +24,8 @@ fn a_file_that_is_cut_off_gives_what_came_before() {
         .windows(12)
         .position(|bytes| bytes == b"My sister's ")
         .unwrap();
-    let found = reasons(&whole[..second], Limits::default());
-    assert_eq!(found[..3], reasons(whole, Limits::default())[..3]);
+    let found = reasons(&whole[..second], TranscriptLimits::default());
+    assert_eq!(found[..3], reasons(whole, TranscriptLimits::default())[..3]);
     assert_eq!(found[5], "2:- 9 Malformed");
     assert!(
         found[6].starts_with("! the file ends in the middle (line 10, "),
@@ -32,7 +34,7 @@ fn a_file_that_is_cut_off_gives_what_came_before() {
     assert_eq!(found.len(), 7);
     expect(
         b"{\"messages\": [{\"id\": 1, \"speaker\": \"a\", \"text\": \"b\"}",
-        Format::Messages,
+        TranscriptFormat::Messages,
         &[
             "1 1|-|a|b",
             "! the file ends in the middle (line 1, byte 52)",
@@ -52,12 +54,15 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
         include_bytes!("../fixtures/gemini.jsonl"),
     ];
     for file in files {
-        let whole = read(file, None, Limits::default());
-        let format = Transcript::open(file, None).unwrap().format();
+        let whole = read(file, None, TranscriptLimits::default());
+        let format = TranscriptReader::open(file, None).unwrap().format();
         // From where on the form can be told.
         for end in (60..file.trim_ascii_end().len()).step_by(7) {
-            let items = read(&file[..end], Some(format), Limits::default());
-            let is_lines = !matches!(format, Format::ChatGpt | Format::Claude | Format::Messages);
+            let items = read(&file[..end], Some(format), TranscriptLimits::default());
+            let is_lines = !matches!(
+                format,
+                TranscriptFormat::ChatGpt | TranscriptFormat::Claude | TranscriptFormat::Messages
+            );
             assert!(
                 is_lines || matches!(items.last(), Some(Err(Error::Truncated(_)))),
                 "{format} {end}"
@@ -77,7 +82,10 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
 fn what_stands_behind_the_end_is_told() {
     let one = r#"[{"id": 1, "speaker": "a", "text": "b"}]"#;
     for (rest, place) in [("]", 40), (" [", 41), ("\n\n}", 42)] {
-        let found = reasons(format!("{one}{rest}").as_bytes(), Limits::default());
+        let found = reasons(
+            format!("{one}{rest}").as_bytes(),
+            TranscriptLimits::default(),
+        );
         assert_eq!(found.len(), 2);
         assert!(
             found[1].starts_with("! the file is broken")
@@ -87,13 +95,13 @@ fn what_stands_behind_the_end_is_told() {
     let comma = br#"[{"id": 1, "speaker": "a", "text": "b"},]"#;
     expect(
         comma,
-        Format::Messages,
+        TranscriptFormat::Messages,
         &["1 1|-|a|b", "! the file is broken (line 1, byte 40)"],
     );
     let none = br#"[{"id": 1, "speaker": "a", "text": "b"} {"id": 2}]"#;
     expect(
         none,
-        Format::Messages,
+        TranscriptFormat::Messages,
         &["1 1|-|a|b", "! the file is broken (line 1, byte 40)"],
     );
 }
@@ -155,21 +163,32 @@ fn other_encodings_are_told_and_broken_ones_cost_their_message() {
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
-    assert_eq!(Transcript::open(&*utf16, None).unwrap_err(), Error::Utf16);
     assert_eq!(
-        Transcript::open(&b"PK\x03\x04\x14\0"[..], None).unwrap_err(),
+        TranscriptReader::open(&*utf16, None).unwrap_err(),
+        Error::Utf16
+    );
+    assert_eq!(
+        TranscriptReader::open(&b"PK\x03\x04\x14\0"[..], None).unwrap_err(),
         Error::Packed
     );
     let text = b"Mina: one\nt\xE9a\nEvan: two\n";
     expect(
         text,
-        Format::Text,
+        TranscriptFormat::Text,
         &["# 1|-|Mina|one", "- 2 NotUtf8", "# 3|-|Evan|two"],
     );
     let json = b"[{\"id\":1,\"speaker\":\"a\",\"text\":\"t\xE9a\"},{\"id\":2,\"x\":\"\xE9\",\"speaker\":\"a\",\"text\":\"b\"}]";
-    expect(json, Format::Messages, &["1 1 NotUtf8", "2 1|-|a|b"]);
+    expect(
+        json,
+        TranscriptFormat::Messages,
+        &["1 1 NotUtf8", "2 1|-|a|b"],
+    );
     let marked = "\u{FEFF}[{\"id\":1,\"speaker\":\"a\",\"text\":\"b\"}]";
-    expect(marked.as_bytes(), Format::Messages, &["1 1|-|a|b"]);
+    expect(
+        marked.as_bytes(),
+        TranscriptFormat::Messages,
+        &["1 1|-|a|b"],
+    );
 }
 
 #[test]
@@ -180,12 +199,20 @@ fn depth_and_huge_numbers_do_no_harm() {
         r#"[{{"speaker": "a", "x": {deep}{}, "y": [{numbers}], "id": 1, "text": "b"}}]"#,
         "]".repeat(200_000)
     );
-    expect(closed.as_bytes(), Format::Messages, &["1 1|-|a|b"]);
+    expect(
+        closed.as_bytes(),
+        TranscriptFormat::Messages,
+        &["1 1|-|a|b"],
+    );
     let open = format!(r#"[{{"id": 1, "speaker": "a", "text": "b", "x": {deep}"#);
-    let items = read(open.as_bytes(), None, Limits::default());
+    let items = read(open.as_bytes(), None, TranscriptLimits::default());
     assert!(matches!(items.last(), Some(Err(Error::Truncated(_)))));
     let times = r#"{"mapping": {"a": {"message": {"author": {"role": "user"}, "create_time": -1e300, "content": {"parts": ["b"]}}}}}"#;
-    expect(times.as_bytes(), Format::ChatGpt, &["1:a 1|-|user|b"]);
+    expect(
+        times.as_bytes(),
+        TranscriptFormat::ChatGpt,
+        &["1:a 1|-|user|b"],
+    );
 }
 
 #[test]
@@ -194,7 +221,7 @@ fn what_is_no_text_is_not_read_as_one() {
         (&b"%PDF-1.7\nHello."[..], "a PDF document"),
         (b"Hello.\0", "data of some program, and no text"),
     ] {
-        let refused = Transcript::open(file, None).unwrap_err();
+        let refused = TranscriptReader::open(file, None).unwrap_err();
         assert_eq!(refused, Error::Unrecognised(kind));
     }
 }
@@ -202,15 +229,19 @@ fn what_is_no_text_is_not_read_as_one() {
 #[test]
 fn a_form_that_a_file_does_not_have_is_refused() {
     assert_eq!(
-        Transcript::open(&b"{\"conversations\": []}"[..], None).unwrap_err(),
+        TranscriptReader::open(&b"{\"conversations\": []}"[..], None).unwrap_err(),
         Error::Unrecognised("JSON, without the fields of any form that is known")
     );
     assert_eq!(
-        Transcript::open(&b"hello"[..], Some(Format::ChatGpt)).unwrap_err(),
-        Error::OtherForm(Format::ChatGpt)
+        TranscriptReader::open(&b"hello"[..], Some(TranscriptFormat::ChatGpt)).unwrap_err(),
+        Error::OtherForm(TranscriptFormat::ChatGpt)
     );
     let claude = include_bytes!("../fixtures/claude.json");
-    let found = lines(&read(claude, Some(Format::ChatGpt), Limits::default()));
+    let found = lines(&read(
+        claude,
+        Some(TranscriptFormat::ChatGpt),
+        TranscriptLimits::default(),
+    ));
     assert!(
         found
             .iter()
@@ -227,7 +258,11 @@ fn conversations_of_two_forms_in_one_file_are_reported() {
             {{"uuid": "c", "chat_messages": [{{"uuid": "2", "sender": "human", "text": "{}"}}]}}]"#,
         "two"
     );
-    let items = read(mixed.as_bytes(), Some(Format::Claude), Limits::default());
+    let items = read(
+        mixed.as_bytes(),
+        Some(TranscriptFormat::Claude),
+        TranscriptLimits::default(),
+    );
     assert_eq!(
         lines(&items),
         [
@@ -273,8 +308,8 @@ fn how_the_bytes_come_makes_no_difference() {
             left: usize::MAX,
             interrupt: false,
         };
-        let items: Vec<_> = Transcript::open(slow, None).unwrap().collect();
-        assert_eq!(items, read(bytes, None, Limits::default()));
+        let items: Vec<_> = TranscriptReader::open(slow, None).unwrap().collect();
+        assert_eq!(items, read(bytes, None, TranscriptLimits::default()));
     }
 }
 
@@ -286,7 +321,7 @@ fn a_failing_reader_is_told_with_its_place_and_ends_the_stream() {
         left: 400_000,
         interrupt: false,
     };
-    let mut transcript = Transcript::open(slow, None).unwrap();
+    let mut transcript = TranscriptReader::open(slow, None).unwrap();
     let items: Vec<_> = transcript.by_ref().collect();
     let Some(Err(Error::Read { kind, place })) = items.last() else {
         panic!("{:?}", items.last())
@@ -306,7 +341,7 @@ fn names_and_identifiers_that_are_none_are_not_handed_on() {
     let json = format!(
         r#"[{{"id": "{long}", "speaker": "a", "text": "b"}}, {{"id": 2, "speaker": "{long}", "text": "b"}}]"#
     );
-    let items = read(json.as_bytes(), None, Limits::default());
+    let items = read(json.as_bytes(), None, TranscriptLimits::default());
     let Ok(Item::Message(message)) = &items[0] else {
         panic!("{items:?}")
     };
@@ -317,29 +352,29 @@ fn names_and_identifiers_that_are_none_are_not_handed_on() {
 #[test]
 fn reasons_have_distinct_codes() {
     let all = [
-        Reason::NotText,
-        Reason::Empty,
-        Reason::Tool,
-        Reason::System,
-        Reason::Hidden,
-        Reason::Thinking,
-        Reason::OtherBranch,
-        Reason::Detached,
-        Reason::Sidechain,
-        Reason::NoMessage,
-        Reason::Bookkeeping,
-        Reason::DuplicateId,
-        Reason::TooLarge,
-        Reason::NotUtf8,
-        Reason::Malformed,
-        Reason::MissingField("text"),
-        Reason::InvalidField("text"),
+        NoMessageReason::NotText,
+        NoMessageReason::Empty,
+        NoMessageReason::Tool,
+        NoMessageReason::System,
+        NoMessageReason::Hidden,
+        NoMessageReason::Thinking,
+        NoMessageReason::OtherBranch,
+        NoMessageReason::Detached,
+        NoMessageReason::Sidechain,
+        NoMessageReason::NoMessage,
+        NoMessageReason::Bookkeeping,
+        NoMessageReason::DuplicateId,
+        NoMessageReason::TooLarge,
+        NoMessageReason::NotUtf8,
+        NoMessageReason::Malformed,
+        NoMessageReason::MissingField("text"),
+        NoMessageReason::InvalidField("text"),
     ];
     let codes: std::collections::HashSet<_> = all.iter().map(|reason| reason.code()).collect();
     assert_eq!(codes.len(), all.len());
-    let names: Vec<_> = Format::ALL
+    let names: Vec<_> = TranscriptFormat::ALL
         .iter()
         .map(|format| format.as_str().parse())
         .collect();
-    assert_eq!(names, Format::ALL.map(Ok));
+    assert_eq!(names, TranscriptFormat::ALL.map(Ok));
 }

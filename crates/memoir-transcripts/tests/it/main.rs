@@ -5,11 +5,15 @@ mod fixtures;
 mod hostile;
 mod properties;
 
-use memoir_transcripts::{Error, Format, Item, Limits, Transcript};
+use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
 /// Everything that `bytes` hold.
-fn read(bytes: &[u8], format: Option<Format>, limits: Limits) -> Vec<Result<Item, Error>> {
-    match Transcript::open_within(bytes, format, limits) {
+fn read(
+    bytes: &[u8],
+    format: Option<TranscriptFormat>,
+    limits: TranscriptLimits,
+) -> Vec<Result<Item, Error>> {
+    match TranscriptReader::open_within(bytes, format, limits) {
         Ok(transcript) => transcript.collect(),
         Err(error) => vec![Err(error)],
     }
@@ -58,7 +62,13 @@ fn place_id(place: &memoir_transcripts::FilePosition) -> String {
 }
 
 /// Reads `bytes`, whose form must be recognised as `format`.
-fn expect(bytes: &[u8], format: Format, expected: &[&str]) {
-    assert_eq!(Transcript::open(bytes, None).unwrap().format(), format);
-    assert_eq!(lines(&read(bytes, None, Limits::default())), expected);
+fn expect(bytes: &[u8], format: TranscriptFormat, expected: &[&str]) {
+    assert_eq!(
+        TranscriptReader::open(bytes, None).unwrap().format(),
+        format
+    );
+    assert_eq!(
+        lines(&read(bytes, None, TranscriptLimits::default())),
+        expected
+    );
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use memoir_transcripts::{FilePosition, Format, Item, Limits, Transcript};
+use memoir_transcripts::{
+    FilePosition, Item, TranscriptFormat, TranscriptLimits, TranscriptReader,
+};
 use proptest::{prelude::*, sample::select};
 
 use crate::read;
@@ -22,7 +24,7 @@ fn bytes(items: &[Item]) -> Vec<u64> {
 }
 
 fn whole(json: &str) -> Vec<Item> {
-    let items = read(json.as_bytes(), None, Limits::default());
+    let items = read(json.as_bytes(), None, TranscriptLimits::default());
     items
         .into_iter()
         .map(|item| item.unwrap_or_else(|error| panic!("{error}: {json}")))
@@ -91,23 +93,32 @@ const PIECES: [&str; 34] = [
     "\u{0}",
 ];
 
-fn formats() -> impl Strategy<Value = Option<Format>> {
-    prop_oneof![Just(None), select(Format::ALL.to_vec()).prop_map(Some)]
+fn formats() -> impl Strategy<Value = Option<TranscriptFormat>> {
+    prop_oneof![
+        Just(None),
+        select(TranscriptFormat::ALL.to_vec()).prop_map(Some)
+    ]
 }
 
-fn limits() -> impl Strategy<Value = Limits> {
+fn limits() -> impl Strategy<Value = TranscriptLimits> {
     prop_oneof![
-        Just(Limits::default()),
-        (0_usize..40, 0_usize..20).prop_map(|(conversation_bytes, message_bytes)| Limits {
-            conversation_bytes,
-            message_bytes
+        Just(TranscriptLimits::default()),
+        (0_usize..40, 0_usize..20).prop_map(|(conversation_bytes, message_bytes)| {
+            TranscriptLimits {
+                conversation_bytes,
+                message_bytes,
+            }
         }),
     ]
 }
 
 /// Reads to the end, which must come: each piece of the file is given a bounded number of times.
-fn ends(bytes: &[u8], format: Option<Format>, limits: Limits) -> Result<(), TestCaseError> {
-    let Ok(transcript) = Transcript::open_within(bytes, format, limits) else {
+fn ends(
+    bytes: &[u8],
+    format: Option<TranscriptFormat>,
+    limits: TranscriptLimits,
+) -> Result<(), TestCaseError> {
+    let Ok(transcript) = TranscriptReader::open_within(bytes, format, limits) else {
         return Ok(());
     };
     let mut count = 0;
@@ -184,7 +195,7 @@ proptest! {
         let numbered: Vec<String> = lines.iter().enumerate().map(|(at, line)| {
             if line.is_empty() || line.ends_with(' ') { line.clone() } else { format!("{line} w{at}w") }
         }).collect();
-        let items = read(numbered.join("\n").as_bytes(), Some(Format::Text), Limits::default());
+        let items = read(numbered.join("\n").as_bytes(), Some(TranscriptFormat::Text), TranscriptLimits::default());
         let mut told = String::new();
         for item in items.into_iter().flatten() {
             if let Item::Message(message) = item {

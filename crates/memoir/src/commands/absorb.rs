@@ -8,7 +8,9 @@ use std::{
 
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
 use memoir_domain::{PrivateText, audit::Actor};
-use memoir_transcripts::{Format, Item, Message, Report, Transcript};
+use memoir_transcripts::{
+    Item, TranscriptFormat, TranscriptMessage, TranscriptReader, TranscriptReport,
+};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -43,7 +45,7 @@ pub(crate) struct Arguments {
     file: Option<PathBuf>,
     /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
     #[arg(long)]
-    format: Option<Format>,
+    format: Option<TranscriptFormat>,
     /// Only take the file's messages: they are read by the schedule, once nothing was added for six hours
     #[arg(long, requires = "file")]
     later: bool,
@@ -114,7 +116,7 @@ fn told(taken: &HandedFile) -> serde_json::Value {
 }
 
 /// Where something was lost, and why.
-fn losses(report: &Report) -> Vec<serde_json::Value> {
+fn losses(report: &TranscriptReport) -> Vec<serde_json::Value> {
     let losses = report.losses.iter();
     losses
         .map(|(place, reason)| json!({"place": place.to_string(), "reason": reason.to_string()}))
@@ -124,7 +126,7 @@ fn losses(report: &Report) -> Vec<serde_json::Value> {
 /// What a file held.
 pub(crate) struct HandedFile {
     pub(crate) handed: HandedOver,
-    report: Report,
+    report: TranscriptReport,
 }
 
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
@@ -141,7 +143,7 @@ fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
 /// It cannot be read to its end, or its messages are not taken.
 pub(crate) async fn take(
     reader: impl Read + Send + 'static,
-    format: Option<Format>,
+    format: Option<TranscriptFormat>,
     name: &Path,
     to: &impl Handing,
 ) -> Result<HandedFile, Failure> {
@@ -167,14 +169,14 @@ pub(crate) async fn take(
 fn stream(
     reader: Box<dyn Read>,
     path: &Path,
-    format: Option<Format>,
+    format: Option<TranscriptFormat>,
     batches: &mpsc::Sender<Vec<HandedMessage>>,
-) -> Result<Report, Failure> {
+) -> Result<TranscriptReport, Failure> {
     let problem = |error: memoir_transcripts::Error| {
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
             .hint("what came before that place was taken; the same command goes on from there")
     };
-    let transcript = Transcript::open(reader, format).map_err(|error| {
+    let transcript = TranscriptReader::open(reader, format).map_err(|error| {
         let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
         match error {
             memoir_transcripts::Error::Unrecognised(_) => failure.hint(
@@ -183,7 +185,7 @@ fn stream(
             _ => failure,
         }
     })?;
-    let mut report = Report::default();
+    let mut report = TranscriptReport::default();
     let (mut batch, mut characters) = (Vec::new(), 0);
     let mut broken = None;
     for item in transcript {
@@ -213,7 +215,7 @@ fn stream(
     broken.map_or(Ok(report), Err)
 }
 
-fn handed(message: Message) -> HandedMessage {
+fn handed(message: TranscriptMessage) -> HandedMessage {
     let speaker: String = message
         .speaker
         .expose()
@@ -233,7 +235,7 @@ fn handed(message: Message) -> HandedMessage {
 }
 
 /// Exports have identifiers that are unique in their conversation.
-fn identifier(message: &Message) -> PrivateText {
+fn identifier(message: &TranscriptMessage) -> PrivateText {
     match &message.conversation {
         Some(conversation) => format!("{}/{}", conversation.expose(), message.id.expose()).into(),
         None => message.id.clone(),

@@ -131,17 +131,17 @@ impl Arguments {
 
 impl FileForm {
     /// One of another program.
-    fn foreign(self) -> Option<memoir_import::Format> {
-        use memoir_import::Format;
+    fn foreign(self) -> Option<memoir_import::ImportFormat> {
+        use memoir_import::ImportFormat;
         Some(match self {
             Self::Jsonl | Self::Archive => return None,
-            Self::Mem0 => Format::Mem0,
-            Self::Claude => Format::Claude,
-            Self::McpMemory => Format::McpMemory,
-            Self::Letta => Format::Letta,
-            Self::Markdown => Format::Markdown,
-            Self::Chatgpt => Format::ChatGpt,
-            Self::Langgraph => Format::LangGraph,
+            Self::Mem0 => ImportFormat::Mem0,
+            Self::Claude => ImportFormat::Claude,
+            Self::McpMemory => ImportFormat::McpMemory,
+            Self::Letta => ImportFormat::Letta,
+            Self::Markdown => ImportFormat::Markdown,
+            Self::Chatgpt => ImportFormat::ChatGpt,
+            Self::Langgraph => ImportFormat::LangGraph,
         })
     }
 }

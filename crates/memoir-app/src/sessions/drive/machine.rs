@@ -10,7 +10,7 @@ use memoir_domain::{
     session::{EndReason, Usage},
 };
 use memoir_model::{
-    AssistantMessage, Finish, Message, ModelError, Reply, Request, ToolCall, ToolDefinition,
+    AssistantMessage, Finish, ModelError, ModelMessage, ModelRequest, OfferedTool, Reply, ToolCall,
 };
 
 use super::{Progress, reminder, typed::typed_call, within};
@@ -35,20 +35,20 @@ pub(crate) enum SessionEvent {
     Begun { consent: Prompt },
     /// The model answered.
     Replied {
-        request: Box<Request>,
+        request: Box<ModelRequest>,
         reply: Box<Reply>,
     },
     /// The model could not be asked.
     CallFailed {
-        request: Box<Request>,
+        request: Box<ModelRequest>,
         error: ModelError,
     },
     /// A wait before another attempt is over.
-    Waited { request: Box<Request> },
+    Waited { request: Box<ModelRequest> },
     /// The knife was handed over.
     Opened {
         prompt: Prompt,
-        tools: Vec<ToolDefinition>,
+        tools: Vec<OfferedTool>,
     },
     /// A tool answered.
     ToolAnswered { content: PrivateText, ended: bool },
@@ -69,9 +69,9 @@ pub(crate) enum SessionEffect {
 #[derive(Debug)]
 pub(crate) enum SessionAction {
     /// Ask the model.
-    Call(Box<Request>),
+    Call(Box<ModelRequest>),
     /// Wait, then ask again.
-    Wait(Duration, Box<Request>),
+    Wait(Duration, Box<ModelRequest>),
     /// Hand the knife over.
     Open,
     /// Carry a tool's call out.
@@ -107,8 +107,8 @@ pub(crate) struct Machine {
 
 struct Conversation {
     system: PrivateText,
-    tools: Vec<ToolDefinition>,
-    messages: Vec<Message>,
+    tools: Vec<OfferedTool>,
+    messages: Vec<ModelMessage>,
     /// Calls of the last answer that wait for their turn.
     pending: VecDeque<ToolCall>,
     /// The call that is being carried out.
@@ -142,9 +142,9 @@ impl Machine {
         match event {
             SessionEvent::Begun { consent } => {
                 let mut effects = vec![SessionEffect::Note(Progress::Asked)];
-                effects.extend(self.ask(Request {
+                effects.extend(self.ask(ModelRequest {
                     system: consent.system,
-                    messages: vec![Message::User(consent.user)],
+                    messages: vec![ModelMessage::User(consent.user)],
                     tools: Vec::new(),
                     answer_schema: None,
                     max_output_tokens: self.limits.answer_tokens,
@@ -162,7 +162,7 @@ impl Machine {
                 self.conversation = Some(Conversation {
                     system: prompt.system,
                     tools,
-                    messages: vec![Message::User(prompt.user)],
+                    messages: vec![ModelMessage::User(prompt.user)],
                     pending: VecDeque::new(),
                     running: None,
                 });
@@ -173,12 +173,17 @@ impl Machine {
         }
     }
 
-    fn ask(&mut self, request: Request) -> Vec<SessionEffect> {
+    fn ask(&mut self, request: ModelRequest) -> Vec<SessionEffect> {
         self.failures = 0;
         act(SessionAction::Call(Box::new(request)))
     }
 
-    fn replied(&mut self, request: Box<Request>, reply: Reply, at: Duration) -> Vec<SessionEffect> {
+    fn replied(
+        &mut self,
+        request: Box<ModelRequest>,
+        reply: Reply,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
         self.usage.calls += 1;
         count(&mut self.usage.input_tokens, reply.usage.input_tokens);
         count(&mut self.usage.output_tokens, reply.usage.output_tokens);
@@ -204,7 +209,7 @@ impl Machine {
 
     fn ask_with_more_room(
         &mut self,
-        mut request: Box<Request>,
+        mut request: Box<ModelRequest>,
         at: Duration,
     ) -> Vec<SessionEffect> {
         self.cut += 1;
@@ -270,7 +275,7 @@ impl Machine {
         }
         self.reminded = true;
         if let Some(conversation) = &mut self.conversation {
-            conversation.messages.push(Message::User(reminder));
+            conversation.messages.push(ModelMessage::User(reminder));
         }
         let mut effects = vec![SessionEffect::Note(Progress::Reminded)];
         effects.extend(self.next_turn(at));
@@ -308,7 +313,7 @@ impl Machine {
         if let Err(why) = self.within_limits(at) {
             return act(SessionAction::Abandon(why));
         }
-        let request = self.conversation.as_ref().map(|conversation| Request {
+        let request = self.conversation.as_ref().map(|conversation| ModelRequest {
             system: conversation.system.clone(),
             messages: conversation.messages.clone(),
             tools: conversation.tools.clone(),
@@ -343,7 +348,7 @@ impl Machine {
 
     fn failed(
         &mut self,
-        request: Box<Request>,
+        request: Box<ModelRequest>,
         error: &ModelError,
         at: Duration,
     ) -> Vec<SessionEffect> {
@@ -380,13 +385,13 @@ impl Conversation {
     /// An answer without calls. An empty one is not echoed: some providers refuse empty messages.
     fn note_answer(&mut self, reply: Reply) {
         if !reply.text.expose().trim().is_empty() {
-            self.messages.push(Message::Assistant(reply.message));
+            self.messages.push(ModelMessage::Assistant(reply.message));
         }
     }
 
     fn note_answer_with_calls(&mut self, reply: Reply) {
         let message: AssistantMessage = reply.message;
-        self.messages.push(Message::Assistant(message));
+        self.messages.push(ModelMessage::Assistant(message));
         self.pending = reply.tool_calls.into();
     }
 
@@ -413,7 +418,7 @@ impl Conversation {
         self.messages
             .iter()
             .rev()
-            .take_while(|message| matches!(message, Message::ToolResult { .. }))
+            .take_while(|message| matches!(message, ModelMessage::ToolResult { .. }))
             .count()
     }
 
@@ -424,7 +429,7 @@ impl Conversation {
     }
 
     fn push_result(&mut self, call: ToolCall, content: PrivateText) {
-        self.messages.push(Message::ToolResult {
+        self.messages.push(ModelMessage::ToolResult {
             call_id: call.id,
             name: call.name,
             content,

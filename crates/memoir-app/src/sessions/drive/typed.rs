@@ -2,10 +2,10 @@
 //! that do not read them, let them through as JSON, as tags or as code. Nothing is carried out from text; the
 //! model is told what became of it.
 
-use memoir_model::ToolDefinition;
+use memoir_model::OfferedTool;
 
 /// The name of the first of `tools` that the text calls; `None` where it only speaks of them.
-pub(super) fn typed_call<'a>(text: &str, tools: &'a [ToolDefinition]) -> Option<&'a str> {
+pub(super) fn typed_call<'a>(text: &str, tools: &'a [OfferedTool]) -> Option<&'a str> {
     tools
         .iter()
         .filter_map(|tool| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use memoir_app::{AgentHandle, MemoryInput};
 use memoir_details::Reading;
 use memoir_domain::{audit::Actor, ledger};
-use memoir_model::{Message, Request};
+use memoir_model::{ModelMessage, ModelRequest};
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
 
@@ -164,12 +164,12 @@ impl Mind {
     }
 
     /// What the model answers.
-    pub fn answer(&mut self, request: &Request) -> Turn {
+    pub fn answer(&mut self, request: &ModelRequest) -> Turn {
         match request.messages.as_slice() {
-            [Message::User(prompt)] => self.begin(prompt.expose()),
+            [ModelMessage::User(prompt)] => self.begin(prompt.expose()),
             messages => {
                 let results = messages.iter().rev().map_while(|message| match message {
-                    Message::ToolResult { content, .. } => Some(content.expose()),
+                    ModelMessage::ToolResult { content, .. } => Some(content.expose()),
                     _ => None,
                 });
                 let mut results: Vec<Value> = results

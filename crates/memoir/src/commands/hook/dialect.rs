@@ -1,7 +1,7 @@
 //! The programs, and how each wants to be answered: a row each.
 
 use clap::ValueEnum;
-use memoir_transcripts::Format;
+use memoir_transcripts::TranscriptFormat;
 use serde_json::json;
 
 use super::payload::Payload;
@@ -94,7 +94,7 @@ pub(super) struct Dialect {
     start: HookOutput,
     prompt: HookOutput,
     /// The form of its transcripts; `None` where none of those that are read.
-    pub(super) transcript: Option<Format>,
+    pub(super) transcript: Option<TranscriptFormat>,
     /// Most characters that it takes of one answer.
     characters: u64,
 }
@@ -107,12 +107,12 @@ const WAITING_TOKENS: u64 = 200;
 const CLAUDE: Dialect = Dialect {
     start: HookOutput::Specific("SessionStart"),
     prompt: HookOutput::Specific("UserPromptSubmit"),
-    transcript: Some(Format::ClaudeCode),
+    transcript: Some(TranscriptFormat::ClaudeCode),
     characters: CHARACTERS,
 };
 
 const CODEX: Dialect = Dialect {
-    transcript: Some(Format::Codex),
+    transcript: Some(TranscriptFormat::Codex),
     ..CLAUDE
 };
 
@@ -124,7 +124,7 @@ const QWEN: Dialect = Dialect {
 
 const GEMINI: Dialect = Dialect {
     prompt: HookOutput::Specific("BeforeAgent"),
-    transcript: Some(Format::Gemini),
+    transcript: Some(TranscriptFormat::Gemini),
     ..CLAUDE
 };
 
@@ -139,7 +139,7 @@ const CURSOR: Dialect = Dialect {
 const COPILOT: Dialect = Dialect {
     start: HookOutput::Field("additionalContext"),
     prompt: HookOutput::Field("additionalContext"),
-    transcript: Some(Format::Copilot),
+    transcript: Some(TranscriptFormat::Copilot),
     ..CURSOR
 };
 
@@ -156,7 +156,7 @@ const GOOSE: Dialect = Dialect {
 const OPENCODE: Dialect = Dialect {
     start: HookOutput::Text,
     prompt: HookOutput::Text,
-    transcript: Some(Format::Messages),
+    transcript: Some(TranscriptFormat::Messages),
     characters: CHARACTERS,
 };
 

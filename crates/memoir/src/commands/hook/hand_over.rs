@@ -13,7 +13,7 @@ use std::{
 };
 
 use memoir_app::{Clock, SystemClock};
-use memoir_transcripts::Format;
+use memoir_transcripts::TranscriptFormat;
 
 use super::{Arguments, Event, door::Door, log::Log, payload::Payload, state, told};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
@@ -89,7 +89,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     let handed = async {
         let door = Door::open(global, arguments, &payload).await?;
         let Some(path) = &payload.transcript else {
-            let (told, format) = (Cursor::new(told), Some(Format::Messages));
+            let (told, format) = (Cursor::new(told), Some(TranscriptFormat::Messages));
             let taken = absorb::take(told, format, Path::new("-"), &door).await?;
             return Ok::<_, Failure>((taken, 0));
         };

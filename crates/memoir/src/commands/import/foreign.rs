@@ -17,8 +17,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, MemoryInput, Part, TakeOver, TakenOver};
 use memoir_domain::{PrivateText, agent::Field, import::Gone, memory::Kind};
 use memoir_import::{
-    Class, Error, Format, Import, Input, Limits, Memory, Options, Recognised, Report,
-    may_be_memories,
+    Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
+    NoMemoryClass, Recognised, may_be_memories,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -122,16 +122,16 @@ impl Opened {
 /// What the reading came to.
 struct Done {
     recognised: Recognised,
-    report: Report,
+    report: ImportReport,
 }
 
 pub(super) async fn run(
     global: &Global,
     arguments: Arguments,
-    format: Option<Format>,
+    format: Option<ImportFormat>,
     input: Input,
 ) -> Outcome {
-    let limits = Limits::default();
+    let limits = ImportLimits::default();
     let failed = |error: Error| unreadable(&arguments, &error);
     let import = Import::open(input, format, &limits).map_err(failed)?;
     let recognised = import.recognised().clone();
@@ -145,7 +145,7 @@ pub(super) async fn run(
         let now = installation.memoir.now();
         return returning::run(global, &arguments, import, now, &installation, &agent).await;
     }
-    let options = Options {
+    let options = ImportOptions {
         now: installation.memoir.now(),
         instructions: arguments.instructions,
         limits,
@@ -221,7 +221,7 @@ struct Shaping {
 }
 
 impl Shaping {
-    fn of(arguments: &Arguments, format: Format) -> Self {
+    fn of(arguments: &Arguments, format: ImportFormat) -> Self {
         Self {
             kind: arguments.kind,
             core_tags: arguments.core_tag.clone(),
@@ -232,14 +232,14 @@ impl Shaping {
                 .collect(),
             // A whole vault would crowd the prompt out.
             default: match format {
-                Format::Markdown => Kind::Journal,
+                ImportFormat::Markdown => Kind::Journal,
                 _ => Kind::Core,
             },
             without_persona: arguments.system_prompt,
         }
     }
 
-    fn shape(&self, memory: Memory) -> ForeignMemory {
+    fn shape(&self, memory: ImportedMemory) -> ForeignMemory {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
         let kind = match self.kind {
             Some(kind) => kind,
@@ -274,11 +274,11 @@ impl Shaping {
 /// is written.
 fn read(
     import: Import,
-    options: &Options,
+    options: &ImportOptions,
     shaping: &Shaping,
     skip_bad: bool,
     sender: &mpsc::Sender<Part>,
-) -> Result<Report, Error> {
+) -> Result<ImportReport, Error> {
     let mut batch = Vec::new();
     let mut characters = 0;
     let report = import.read(options, &mut |memory| {
@@ -331,7 +331,7 @@ async fn watched(
 async fn set_system_prompt(
     installation: &Installation,
     agent: &AgentHandle,
-    report: &Report,
+    report: &ImportReport,
 ) -> Result<(), Failure> {
     let Some(prompt) = &report.system_prompt else {
         terminal::note("the file offers no system prompt: that of the agent stays");
@@ -346,7 +346,7 @@ async fn set_system_prompt(
 /// What of the file came to what, for programs.
 fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> Value {
     let report = &done.report;
-    let passed = |class: Class| -> BTreeMap<&str, u64> {
+    let passed = |class: NoMemoryClass| -> BTreeMap<&str, u64> {
         let of_class = report.passed.iter();
         let of_class = of_class.filter(|(reason, _)| reason.class() == class);
         let mut counts = BTreeMap::new();
@@ -389,9 +389,9 @@ fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool)
         "split": report.split,
         "undated": report.undated,
         "tags_left_out": report.tags_left_out,
-        "junk": passed(Class::Junk),
-        "left_out": passed(Class::LeftOut),
-        "not_understood": passed(Class::NotUnderstood),
+        "junk": passed(NoMemoryClass::Junk),
+        "left_out": passed(NoMemoryClass::LeftOut),
+        "not_understood": passed(NoMemoryClass::NotUnderstood),
         "places": places,
         "notices": notices,
         "offers_system_prompt": report.system_prompt.is_some(),
@@ -405,7 +405,7 @@ fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool)
 /// The same for people.
 fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> String {
     let report = &done.report;
-    let because = |class: Class| {
+    let because = |class: NoMemoryClass| {
         let of_class = report.passed.iter();
         let of_class = of_class.filter(|(reason, _)| reason.class() == class);
         let parts: Vec<String> = of_class
@@ -435,16 +435,20 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         ("left out as gone", taken.gone_left_out, String::new()),
         ("here already", taken.known, String::new()),
         ("doubles", taken.doubles, String::new()),
-        ("junk", report.count(Class::Junk), because(Class::Junk)),
+        (
+            "junk",
+            report.count(NoMemoryClass::Junk),
+            because(NoMemoryClass::Junk),
+        ),
         (
             "left out",
-            report.count(Class::LeftOut),
-            because(Class::LeftOut),
+            report.count(NoMemoryClass::LeftOut),
+            because(NoMemoryClass::LeftOut),
         ),
         (
             "not understood",
-            report.count(Class::NotUnderstood),
-            because(Class::NotUnderstood),
+            report.count(NoMemoryClass::NotUnderstood),
+            because(NoMemoryClass::NotUnderstood),
         ),
         ("over a limit", taken.refused, String::new()),
         (
@@ -483,7 +487,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
             .map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
         text.push_str(&format!("  {file}{place}: {reason}\n"));
     }
-    let more = report.count(Class::NotUnderstood) - report.places.len() as u64;
+    let more = report.count(NoMemoryClass::NotUnderstood) - report.places.len() as u64;
     if more > 0 {
         text.push_str(&format!("  and {} more\n", thousands(more)));
     }

@@ -8,7 +8,7 @@ use memoir_domain::{
     PrivateText, Timestamp,
     memory::{Kind, Number},
 };
-use memoir_import::{Import, Limits, Memory, Options};
+use memoir_import::{Import, ImportLimits, ImportOptions, ImportedMemory};
 use serde_json::{Value, json};
 
 use super::Arguments;
@@ -24,7 +24,7 @@ use crate::{
 struct PageEdit<'a> {
     /// `None`: it is new.
     before: Option<&'a ShownMemory>,
-    after: Memory,
+    after: ImportedMemory,
 }
 
 impl PageEdit<'_> {
@@ -73,10 +73,10 @@ pub(super) async fn run(
 ) -> Outcome {
     // What is shown are the agent's words.
     installation.for_its_own_eyes(agent).await?;
-    let options = Options {
+    let options = ImportOptions {
         now,
         instructions: false,
-        limits: Limits::default(),
+        limits: ImportLimits::default(),
     };
     let mut pages = Vec::new();
     let report = import
@@ -145,7 +145,7 @@ pub(super) async fn run(
             "changes": changes,
             "unchanged": unchanged,
             "gone": gone,
-            "not_understood": report.count(memoir_import::Class::NotUnderstood),
+            "not_understood": report.count(memoir_import::NoMemoryClass::NotUnderstood),
             "applied": record.is_some(),
             "record": record,
         }))?;
@@ -170,7 +170,7 @@ pub(super) async fn run(
 }
 
 /// Whether a page says what its memory says.
-fn is_same(memory: &ShownMemory, page: &Memory) -> bool {
+fn is_same(memory: &ShownMemory, page: &ImportedMemory) -> bool {
     let tags = page.tags.iter().map(PrivateText::expose);
     memory.content() == page.content.expose()
         && memory.tags().eq(tags)
