@@ -21,7 +21,7 @@ use memoir_app::{
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
-    SessionId, agent::Field, audit::Actor, knife::ToolResult, memory::Number, recall::Query,
+    SessionId, agent::Field, audit::Actor, knife::ToolResult, memory::Number, recall::RecallQuery,
     session::State,
 };
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
@@ -744,10 +744,10 @@ async fn recall(folder: &Folder) {
     let handle = agent(&memoir, "wren", 10_000).await;
     let (mut times, mut first) = (Vec::new(), None);
     for round in 0..400 {
-        let query = Query {
+        let query = RecallQuery {
             text: format!("Keller {} sheets", round % 28 + 1).as_str().into(),
             limit: 20,
-            ..Query::default()
+            ..RecallQuery::default()
         };
         let began = Instant::now();
         let found = handle

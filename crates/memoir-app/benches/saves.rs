@@ -18,7 +18,7 @@ use std::{
 };
 
 use memoir_app::{AgentHandle, Memoir, MemoryInput, Settings, Viewer};
-use memoir_domain::{audit::Actor, recall::Query};
+use memoir_domain::{audit::Actor, recall::RecallQuery};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ScriptedServer, Step};
@@ -89,10 +89,10 @@ impl House {
     }
 
     async fn ask(&self) {
-        let query = Query {
+        let query = RecallQuery {
             text: "which bricks were burnt".into(),
             limit: 10,
-            ..Query::default()
+            ..RecallQuery::default()
         };
         let lens = self.agent.seen_by(Viewer::Agent);
         assert_eq!(lens.recall(&query).await.unwrap().len(), 10);

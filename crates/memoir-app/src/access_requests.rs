@@ -10,8 +10,8 @@ use std::{
 use memoir_domain::{
     AccessRequestId, AgentScope, PrivateText, SessionId, Timestamp,
     access::{
-        self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment, Over,
-        REASON_LIMIT,
+        self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
+        REASON_LIMIT, RequestOver,
     },
     audit::{Action, Actor},
     draft::Decision,
@@ -388,7 +388,7 @@ impl AgentHandle {
             still_said_by = Some(shredded.still_said_by);
         } else {
             self.decide_access(id, |loaded, request, now| {
-                let answer = access::AccessAnswer {
+                let answer = access::AgentAnswer {
                     is_granted,
                     reason: reason.as_ref(),
                     usage,
@@ -497,7 +497,7 @@ impl AgentHandle {
         &self,
         loaded: &Loaded,
         request: &AccessRequest,
-        why: Over,
+        why: RequestOver,
         now: Timestamp,
     ) -> Result<()> {
         let decision = access::expire(loaded.agent.clone(), request, why, now);
@@ -635,7 +635,7 @@ impl AgentHandle {
                 let is_alike =
                     request.state == AccessState::Asked && request.kind.asks_again_for(refused);
                 Ok(is_alike
-                    .then(|| access::expire(loaded.agent, request, Over::Refused, now))
+                    .then(|| access::expire(loaded.agent, request, RequestOver::Refused, now))
                     .flatten())
             })
             .await?;

@@ -9,7 +9,7 @@ use std::{
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
-    access::{AccessKind, AccessRefusal, AccessRequest, AccessState, Question, REASON_LIMIT},
+    access::{AccessKind, AccessRefusal, AccessRequest, AccessState, QuestionClaim, REASON_LIMIT},
     agent::Agent,
     audit::Actor,
     context,
@@ -72,7 +72,7 @@ impl Patience {
 /// Whether a model is to be asked about a request.
 enum QuestionTurn {
     /// By this process, and no other one meanwhile.
-    Claimed(Question),
+    Claimed(QuestionClaim),
     /// Not before then.
     NotBefore(Timestamp),
     /// The agent is being asked about another one.
@@ -331,7 +331,7 @@ impl AgentHandle {
                 Ok(claim) => claim,
                 // How soon another request's question ends, nobody knows: this one is looked at with the next ones.
                 Err(time) => {
-                    let own = request.question.map(Question::again_at);
+                    let own = request.question.map(QuestionClaim::again_at);
                     return Ok(match own == Some(time) {
                         true => QuestionTurn::NotBefore(time),
                         false => QuestionTurn::Held,
@@ -346,13 +346,13 @@ impl AgentHandle {
     }
 
     /// Ends a claim that nothing came of, where it is still this one: others need not wait for it.
-    async fn end_question(&self, id: AccessRequestId, claim: Question) -> Result<()> {
+    async fn end_question(&self, id: AccessRequestId, claim: QuestionClaim) -> Result<()> {
         again(|| async {
             let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
             if request.state != AccessState::Asked || request.question != Some(claim) {
                 return Ok(());
             }
-            let ended = Question {
+            let ended = QuestionClaim {
                 until: now,
                 ..claim
             };

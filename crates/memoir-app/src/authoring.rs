@@ -121,7 +121,7 @@ impl AgentHandle {
     /// The store fails.
     pub async fn setting_history(&self, field: Field) -> Result<Vec<SettingVersion>> {
         let mut shown = Vec::new();
-        let show = |version: authoring::Version| {
+        let show = |version: authoring::RecordedSetting| {
             shown.push(SettingVersion {
                 seq: version.seq,
                 at: version.at,
@@ -138,7 +138,7 @@ impl AgentHandle {
     async fn walk_versions(
         &self,
         field: Field,
-        mut go_on: impl FnMut(authoring::Version) -> bool,
+        mut go_on: impl FnMut(authoring::RecordedSetting) -> bool,
     ) -> Result<()> {
         let mut before_seq = None;
         loop {
@@ -162,16 +162,16 @@ impl AgentHandle {
 
     /// The last value that a setting got, and before it a version in which the agent wrote the value that it
     /// had until then, if it did: what an undoing looks at, oldest first.
-    async fn last_version(&self, field: Field) -> Result<Vec<authoring::Version>> {
-        let mut found: Vec<authoring::Version> = Vec::new();
-        let look = |version: authoring::Version| {
+    async fn last_version(&self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
+        let mut found: Vec<authoring::RecordedSetting> = Vec::new();
+        let look = |version: authoring::RecordedSetting| {
             let is_looked_for = found.first().is_none_or(|last| {
                 last.before == version.value && version.actor.kind == ActorKind::Agent
             });
             if is_looked_for {
                 found.push(version);
             }
-            let is_any_before = |last: &authoring::Version| !last.before.expose().is_null();
+            let is_any_before = |last: &authoring::RecordedSetting| !last.before.expose().is_null();
             found.len() == 1 && found.first().is_some_and(is_any_before)
         };
         self.walk_versions(field, look).await?;

@@ -1,7 +1,7 @@
 //! How memories came to be (SPEC 4.1).
 
 use memoir_domain::{
-    history::{self, History},
+    history::{self, MemoryHistory},
     memory::Number,
 };
 use memoir_store::AgentQuery;
@@ -13,7 +13,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// There is no memory of that number; the store fails.
-    pub async fn history(&self, only: Option<Number>) -> Result<History> {
+    pub async fn history(&self, only: Option<Number>) -> Result<MemoryHistory> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let log = self.read_whole_log(&loaded).await?;
         let history = history::history(&log, only);

@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Actor, ActorKind},
     import as taking_over, manage,
     memory::{Kind, NewMemory},
-    wording::{Door, Origin},
+    wording::{Origin, SavedBy},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ fn read_line(line: &[u8], now: Timestamp) -> Result<NewMemory, String> {
         constitutional: line.constitutional,
     };
     // Who imports it is stamped when it is imported.
-    let door = Door {
+    let door = SavedBy {
         origin: Origin::Import,
         added_by: ActorKind::System,
     };

@@ -9,8 +9,8 @@ use memoir_domain::{
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
-    recall::{self, Query},
-    wording::{Door, Origin},
+    recall::{self, RecallQuery},
+    wording::{Origin, SavedBy},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -45,7 +45,7 @@ impl MemoryInput {
     ///
     /// # Errors
     /// Names the field at fault, the limit and the size given.
-    pub fn check(&self, door: Door, now: Timestamp) -> Result<NewMemory, Invalid> {
+    pub fn check(&self, door: SavedBy, now: Timestamp) -> Result<NewMemory, Invalid> {
         let source = self.source.as_ref();
         let memory = NewMemory {
             kind: self.kind.unwrap_or(Kind::Core),
@@ -56,7 +56,7 @@ impl MemoryInput {
                 .transpose()?,
             created_at: self.created_at,
             constitutional: self.constitutional,
-            door: Door {
+            door: SavedBy {
                 origin: door.origin.lowered_to(self.origin)?,
                 ..door
             },
@@ -106,7 +106,7 @@ impl AgentHandle {
         let now = self.memoir.now();
         let memories = inputs
             .iter()
-            .map(|input| input.check(Door::of(actor.kind), now))
+            .map(|input| input.check(SavedBy::of(actor.kind), now))
             .collect::<Result<Vec<NewMemory>, Invalid>>()?;
         if memories.is_empty() {
             return Ok(Vec::new());
@@ -296,7 +296,7 @@ impl AgentHandle {
     }
 }
 
-pub(crate) fn check_length(query: &Query) -> Result<(), Invalid> {
+pub(crate) fn check_length(query: &RecallQuery) -> Result<(), Invalid> {
     let length = query.text.chars();
     if length > recall::QUESTION_LIMIT {
         return Err(Invalid::too_long("query", length, recall::QUESTION_LIMIT));

@@ -308,7 +308,7 @@ mod tests {
         AccountId, AgentId, Timestamp,
         audit::ActorKind,
         memory::{Kind, Tags},
-        wording::Door,
+        wording::SavedBy,
     };
     use memoir_vault::{KeyStore, MasterKey};
 
@@ -332,7 +332,7 @@ mod tests {
             content: content.into(),
             tags: Tags::default(),
             source: None,
-            door: Door::of(ActorKind::Agent),
+            door: SavedBy::of(ActorKind::Agent),
             wordings: Vec::new(),
             protected_seq: None,
             created_at: Timestamp::MAX,

@@ -24,7 +24,7 @@ use memoir_domain::{
     AgentScope, PrivateText,
     audit::Change,
     memory::{Memory, Number},
-    recall::{self, FoundAs, Meaning, Query, RecallIndex, RecallMatch, RecallPlace},
+    recall::{self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery},
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::Selection;
@@ -270,7 +270,7 @@ impl AgentHandle {
     /// A page of what is found among the kept memories, by the index that is kept.
     pub(crate) async fn found(
         &self,
-        query: &Query,
+        query: &RecallQuery,
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<Meaning>)> {
         if recall::is_literal(query.text.expose()) {
@@ -414,7 +414,7 @@ impl AgentHandle {
 /// What is found among memories of which an index is made for this once.
 pub(crate) fn found_among(
     memories: Vec<Memory>,
-    query: &Query,
+    query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Recalled {
     let found = if recall::is_literal(query.text.expose()) {

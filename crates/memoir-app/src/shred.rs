@@ -176,7 +176,7 @@ impl AgentHandle {
             let answer = access::answer(
                 agent,
                 &request,
-                access::AccessAnswer {
+                access::AgentAnswer {
                     is_granted: true,
                     reason,
                     usage: consent.usage,

@@ -13,10 +13,10 @@ use std::{
 use memoir_domain::{
     agent::{Agent, DuplicateMatch},
     audit::{Action, Actor, ActorKind},
-    import::{self, Extent, Gone, Incoming},
+    import::{self, Extent, ForeignGone, Incoming},
     memory::{Kind, Memory, Number},
     text::Digester,
-    wording::{Door, Origin, WordingId},
+    wording::{Origin, SavedBy, WordingId},
 };
 use memoir_store::{RecordFilter, Selection};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub struct ForeignMemory {
     /// The memory.
     pub input: MemoryInput,
     /// That it is no longer held for true there; `None`: it is.
-    pub gone: Option<Gone>,
+    pub gone: Option<ForeignGone>,
 }
 
 /// What comes from the file.
@@ -194,7 +194,7 @@ impl AgentHandle {
         memories: Vec<ForeignMemory>,
         key: &memoir_vault::AgentKey,
     ) -> Result<Vec<Incoming>> {
-        let door = Door {
+        let door = SavedBy {
             origin: Origin::Import,
             added_by: sieve.how.actor.kind,
         };
@@ -255,7 +255,7 @@ impl AgentHandle {
         if edits.is_empty() {
             return Ok(None);
         }
-        let door = Door {
+        let door = SavedBy {
             origin: Origin::Import,
             added_by: actor.kind,
         };

@@ -24,7 +24,7 @@ use memoir_domain::{
     AgentScope, PrivateText,
     access::{self, AccessKind, AccessState},
     memory::{Memory, Number},
-    recall::{Meaning, Query, Vector},
+    recall::{Meaning, RecallQuery, Vector},
 };
 use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
 use memoir_store::{AgentQuery, VectorRow};
@@ -198,7 +198,7 @@ impl AgentHandle {
     /// `serving` names another.
     pub(crate) async fn asked(
         &self,
-        query: &Query,
+        query: &RecallQuery,
         serving: Option<EmbeddingModel>,
     ) -> Result<QuestionVector> {
         let memoir = &self.memoir;

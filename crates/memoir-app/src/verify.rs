@@ -761,7 +761,7 @@ impl Comparison {
         note(&mut self.misfits, seq, problem);
     }
 
-    fn told(&mut self, checked: Result<(), replay::Misfit>) {
+    fn told(&mut self, checked: Result<(), replay::ReplayMisfit>) {
         if let Err(misfit) = checked {
             self.note(misfit.seq, misfit.problem);
         }

@@ -17,7 +17,7 @@ use memoir_domain::{
     audit::ActorKind,
     memory::{Kind, Memory, NewMemory, Number, Tags},
     near_doubles::{DEFAULT_PAIRS, near_doubles},
-    wording::Door,
+    wording::SavedBy,
 };
 
 const MEMORIES: usize = 10_000;
@@ -130,7 +130,7 @@ fn memories(texts: &[String]) -> Vec<Memory> {
                 source: None,
                 created_at: None,
                 constitutional: false,
-                door: Door::of(ActorKind::Agent),
+                door: SavedBy::of(ActorKind::Agent),
                 wordings: None,
             };
             memory.into_memory(Number(number), number, at)

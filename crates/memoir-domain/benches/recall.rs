@@ -18,8 +18,8 @@ use memoir_domain::{
     Timestamp,
     audit::ActorKind,
     memory::{Kind, Memory, Number, Tags},
-    recall::{Query, RecallIndex, Vector},
-    wording::Door,
+    recall::{RecallIndex, RecallQuery, Vector},
+    wording::SavedBy,
 };
 
 /// Numbers that look drawn, the same each time.
@@ -74,7 +74,7 @@ fn memories(count: usize, words: &[String]) -> Vec<Memory> {
                 content: text.join(" ").into(),
                 tags: Tags::default(),
                 source: None,
-                door: Door::of(ActorKind::Agent),
+                door: SavedBy::of(ActorKind::Agent),
                 wordings: Vec::new(),
                 protected_seq: None,
                 created_at: at,
@@ -216,10 +216,10 @@ fn main() {
             index.bytes() as f64 / 1e6
         );
         let questions = questions(&memories, 2_000);
-        let query = |question: &str| Query {
+        let query = |question: &str| RecallQuery {
             text: question.into(),
             limit: 20,
-            ..Query::default()
+            ..RecallQuery::default()
         };
         let (median, p99) = timed(&questions, |question| {
             black_box(index.search(&query(question), None));

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AccessRequestId, PrivateText, SessionId, Timestamp, TokenId,
     agent::Agent,
-    audit::{Action, Actor, ActorKind, Body, Facts, Record},
+    audit::{Action, Actor, ActorKind, Facts, Record, RecordBody},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
     memory::{Invalid, Memory, NewMemory, Number, parse_text},
@@ -306,19 +306,19 @@ pub struct AccessRequest {
     /// That the agent's model is asked about it, or was; `None` where it was not. It is on no record: it claims the
     /// question for one of several processes, and says nothing of what becomes of the request.
     #[serde(default)]
-    pub question: Option<Question>,
+    pub question: Option<QuestionClaim>,
 }
 
 /// The claim on asking an agent's model about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct QuestionClaim {
     /// Until when whoever asks has for it. Nobody asks the agent anything else before.
     pub until: Timestamp,
     /// How often the model was asked, this time included.
     pub times: u32,
 }
 
-impl Question {
+impl QuestionClaim {
     /// How long a claim lasts, in seconds: longer than a model may take to answer twice.
     const CLAIMED: i64 = 300;
     /// The wait after a question that came to nothing, in seconds; it doubles with each one.
@@ -436,7 +436,7 @@ pub struct Moment {
 
 wire_names! {
     /// Why an open request is over.
-    pub enum Over {
+    pub enum RequestOver {
         /// Its time has come.
         Time = "time",
         /// The time of day was put back: nobody knows how much of its time is left.
@@ -450,14 +450,14 @@ wire_names! {
 
 /// What was shown in one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shown {
+pub struct ShownAmount {
     /// Memories whose words were shown, as they are or as a record tells of them.
     pub memories: u64,
     /// The size of all words shown, in tokens.
     pub tokens: u64,
 }
 
-impl Shown {
+impl ShownAmount {
     /// Both together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -474,17 +474,21 @@ impl AccessRequest {
     /// # Errors
     /// The time before which the model is not asked: it is being asked about one of them, or was asked about this
     /// one not long ago.
-    pub fn claim_question(&self, open: &[Self], now: Timestamp) -> Result<Question, Timestamp> {
+    pub fn claim_question(
+        &self,
+        open: &[Self],
+        now: Timestamp,
+    ) -> Result<QuestionClaim, Timestamp> {
         let held = open
             .iter()
             .filter(|other| other.state == AccessState::Asked)
             .filter_map(|other| other.question?.held_until(now));
-        let again_at = self.question.map(Question::again_at);
-        let again_at = again_at.and_then(|time| Question::ahead(time, now));
+        let again_at = self.question.map(QuestionClaim::again_at);
+        let again_at = again_at.and_then(|time| QuestionClaim::ahead(time, now));
         match held.chain(again_at).max() {
             Some(not_before) => Err(not_before),
-            None => Ok(Question {
-                until: now.plus_seconds(Question::CLAIMED),
+            None => Ok(QuestionClaim {
+                until: now.plus_seconds(QuestionClaim::CLAIMED),
                 times: self
                     .question
                     .map_or(0, |asked| asked.times)
@@ -496,7 +500,7 @@ impl AccessRequest {
     /// Why it is over at that moment; `None` while it is not, or where its end is written already. The
     /// time of day and a clock that is never set must both leave it time, and neither may the time of day
     /// stand before what the log tells of.
-    pub fn over(&self, moment: &Moment) -> Option<Over> {
+    pub fn over(&self, moment: &Moment) -> Option<RequestOver> {
         let is_standing = matches!(self.kind, AccessKind::Embeddings { .. })
             && self.state == AccessState::Granted;
         if !self.state.is_open() || is_standing {
@@ -507,13 +511,13 @@ impl AccessRequest {
             .filter(|_| self.state == AccessState::Granted);
         let latest = max(moment.latest, from);
         if latest.is_some_and(|latest| moment.now.plus_microseconds(SKEW) < latest) {
-            return Some(Over::ClockWentBack);
+            return Some(RequestOver::ClockWentBack);
         }
         // Within the skew, the later time counts.
         if max(Some(moment.now), latest) >= Some(self.expires_at) {
-            return Some(Over::Time);
+            return Some(RequestOver::Time);
         }
-        moment.has_run_out.then_some(Over::RunOut)
+        moment.has_run_out.then_some(RequestOver::RunOut)
     }
 
     /// The request that this record tells of the beginning of; `None` for any other record.
@@ -746,7 +750,7 @@ pub fn request(
 
 /// What the agent answers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AccessAnswer<'a> {
+pub struct AgentAnswer<'a> {
     /// Yes or no.
     pub is_granted: bool,
     /// What it says to it.
@@ -764,11 +768,11 @@ pub struct AccessAnswer<'a> {
 pub fn answer(
     agent: Agent,
     request: &AccessRequest,
-    answer: AccessAnswer<'_>,
+    answer: AgentAnswer<'_>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, AccessRefusal> {
-    let AccessAnswer {
+    let AgentAnswer {
         is_granted,
         reason,
         usage,
@@ -812,7 +816,7 @@ pub fn answer(
 pub fn read(
     agent: Agent,
     request: &AccessRequest,
-    shown: Shown,
+    shown: ShownAmount,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, AccessRefusal> {
@@ -822,7 +826,7 @@ pub fn read(
         .count("memories", shown.memories)
         .count("tokens", shown.tokens);
     let mut draft = Draft::new(agent, None, now);
-    let body = Body::default();
+    let body = RecordBody::default();
     follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
     Ok(draft.finish())
 }
@@ -840,7 +844,7 @@ pub fn use_up(
     check_use(&agent, request, actor)?;
     let facts = Facts::default().request(request.id);
     let mut draft = Draft::new(agent, None, now);
-    let body = Body::default();
+    let body = RecordBody::default();
     follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
     tell(&mut draft, request, "");
     Ok(draft.finish())
@@ -893,7 +897,7 @@ pub fn connect(
         .token(token)
         .count("client", client.recipient());
     let mut draft = Draft::new(agent, None, now);
-    let body = Body::default();
+    let body = RecordBody::default();
     draft.record(actor.clone(), Action::TokenCreated, None, facts, body);
     if !was_asked {
         let (day, who) = (now.date(), quote::quote(&actor.name));
@@ -940,7 +944,7 @@ pub fn revoke(
 pub fn expire(
     agent: Agent,
     request: &AccessRequest,
-    why: Over,
+    why: RequestOver,
     now: Timestamp,
 ) -> Option<Decision> {
     if !request.state.is_open() {
@@ -950,9 +954,9 @@ pub fn expire(
         .request(request.id)
         .code("why", why.as_str());
     let how = match why {
-        Over::Time | Over::RunOut => "its time was over",
-        Over::ClockWentBack => "the clock was put back",
-        Over::Refused => "I had said no to as much",
+        RequestOver::Time | RequestOver::RunOut => "its time was over",
+        RequestOver::ClockWentBack => "the clock was put back",
+        RequestOver::Refused => "I had said no to as much",
     };
     let (actor, action) = (Actor::system(), Action::AccessExpired);
     Some(end(agent, request, &actor, action, facts, how, now))
@@ -975,7 +979,14 @@ fn end(
             .count("tokens", request.tokens_read),
         _ => facts,
     };
-    follow(&mut draft, request, actor, action, facts, Body::default());
+    follow(
+        &mut draft,
+        request,
+        actor,
+        action,
+        facts,
+        RecordBody::default(),
+    );
     if request.state == AccessState::Granted {
         tell(&mut draft, request, how);
     }
@@ -989,7 +1000,7 @@ fn follow(
     actor: &Actor,
     action: Action,
     facts: Facts,
-    body: Body,
+    body: RecordBody,
 ) {
     draft.record(actor.clone(), action, None, facts, body);
     let after = draft.records().last();
@@ -999,10 +1010,10 @@ fn follow(
         .collect();
 }
 
-fn said(words: Option<&PrivateText>) -> Body {
-    Body {
+fn said(words: Option<&PrivateText>) -> RecordBody {
+    RecordBody {
         reason: words.cloned(),
-        ..Body::default()
+        ..RecordBody::default()
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::{
     AgentId, PrivateText, Timestamp, UserId,
     agent::Agent,
-    audit::{Action, Actor, Body, Facts},
+    audit::{Action, Actor, Facts, RecordBody},
     draft::{Decision, Draft},
     manage,
 };
@@ -57,9 +57,9 @@ pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision
 /// Puts on the record what happened.
 pub fn tell(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
     let mut draft = Draft::new(agent, None, now);
-    let body = Body {
+    let body = RecordBody {
         reason: note.name.map(PrivateText::from),
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         note.actor.clone(),

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AgentId, SessionId, Timestamp,
     agent::{self, Agent, Field, Settings},
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Change, Facts, Record, RecordBody},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
     memory::{self, CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
-    replay::{Misfit, Replay},
+    replay::{Replay, ReplayMisfit},
     session::Session,
     wording::{self, WordingId, WordingTexts},
 };
@@ -40,7 +40,7 @@ pub enum AdoptRefusal {
     Change(#[from] ChangeRefusal),
     /// Its log does not tell of what came with it.
     #[error("the agent's log does not fit: {}", .0.problem)]
-    Misfit(Misfit),
+    Misfit(ReplayMisfit),
     /// Something of it breaks a limit, or the name that it is to have is none.
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -88,7 +88,7 @@ impl Traveller {
 
     /// Whether each protection names the record in which the text stands that it is of: an edit is measured by
     /// that text (SPEC 3.10).
-    fn check_protections(&self, texts: &WordingTexts) -> Result<(), Misfit> {
+    fn check_protections(&self, texts: &WordingTexts) -> Result<(), ReplayMisfit> {
         for memory in &self.memories {
             let protected = memory
                 .protected_seq
@@ -98,7 +98,7 @@ impl Traveller {
             };
             let number = memory.number;
             if !texts.contains_key(&WordingId { seq, number }) {
-                return Err(Misfit {
+                return Err(ReplayMisfit {
                     seq: Some(seq),
                     problem: format!("does not tell of memory {number}, which was protected there"),
                 });
@@ -153,7 +153,7 @@ impl Traveller {
             Action::AgentImported,
             None,
             facts,
-            Body::default(),
+            RecordBody::default(),
         );
         let mut decision = draft.finish();
         let name = [(Field::Name, Some(name))];

@@ -483,7 +483,7 @@ pub struct SettingChange {
 /// The part of a record that is an agent's words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Body {
+pub struct RecordBody {
     /// The memories' parts, in the order in which they happened.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -743,7 +743,7 @@ pub struct Record {
     /// Counts, codes and identifiers.
     pub facts: Facts,
     /// The agent's words.
-    pub body: Body,
+    pub body: RecordBody,
 }
 
 #[cfg(test)]
@@ -759,7 +759,7 @@ mod tests {
             content: content.into(),
             tags: Tags::default(),
             source: None,
-            door: crate::wording::Door::of(ActorKind::Agent),
+            door: crate::wording::SavedBy::of(ActorKind::Agent),
             wordings: Vec::new(),
             protected_seq: None,
             created_at: at,

@@ -8,7 +8,7 @@
 use crate::{
     PrivateText, Timestamp, absorption,
     agent::{self, Agent, Field, Settings},
-    audit::{Action, Actor, ActorKind, Body, Facts, Record},
+    audit::{Action, Actor, ActorKind, Facts, Record, RecordBody},
     draft::{Decision, Draft},
     manage,
     memory::Invalid,
@@ -120,9 +120,9 @@ fn question(
     let facts = Facts::default()
         .code("field", field.as_str())
         .code("doubt", doubt.code());
-    let body = Body {
+    let body = RecordBody {
         reason: Some(given),
-        ..Body::default()
+        ..RecordBody::default()
     };
     let mut draft = Draft::new(agent, None, now);
     draft.record(actor, Action::AgentConfigureQuestioned, None, facts, body);
@@ -264,7 +264,7 @@ pub fn default_prompt(name: &str, field: Field) -> Option<String> {
 
 /// One value that a setting had.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Version {
+pub struct RecordedSetting {
     /// The place in the log of the record that set it.
     pub seq: u64,
     /// When.
@@ -278,11 +278,11 @@ pub struct Version {
 }
 
 /// The values that a setting had, oldest first, from the agent's records.
-pub fn versions(records: &[Record], field: Field) -> Vec<Version> {
+pub fn versions(records: &[Record], field: Field) -> Vec<RecordedSetting> {
     let changes = records.iter().flat_map(|record| {
         let of_field = move |change: &&crate::audit::SettingChange| change.field == field.as_str();
         let changes = record.body.settings.iter().filter(of_field);
-        changes.map(move |change| Version {
+        changes.map(move |change| RecordedSetting {
             seq: record.seq,
             at: record.recorded_at,
             actor: record.actor.clone(),
@@ -302,7 +302,7 @@ pub fn versions(records: &[Record], field: Field) -> Vec<Version> {
 pub fn revert(
     agent: Agent,
     field: Field,
-    versions: &[Version],
+    versions: &[RecordedSetting],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, Invalid> {

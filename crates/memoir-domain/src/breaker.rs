@@ -30,7 +30,7 @@ impl Gauge {
 
     /// How many more tokens may go before everything is undone, and which limit says so: the smallest
     /// of those that bind. Prompt, command line and console all tell this one.
-    pub fn allowance(&self) -> Allowance {
+    pub fn allowance(&self) -> TokenAllowance {
         let least_tokens = self.least_allowed();
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
         let by_mass = self.core_tokens.saturating_sub(least_tokens);
@@ -41,7 +41,7 @@ impl Gauge {
             _ if by_removed < by_mass => (by_removed, Limit::Removed),
             _ => (by_mass, Limit::Mass),
         };
-        Allowance {
+        TokenAllowance {
             tokens,
             limit,
             least_tokens,
@@ -82,7 +82,7 @@ pub enum Limit {
 /// How many more tokens may go before everything is undone. It reads as a consequence, since a limit that is
 /// shown as an allowance becomes a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowance {
+pub struct TokenAllowance {
     /// So many may still go.
     pub tokens: u64,
     /// The limit that says so.
@@ -93,7 +93,7 @@ pub struct Allowance {
     pub pre_session_tokens: u64,
 }
 
-impl std::fmt::Display for Allowance {
+impl std::fmt::Display for TokenAllowance {
     /// As in `if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let go = if self.tokens == 1 {

@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     access::AccessRequest,
     agent::Agent,
-    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record, STARTED_BY},
+    audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, STARTED_BY},
     memory::{Memory, NewMemory, Number},
     session::Session,
 };
@@ -39,7 +39,7 @@ pub struct Redaction {
     /// The record's place in the log.
     pub seq: u64,
     /// Its words from now on.
-    pub body: Body,
+    pub body: RecordBody,
 }
 
 /// A decision in the making.
@@ -122,7 +122,7 @@ impl Draft {
         action: Action,
         memory: Option<Number>,
         facts: Facts,
-        body: Body,
+        body: RecordBody,
     ) {
         // A model named for one session instead of the agent's own is audited (SPEC 3.1).
         let facts = match &self.session {

@@ -13,16 +13,16 @@ use crate::{
 
 /// The stories of some memories, or of all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct History {
+pub struct MemoryHistory {
     /// By number.
-    pub memories: BTreeMap<Number, Story>,
+    pub memories: BTreeMap<Number, MemoryStory>,
 }
 
 /// How one memory came to be what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Story {
+pub struct MemoryStory {
     /// What happened to it, oldest first.
-    pub events: Vec<Event>,
+    pub events: Vec<MemoryEvent>,
     /// The memories that it was merged from, in their order. Their numbers are lower than its own, so
     /// that the tree has no circles.
     pub parents: Vec<Number>,
@@ -36,7 +36,7 @@ pub struct Story {
 
 /// One thing that happened to a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Event {
+pub struct MemoryEvent {
     /// The record's place in the log.
     pub seq: u64,
     /// When.
@@ -119,7 +119,7 @@ pub enum What {
 
 /// Tells the stories of all memories from `log`, the agent's whole log, oldest first. With `only`, those
 /// of this memory, of all that went into it, directly or not, and of those that it went into.
-pub fn history(log: &[Record], only: Option<Number>) -> History {
+pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
     let mut memories = kinship(log);
     if let Some(number) = only {
         let wanted = related(&memories, number);
@@ -136,12 +136,12 @@ pub fn history(log: &[Record], only: Option<Number>) -> History {
             }
         }
     }
-    History { memories }
+    MemoryHistory { memories }
 }
 
 /// Every memory of the log with its relations, without events.
-fn kinship(log: &[Record]) -> BTreeMap<Number, Story> {
-    let mut stories: BTreeMap<Number, Story> = BTreeMap::new();
+fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
+    let mut stories: BTreeMap<Number, MemoryStory> = BTreeMap::new();
     for record in log {
         for change in &record.body.changes {
             stories.entry(change.number()).or_default();
@@ -186,7 +186,7 @@ fn sources(record: &Record, target: Number) -> impl Iterator<Item = Number> {
 
 /// This memory, what went into it, and what it went into. A chain can be as long as the log, so it is
 /// walked without calling itself.
-fn related(stories: &BTreeMap<Number, Story>, number: Number) -> BTreeSet<Number> {
+fn related(stories: &BTreeMap<Number, MemoryStory>, number: Number) -> BTreeSet<Number> {
     let up = reach(stories, number, |story| {
         story.parents.iter().chain(&story.doubles)
     });
@@ -195,9 +195,9 @@ fn related(stories: &BTreeMap<Number, Story>, number: Number) -> BTreeSet<Number
 }
 
 fn reach<'a, I: Iterator<Item = &'a Number>>(
-    stories: &'a BTreeMap<Number, Story>,
+    stories: &'a BTreeMap<Number, MemoryStory>,
     from: Number,
-    next: impl Fn(&'a Story) -> I,
+    next: impl Fn(&'a MemoryStory) -> I,
 ) -> BTreeSet<Number> {
     let mut reached = BTreeSet::new();
     let mut waiting = vec![from];
@@ -210,8 +210,8 @@ fn reach<'a, I: Iterator<Item = &'a Number>>(
     reached
 }
 
-fn event(record: &Record, in_force: bool, what: What) -> Event {
-    Event {
+fn event(record: &Record, in_force: bool, what: What) -> MemoryEvent {
+    MemoryEvent {
         seq: record.seq,
         recorded_at: record.recorded_at,
         actor: record.actor.clone(),
@@ -223,7 +223,7 @@ fn event(record: &Record, in_force: bool, what: What) -> Event {
 }
 
 /// What a record tells of those memories that are wanted.
-fn told(record: &Record, wanted: &BTreeMap<Number, Story>) -> Vec<(Number, What)> {
+fn told(record: &Record, wanted: &BTreeMap<Number, MemoryStory>) -> Vec<(Number, What)> {
     let changes = &record.body.changes;
     let is_survivor = |number: Number| {
         record.action == Action::MemoryDeduplicated && record.memory == Some(number)

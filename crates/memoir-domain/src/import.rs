@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Facts, Record},
+    audit::{Action, Actor, Facts, Record, RecordBody},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
     memory::{Memory, NewMemory, Number},
@@ -21,12 +21,12 @@ pub struct Incoming {
     /// The memory.
     pub memory: NewMemory,
     /// That it comes for its history only; `None`: it is kept.
-    pub gone: Option<Gone>,
+    pub gone: Option<ForeignGone>,
 }
 
 /// That a memory did not hold any more where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gone {
+pub struct ForeignGone {
     /// Why, as a code: `deleted`, `expired`, `invalidated`, `superseded`.
     pub why: &'static str,
     /// Since when; `None` where nobody knows, which means now.
@@ -66,9 +66,9 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
             ..memory
         };
         let (number, created) = draft.create_discarded(memory, at);
-        let body = Body {
+        let body = RecordBody {
             changes: vec![created],
-            ..Body::default()
+            ..RecordBody::default()
         };
         let facts = Facts::default().code("gone", gone.why);
         draft.record(
@@ -117,7 +117,7 @@ pub fn taken(
         Action::MemoriesImported,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }
@@ -207,9 +207,9 @@ fn record(
     actor: &Actor,
 ) {
     let number = before.number;
-    let body = Body {
+    let body = RecordBody {
         changes: draft.alter(before, after).into_iter().collect(),
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(actor.clone(), action, Some(number), facts, body);
 }
@@ -264,7 +264,7 @@ pub fn taken_back(
         Action::ImportUndone,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }

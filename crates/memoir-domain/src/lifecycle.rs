@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use crate::{
     PrivateText, SessionId, Timestamp,
     agent::{Agent, Attempt, LedgerPosition},
-    audit::{Action, Actor, Body, Facts},
-    breaker::{Allowance, Gauge},
+    audit::{Action, Actor, Facts, RecordBody},
+    breaker::{Gauge, TokenAllowance},
     draft::{Decision, Draft},
     duplicates::{self, Candidate},
     ledger::{self, Ledger, LedgerRoom},
@@ -76,7 +76,7 @@ pub enum StartRefusal {
 )]
 pub struct NothingCanGo {
     /// What the breaker leaves.
-    pub allowance: Allowance,
+    pub allowance: TokenAllowance,
     /// The smallest core memory that is neither constitutional nor immutable, in tokens.
     pub smallest_tokens: u64,
 }
@@ -274,7 +274,7 @@ pub fn resume(
 
 /// A session whose knife is handed over.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct HandedKnife {
     /// What to write.
     pub decision: Decision,
     /// What the model is told.
@@ -298,7 +298,7 @@ pub fn open(
     digester: &Digester,
     room: LedgerRoom,
     now: Timestamp,
-) -> Opened {
+) -> HandedKnife {
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
@@ -317,7 +317,7 @@ pub fn open(
     session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
     let prompt = prompt::session(&draft.agent, (&session).into(), &gauge, &ledger);
     draft.session = Some(session);
-    Opened {
+    HandedKnife {
         decision: draft.finish(),
         prompt,
         nothing_can_go: NothingCanGo::judge(&gauge, ledger.smallest_unprotected),
@@ -394,9 +394,9 @@ fn clean_duplicates(
         }
         removed += group.discarded.len();
         let facts = Facts::default().numbers("discarded", group.discarded);
-        let body = Body {
+        let body = RecordBody {
             changes,
-            ..Body::default()
+            ..RecordBody::default()
         };
         draft.record(
             Actor::system(),
@@ -477,10 +477,10 @@ pub fn end_rehearsal(
     if let Some(why) = session.end_reason {
         facts = facts.code("reason", why.as_str());
     }
-    let body = Body {
+    let body = RecordBody {
         summary: session.summary.clone(),
         reason: session.reason.clone(),
-        ..Body::default()
+        ..RecordBody::default()
     };
     let mut draft = Draft::new(agent, Some(session), now);
     draft.record(actor.clone(), action, None, facts, body);
@@ -522,10 +522,10 @@ fn end(
     let (number, created) = entry
         .map(|entry| draft.create(NewMemory::journal(entry)))
         .unzip();
-    let body = Body {
+    let body = RecordBody {
         changes: created.into_iter().collect(),
         reason,
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(actor.clone(), action, number, facts, body);
     draft.finish()

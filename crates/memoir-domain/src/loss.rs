@@ -61,10 +61,10 @@ impl LossLimits {
         })
     }
 
-    fn of(self, said_words: u64) -> Allowance {
+    fn of(self, said_words: u64) -> WordAllowance {
         // A word more or less by rounding would not hurt; that it is rounded down is the rule.
         let share = |percent: f64| (said_words as f64 * percent / 100.0 + 1e-9).floor() as u64;
-        Allowance {
+        WordAllowance {
             session_words: share(self.session_percent),
             year_words: share(self.year_percent),
         }
@@ -73,14 +73,14 @@ impl LossLimits {
 
 /// How many words may still be let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Allowance {
+pub struct WordAllowance {
     /// By the session.
     pub session_words: u64,
     /// By all sessions of 365 days.
     pub year_words: u64,
 }
 
-impl Allowance {
+impl WordAllowance {
     /// Nothing.
     pub const NONE: Self = Self {
         session_words: 0,
@@ -120,7 +120,7 @@ pub fn check<'a>(
     session: SessionId,
     limits: LossLimits,
     now: Timestamp,
-) -> Result<(), Allowance> {
+) -> Result<(), WordAllowance> {
     let costs = |origin: Origin| origin != Origin::External;
     let losing: BTreeMap<WordingId, &Losing> = losing
         .iter()
@@ -142,7 +142,7 @@ pub fn check<'a>(
     if sentences <= 1 {
         return Ok(());
     }
-    let mut least: Option<Allowance> = None;
+    let mut least: Option<WordAllowance> = None;
     let mut is_over = false;
     let ranks: std::collections::BTreeSet<u8> =
         losing.values().map(|lost| lost.origin.weakness()).collect();
@@ -173,12 +173,12 @@ pub fn check<'a>(
                 continue;
             }
             let allowed = limits.of(sums.said);
-            let left = Allowance {
+            let left = WordAllowance {
                 session_words: allowed.session_words.saturating_sub(sums.session),
                 year_words: allowed.year_words.saturating_sub(sums.year),
             };
             is_over |= sums.losing > left.session_words || sums.losing > left.year_words;
-            least = Some(least.map_or(left, |least| Allowance {
+            least = Some(least.map_or(left, |least| WordAllowance {
                 session_words: least.session_words.min(left.session_words),
                 year_words: least.year_words.min(left.year_words),
             }));

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     AgentId, PrivateJson, PrivateText, SessionId, Timestamp, TokenId,
     agent::{self, Agent, Field, LostByDay, Settings},
-    audit::{Action, Actor, ActorKind, Body, Change, Facts, SettingChange},
+    audit::{Action, Actor, ActorKind, Change, Facts, RecordBody, SettingChange},
     draft::{Decision, Draft},
     memory::{Invalid, Kind, Memory, NewMemory, Number, Tally},
-    wording::{Door, Wording},
+    wording::{SavedBy, Wording},
 };
 
 /// One setting and its new value as text; `None` returns to the default.
@@ -156,9 +156,9 @@ pub fn correct_times(
     let facts = Facts::default()
         .count("times", corrected)
         .count("memories", changes.len() as u64);
-    let body = Body {
+    let body = RecordBody {
         changes,
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(actor.clone(), Action::TimesCorrected, None, facts, body);
     Some(draft.finish())
@@ -244,9 +244,9 @@ fn assign(
 fn record_settings(draft: &mut Draft, actor: &Actor, changes: Changed) {
     let facts = Facts::default().codes("fields", changes.iter().map(|(field, _)| field.as_str()));
     let settings = changes.into_iter().map(|(_, change)| change).collect();
-    let body = Body {
+    let body = RecordBody {
         settings,
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(actor.clone(), Action::AgentConfigured, None, facts, body);
 }
@@ -262,9 +262,9 @@ pub fn save(agent: Agent, memories: Vec<NewMemory>, actor: &Actor, now: Timestam
 
 pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
     let (number, created) = draft.create(memory);
-    let body = Body {
+    let body = RecordBody {
         changes: vec![created],
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         actor.clone(),
@@ -427,7 +427,7 @@ pub fn restore_wording(
             source: own.source.clone(),
             created_at: Some(own.created_at),
             constitutional: false,
-            door: Door {
+            door: SavedBy {
                 origin: own.origin,
                 added_by: own.added_by,
             },
@@ -554,8 +554,8 @@ pub fn edit(
         return Ok(None);
     }
     let mut draft = Draft::new(agent, None, now);
-    let door = Door::of(actor.kind);
-    let door = Door {
+    let door = SavedBy::of(actor.kind);
+    let door = SavedBy {
         origin: memory.weak_origin().unwrap_or(door.origin),
         ..door
     };
@@ -690,9 +690,9 @@ fn record_changes(
     action: Action,
     actor: &Actor,
 ) {
-    let body = Body {
+    let body = RecordBody {
         changes,
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(actor.clone(), action, Some(number), Facts::default(), body);
 }
@@ -725,7 +725,7 @@ pub fn erase(
         Action::AgentErased,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     Ok(draft.finish())
 }
@@ -749,6 +749,6 @@ pub fn token(
         facts = facts.time("expires_at", at);
     }
     let mut draft = Draft::new(agent, None, now);
-    draft.record(actor.clone(), action, None, facts, Body::default());
+    draft.record(actor.clone(), action, None, facts, RecordBody::default());
     draft.finish()
 }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     Timestamp,
     memory::{Kind, Memory},
-    wording::Door,
+    wording::SavedBy,
 };
 
 /// Of words: equal where these are. It never leaves the process but sealed (SPEC 5.3).
@@ -57,7 +57,7 @@ pub struct MemoryMark {
     content: WordsMark,
     tags: WordsMark,
     source: WordsMark,
-    door: Door,
+    door: SavedBy,
     wordings: WordsMark,
     protected_seq: Option<u64>,
     created_at: Timestamp,

@@ -9,7 +9,7 @@ use crate::{
     PrivateText, Timestamp,
     audit::ActorKind,
     text::fold,
-    wording::{self, Door, Origin, Wording, WordingId},
+    wording::{self, Origin, SavedBy, Wording, WordingId},
 };
 
 /// Most characters of a memory's content after trimming (SPEC 2.1).
@@ -237,7 +237,7 @@ pub struct Memory {
     pub source: Option<PrivateText>,
     /// The door that it was saved by; the origin of a core memory follows from its wordings, see
     /// [`Memory::origin`].
-    pub door: Door,
+    pub door: SavedBy,
     /// The wordings that it stands for, the oldest first; none of a journal entry. Those of a discarded
     /// memory are what it stood for, and stands for again where it is brought back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -381,14 +381,14 @@ pub struct NewMemory {
     /// Whether to make it constitutional: an administrator may, an agent may not (SPEC 2.4).
     pub constitutional: bool,
     /// The door that it comes in by.
-    pub door: Door,
+    pub door: SavedBy,
     /// The wordings that it stands for where it is merged from others; `None`: its own text is its wording.
     pub wordings: Option<Vec<Wording>>,
 }
 
 impl Memory {
     /// Makes its present text a wording of its own, recorded at `seq`; a journal entry has none.
-    pub(crate) fn give_wording(&mut self, seq: u64, door: Door) {
+    pub(crate) fn give_wording(&mut self, seq: u64, door: SavedBy) {
         if self.kind == Kind::Core {
             let given = WordingId {
                 seq,
@@ -410,7 +410,7 @@ impl NewMemory {
             source: Some(OWN_SOURCE.into()),
             created_at: None,
             constitutional: false,
-            door: Door::of(ActorKind::System),
+            door: SavedBy::of(ActorKind::System),
             wordings: None,
         }
     }
@@ -609,7 +609,7 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
         content: content.into(),
         tags: Tags::default(),
         source: None,
-        door: Door::of(ActorKind::Agent),
+        door: SavedBy::of(ActorKind::Agent),
         wordings: Vec::new(),
         protected_seq: None,
         created_at: at,

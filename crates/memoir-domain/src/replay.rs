@@ -27,7 +27,7 @@ use crate::{
 
 /// The first thing that does not fit. Says what by table, number and field, never in an agent's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Misfit {
+pub struct ReplayMisfit {
     /// The record that does not fit, or the last one that touched what does not; `None` where there is
     /// none.
     pub seq: Option<u64>,
@@ -35,7 +35,7 @@ pub struct Misfit {
     pub problem: String,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for ReplayMisfit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.seq {
             Some(seq) => write!(formatter, "record {seq}: {}", self.problem),
@@ -44,7 +44,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl Misfit {
+impl ReplayMisfit {
     fn at(seq: impl Into<Option<u64>>, problem: impl Into<String>) -> Self {
         Self {
             seq: seq.into(),
@@ -54,7 +54,7 @@ impl Misfit {
 }
 
 /// The one that the log comes to first; what no record touched comes last.
-fn first(misfits: impl IntoIterator<Item = Misfit>) -> Result<(), Misfit> {
+fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMisfit> {
     let mut first = None;
     for misfit in misfits {
         keep_first(&mut first, misfit);
@@ -62,8 +62,8 @@ fn first(misfits: impl IntoIterator<Item = Misfit>) -> Result<(), Misfit> {
     first.map_or(Ok(()), Err)
 }
 
-fn keep_first(kept: &mut Option<Misfit>, misfit: Misfit) {
-    let place = |misfit: &Misfit| misfit.seq.unwrap_or(u64::MAX);
+fn keep_first(kept: &mut Option<ReplayMisfit>, misfit: ReplayMisfit) {
+    let place = |misfit: &ReplayMisfit| misfit.seq.unwrap_or(u64::MAX);
     if kept
         .as_ref()
         .is_none_or(|kept| place(&misfit) < place(kept))
@@ -185,7 +185,7 @@ impl Replay {
     ///
     /// # Errors
     /// The first record that does not fit.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, Misfit> {
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, ReplayMisfit> {
         let mut replay = Self::new();
         for record in records {
             replay.apply(record)?;
@@ -197,10 +197,10 @@ impl Replay {
     ///
     /// # Errors
     /// It does not fit the ones before it.
-    pub fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
+    pub fn apply(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
         if record.seq != self.next_seq {
             let problem = format!("is where record {} is expected", self.next_seq);
-            return Err(Misfit::at(record.seq, problem));
+            return Err(ReplayMisfit::at(record.seq, problem));
         }
         self.apply_erasure(record)?;
         for change in &record.body.changes {
@@ -217,12 +217,12 @@ impl Replay {
         Ok(())
     }
 
-    fn apply_erasure(&mut self, record: &Record) -> Result<(), Misfit> {
+    fn apply_erasure(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
         let is_erasure = record.action == Action::AgentErased;
         let has_effect =
             is_erasure || !record.body.changes.is_empty() || !record.body.settings.is_empty();
         if self.erased_at.is_some() && has_effect {
-            return Err(Misfit::at(
+            return Err(ReplayMisfit::at(
                 record.seq,
                 "changes an agent that was erased before",
             ));
@@ -238,9 +238,9 @@ impl Replay {
         self.memories.get(index)
     }
 
-    fn apply_change(&mut self, seq: u64, change: &Change) -> Result<(), Misfit> {
+    fn apply_change(&mut self, seq: u64, change: &Change) -> Result<(), ReplayMisfit> {
         let number = change.number();
-        let misfit = |problem: String| Err(Misfit::at(seq, problem));
+        let misfit = |problem: String| Err(ReplayMisfit::at(seq, problem));
         match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
                 return misfit(format!(
@@ -317,7 +317,7 @@ impl Replay {
 
     /// No session, nor the clean-up before it, lets a wording fall unnoticed: whatever its edits replace is
     /// stood for afterwards, by a kept memory or by one that is marked as let go (SPEC 3.12, 3.14).
-    fn check_handed_on(&self, record: &Record) -> Result<(), Misfit> {
+    fn check_handed_on(&self, record: &Record) -> Result<(), ReplayMisfit> {
         if !record.action.is_capped_edit() && record.action != Action::MemoryDeduplicated {
             return Ok(());
         }
@@ -329,39 +329,38 @@ impl Replay {
             |id: &WordingId| self.wordings.get(id).is_none_or(|known| known.counted == 0);
         match stood_for.find(is_dropped) {
             None => Ok(()),
-            Some(id) => Err(Misfit::at(
+            Some(id) => Err(ReplayMisfit::at(
                 record.seq,
                 format!("drops what memory {} stood for", id.number),
             )),
         }
     }
 
-    fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), Misfit> {
+    fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), ReplayMisfit> {
         // The name may be anything in a record that was tampered with, and is not repeated.
-        let field: Field = change
-            .field
-            .parse()
-            .map_err(|_| Misfit::at(seq, "changes something that is no setting of an agent"))?;
+        let field: Field = change.field.parse().map_err(|_| {
+            ReplayMisfit::at(seq, "changes something that is no setting of an agent")
+        })?;
         let before = agent::field_value(&self.name, &self.settings, field);
         if before != *change.before.expose() {
             let problem = format!(
                 "changes the setting `{}` from a value that it did not have",
                 field.as_str()
             );
-            return Err(Misfit::at(seq, problem));
+            return Err(ReplayMisfit::at(seq, problem));
         }
         let after = change.after.expose();
         agent::set_field_value(&mut self.name, &mut self.settings, field, after)
-            .map_err(|error| Misfit::at(seq, error.to_string()))?;
+            .map_err(|error| ReplayMisfit::at(seq, error.to_string()))?;
         self.last_set.insert(field.as_str(), seq);
         Ok(())
     }
 
-    fn apply_session(&mut self, record: &Record) -> Result<(), Misfit> {
+    fn apply_session(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
         let is_edit = record.action.is_session_edit();
         let Some(id) = record.session else {
             return if is_edit || record.action.is_session_end() {
-                Err(Misfit::at(record.seq, "belongs to no session"))
+                Err(ReplayMisfit::at(record.seq, "belongs to no session"))
             } else {
                 Ok(())
             };
@@ -369,14 +368,14 @@ impl Replay {
         let session = self.sessions.entry(id).or_default();
         if session.end.is_some() && (is_edit || record.action.is_session_end()) {
             let problem = format!("belongs to session {id}, which was over before");
-            return Err(Misfit::at(record.seq, problem));
+            return Err(ReplayMisfit::at(record.seq, problem));
         }
         session.add(record);
         Ok(())
     }
 
-    fn apply_access(&mut self, record: &Record) -> Result<(), Misfit> {
-        let misfit = |problem: &str| Err(Misfit::at(record.seq, problem));
+    fn apply_access(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
+        let misfit = |problem: &str| Err(ReplayMisfit::at(record.seq, problem));
         match record.action {
             // Who was let in elsewhere is not let in here, and the requests stay behind.
             Action::AgentImported => self.access.clear(),
@@ -431,7 +430,7 @@ impl Replay {
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn check_agent(&self, agent: &Agent) -> Result<(), Misfit> {
+    pub fn check_agent(&self, agent: &Agent) -> Result<(), ReplayMisfit> {
         let settings = Field::ALL
             .into_iter()
             .filter(|field| {
@@ -441,7 +440,7 @@ impl Replay {
             .map(|field| {
                 let name = field.as_str();
                 let seq = self.last_set.get(name).copied();
-                Misfit::at(seq, format!("table `agents`: `{name}` is not as recorded"))
+                ReplayMisfit::at(seq, format!("table `agents`: `{name}` is not as recorded"))
             });
         first(settings)?;
         self.check_end(agent)?;
@@ -453,32 +452,32 @@ impl Replay {
             "table `agents`: {} differ from a recount of the records",
             differing.join(", ")
         );
-        Err(Misfit::at(None, problem))
+        Err(ReplayMisfit::at(None, problem))
     }
 
     /// Whether the log ends where the agent says that it does.
-    fn check_end(&self, agent: &Agent) -> Result<(), Misfit> {
+    fn check_end(&self, agent: &Agent) -> Result<(), ReplayMisfit> {
         if agent.next_seq > self.next_seq {
             let problem = format!(
                 "is missing: table `agents` says that the log ends with record {}",
                 agent.next_seq - 1
             );
-            return Err(Misfit::at(self.next_seq, problem));
+            return Err(ReplayMisfit::at(self.next_seq, problem));
         }
         if agent.next_seq < self.next_seq {
             let problem = "is too many: table `agents` says that the log ends before it";
-            return Err(Misfit::at(agent.next_seq, problem));
+            return Err(ReplayMisfit::at(agent.next_seq, problem));
         }
         if agent.next_number != self.next_number {
             let problem = format!(
                 "table `agents`: the next memory is {} by its row and {} by the records",
                 agent.next_number, self.next_number
             );
-            return Err(Misfit::at(None, problem));
+            return Err(ReplayMisfit::at(None, problem));
         }
         if agent.erased_at != self.erased_at {
             let problem = "table `agents`: `erased_at` is not as recorded";
-            return Err(Misfit::at(None, problem));
+            return Err(ReplayMisfit::at(None, problem));
         }
         Ok(())
     }
@@ -492,7 +491,7 @@ impl Replay {
         &self,
         memories: &[Memory],
         texts: &WordingTexts,
-    ) -> Result<Carried, Misfit> {
+    ) -> Result<Carried, ReplayMisfit> {
         let mut by_number: Vec<&Memory> = memories.iter().collect();
         by_number.sort_by_key(|memory| memory.number);
         let mut comparison = MemoryComparison::default();
@@ -502,16 +501,16 @@ impl Replay {
         comparison.finish(self).map_err(|misfits| misfits.0)
     }
 
-    fn misfit_of(&self, number: Number, problem: &str) -> Misfit {
+    fn misfit_of(&self, number: Number, problem: &str) -> ReplayMisfit {
         let seq = self.known(number).map(|known| known.touched);
-        Misfit::at(seq, format!("table `memories`, row {number}: {problem}"))
+        ReplayMisfit::at(seq, format!("table `memories`, row {number}: {problem}"))
     }
 
     /// Compares what the records tell with all sessions as they are stored.
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), Misfit> {
+    pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), ReplayMisfit> {
         let mut comparison = SessionComparison::default();
         for session in sessions {
             comparison.add(self, session);
@@ -523,10 +522,10 @@ impl Replay {
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), Misfit> {
+    pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), ReplayMisfit> {
         let stored: BTreeSet<AccessRequestId> = requests.iter().map(|request| request.id).collect();
         let misfit = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
-            Misfit::at(seq, format!("table `access_requests`, row {id}: {problem}"))
+            ReplayMisfit::at(seq, format!("table `access_requests`, row {id}: {problem}"))
         };
         let missing = self
             .access
@@ -550,8 +549,8 @@ impl Replay {
 pub struct MemoryComparison {
     /// The highest number that has come.
     last: u64,
-    differing: Option<Misfit>,
-    unsaid: Option<Misfit>,
+    differing: Option<ReplayMisfit>,
+    unsaid: Option<ReplayMisfit>,
     carried: Carried,
 }
 
@@ -611,7 +610,10 @@ impl MemoryComparison {
     ///
     /// # Errors
     /// What differs, and which memory says less than it stands for; of several, what the log comes to first.
-    pub fn finish(mut self, replay: &Replay) -> Result<Carried, (Misfit, Option<Misfit>)> {
+    pub fn finish(
+        mut self,
+        replay: &Replay,
+    ) -> Result<Carried, (ReplayMisfit, Option<ReplayMisfit>)> {
         self.pass_over(replay, Number(u64::MAX));
         match (self.differing, self.unsaid) {
             (Some(differing), unsaid) => Err((differing, unsaid)),
@@ -653,7 +655,7 @@ fn says_all(replay: &Replay, memory: &Memory, texts: &WordingTexts) -> bool {
 #[derive(Debug, Default)]
 pub struct SessionComparison {
     seen: BTreeSet<SessionId>,
-    differing: Option<Misfit>,
+    differing: Option<ReplayMisfit>,
 }
 
 impl SessionComparison {
@@ -672,7 +674,7 @@ impl SessionComparison {
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn finish(mut self, replay: &Replay) -> Result<(), Misfit> {
+    pub fn finish(mut self, replay: &Replay) -> Result<(), ReplayMisfit> {
         for (id, records) in &replay.sessions {
             if !self.seen.contains(id) {
                 let misfit = misfit_of_session(*id, records.last_seq, "is missing");
@@ -721,8 +723,8 @@ impl SessionRecords {
     }
 }
 
-fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) -> Misfit {
-    Misfit::at(seq, format!("table `sessions`, row {id}: {problem}"))
+fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) -> ReplayMisfit {
+    ReplayMisfit::at(seq, format!("table `sessions`, row {id}: {problem}"))
 }
 
 /// The first thing in which a session differs from its records.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, CORE_TOKENS, Change, Facts, Record, TO_SEQ},
+    audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, TO_SEQ},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
     memory::{Memory, Number, Tally},
@@ -285,9 +285,9 @@ fn draft(
         Action::AgentRewound,
         None,
         facts,
-        Body {
+        RecordBody {
             changes,
-            ..Body::default()
+            ..RecordBody::default()
         },
     );
     draft.other_sessions = sessions_changed(sessions, log, draft.records());

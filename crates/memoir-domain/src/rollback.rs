@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record, TAKEN_BACK},
+    audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody, TAKEN_BACK},
     breaker::Gauge,
     draft::{Decision, Draft},
     memory::{Memory, NewMemory, Number},
@@ -137,9 +137,9 @@ pub(crate) fn end_session(
     let facts = measured(gauge, core_tokens, stats)
         .code("limit", limit.as_str())
         .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
-    let body = Body {
+    let body = RecordBody {
         changes,
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         actor.clone(),
@@ -345,9 +345,9 @@ pub fn undo(
         Action::SessionUndone,
         Some(number),
         facts,
-        Body {
+        RecordBody {
             changes,
-            ..Body::default()
+            ..RecordBody::default()
         },
     );
     draft.finish()

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    access::{AccessState, Over},
+    access::{AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::Action,
     mass::Cause,
@@ -195,12 +195,12 @@ pub fn access(kind: &str, scope: Option<&str>) -> &'static str {
 }
 
 /// Why a request for access is over.
-pub fn over(over: Over) -> &'static str {
+pub fn over(over: RequestOver) -> &'static str {
     match over {
-        Over::Time => "its time has come",
-        Over::ClockWentBack => "the clock was put back",
-        Over::RunOut => "its time has run out",
-        Over::Refused => "the agent refused the same",
+        RequestOver::Time => "its time has come",
+        RequestOver::ClockWentBack => "the clock was put back",
+        RequestOver::RunOut => "its time has run out",
+        RequestOver::Refused => "the agent refused the same",
     }
 }
 
@@ -223,7 +223,7 @@ pub fn fact(name: &str) -> Cow<'static, str> {
 pub fn fact_code<'a>(name: &str, code: &'a str) -> &'a str {
     let known = match name {
         "reason" | "limit" => EndReason::from_name(code).map(end_reason),
-        "why" => Over::from_name(code).map(over),
+        "why" => RequestOver::from_name(code).map(over),
         "kind" if code == "read" => Some("reading"),
         "kind" => Some(access(code, None)),
         "scope" => Some(access("read", Some(code))),

@@ -3,7 +3,7 @@
 use crate::{
     PrivateText, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record},
+    audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody},
     draft::{Decision, Draft, Redaction},
     manage::{self, ChangeRefusal},
     memory::{Memory, Number},
@@ -90,10 +90,10 @@ pub fn shred(
         .count("tokens_before", memory.tokens())
         .count("core_tokens_before", core_tokens_before)
         .count("core_tokens_after", draft.agent.tally.core_tokens);
-    let body = Body {
+    let body = RecordBody {
         changes: recorded,
         reason: Some(reason),
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         actor.clone(),
@@ -148,7 +148,7 @@ fn concerns(record: &Record, number: Number) -> bool {
         || record.body.lost.iter().any(|lost| lost.number == number)
 }
 
-fn without_words_of(number: Number, record: &Record) -> Body {
+fn without_words_of(number: Number, record: &Record) -> RecordBody {
     let mut body = record.body.clone();
     for change in &mut body.changes {
         if change.number() == number {

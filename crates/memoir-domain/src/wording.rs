@@ -140,7 +140,12 @@ pub struct LetGo {
 
 impl Wording {
     /// The wording that `content` is, recorded at `seq`.
-    pub(crate) fn of(content: &PrivateText, given: WordingId, door: Door, memory: &Memory) -> Self {
+    pub(crate) fn of(
+        content: &PrivateText,
+        given: WordingId,
+        door: SavedBy,
+        memory: &Memory,
+    ) -> Self {
         let reading = Reading::of(content.expose());
         Self {
             number: given.number,
@@ -182,14 +187,14 @@ impl Wording {
 
 /// Who saves something, and what origin it is stamped with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Door {
+pub struct SavedBy {
     /// The origin.
     pub origin: Origin,
     /// In what role somebody adds it.
     pub added_by: ActorKind,
 }
 
-impl Door {
+impl SavedBy {
     /// The one that `kind` comes in by; what Memoir itself writes is the agent's.
     pub fn of(kind: ActorKind) -> Self {
         let origin = match kind {

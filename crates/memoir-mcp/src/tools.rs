@@ -7,8 +7,8 @@ use memoir_app::{
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
-    PrivateText, agent::Field, audit::Actor, knife, memory::Invalid, recall::Query, session::Mode,
-    wording::Origin,
+    PrivateText, agent::Field, audit::Actor, knife, memory::Invalid, recall::RecallQuery,
+    session::Mode, wording::Origin,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
@@ -309,7 +309,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         let problem = format!("must be 1 to {MOST_RECALLED}");
         return Err(Invalid::new("limit", problem).into());
     }
-    let query = Query {
+    let query = RecallQuery {
         text: arguments.text("query")?.unwrap_or_default().into(),
         since: arguments.time("since")?,
         until: arguments.time("until")?,

@@ -23,7 +23,7 @@ use memoir_domain::{
     absorption::{self, MessageState},
     access::AccessRequest,
     agent::{self, Agent, Settings},
-    audit::{Action, Actor, ActorKind, Body, Change, Facts, REPLACED, Record},
+    audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
     draft::Decision,
     lifecycle::fresh_gauge,
     memory::{Memory, Number, Tags},
@@ -32,7 +32,7 @@ use memoir_domain::{
     session::Session,
     summary::LogSummary,
     text::Digester,
-    wording::{Door, Wording},
+    wording::{SavedBy, Wording},
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
@@ -60,7 +60,7 @@ struct MemoryBody {
     tags: Tags,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<PrivateText>,
-    door: Door,
+    door: SavedBy,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     wordings: Vec<Wording>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -495,12 +495,12 @@ fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRo
 
 /// A record; without the key, without its words.
 pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
-    let body: Body = match key {
+    let body: RecordBody = match key {
         Some(key) => {
             let (place, columns) = (SealedRow::Record(row.seq), record_columns(&row)?);
             open(key, place, row.body_version, &columns, &row.body)?
         }
-        None => Body::default(),
+        None => RecordBody::default(),
     };
     Ok(Record {
         facts: facts(&row)?,
@@ -829,7 +829,7 @@ fn message_place(digest: &[u8; 32]) -> SealedRow {
 pub(crate) fn message(
     key: &AgentKey,
     id: &PrivateText,
-    message: absorption::Message,
+    message: absorption::ConversationMessage,
     received_at: Timestamp,
     random: &dyn Random,
 ) -> Result<MessageRow> {
@@ -857,11 +857,14 @@ pub(crate) fn message(
 ///
 /// # Errors
 /// The row is not as it was written.
-pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<absorption::Message> {
+pub(crate) fn open_message(
+    key: &AgentKey,
+    row: &MessageRow,
+) -> Result<absorption::ConversationMessage> {
     let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
     let place = message_place(&row.digest);
     let body: MessageBody = open(key, place, MESSAGE_VERSION, &columns, &row.body)?;
-    Ok(absorption::Message {
+    Ok(absorption::ConversationMessage {
         at: body.at,
         speaker: body.speaker,
         text: body.text,

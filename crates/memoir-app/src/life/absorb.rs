@@ -4,7 +4,9 @@
 
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
-    absorption::{self, ANSWER, CHUNK_TOKENS, IDLE_SECONDS, Known, Message, MessageState},
+    absorption::{
+        self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, Known, MessageState,
+    },
     answer::Unreadable,
     audit::{Actor, ActorKind},
     draft::Decision,
@@ -123,8 +125,8 @@ impl HandedMessage {
         long("text", &self.text, TEXT_LIMIT)
     }
 
-    fn into_message(self, handed_over_by: ActorKind) -> Message {
-        Message {
+    fn into_message(self, handed_over_by: ActorKind) -> ConversationMessage {
+        ConversationMessage {
             at: self.at,
             speaker: self.speaker,
             text: self.text,
@@ -138,7 +140,7 @@ struct Chunk {
     places: Vec<u64>,
     /// What the agent is shown beside them.
     known: Known,
-    messages: Vec<Message>,
+    messages: Vec<ConversationMessage>,
     /// When the last of them was said, as far as that is known.
     at: Option<Timestamp>,
 }
@@ -483,7 +485,7 @@ impl AgentHandle {
 
     /// When the last of them was said, as far as that is known. A conversation that claims to be of the future is
     /// of today.
-    pub(super) fn last_said(&self, messages: &[Message]) -> Option<Timestamp> {
+    pub(super) fn last_said(&self, messages: &[ConversationMessage]) -> Option<Timestamp> {
         let last = messages.iter().filter_map(|message| message.at).next_back();
         last.map(|at| at.min(self.memoir.now()))
     }
@@ -539,7 +541,7 @@ impl AgentHandle {
     /// without a word, and what was cut would count as read. `None` where it is asked about.
     fn too_large(&self, model: &dyn Model, chunk: &Chunk) -> Option<String> {
         let context_tokens = self.context_of(model.context_tokens());
-        let tokens: u64 = chunk.messages.iter().map(Message::tokens).sum();
+        let tokens: u64 = chunk.messages.iter().map(ConversationMessage::tokens).sum();
         (tokens > u64::from(context_tokens)).then(|| {
             format!(
                 "a message of {tokens} tokens is larger than the model's context of {context_tokens}"
@@ -604,7 +606,7 @@ impl AgentHandle {
 }
 
 /// Messages as they were handed over.
-pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<Message>> {
+pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<ConversationMessage>> {
     let key = loaded.base.key();
     rows.iter()
         .map(|row| codec::open_message(key, row))

@@ -3,7 +3,7 @@
 use memoir_domain::{
     Timestamp, context,
     memory::Number,
-    reflection::{self, ANSWER, Seen},
+    reflection::{self, ANSWER, ReflectionSeen},
 };
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, Selection};
@@ -77,7 +77,7 @@ impl AgentHandle {
                 ];
                 let room = room(self.context_of(context_tokens), own);
                 let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
-                let seen = Seen {
+                let seen = ReflectionSeen {
                     entries: question.as_ref().map_or(0, |asked| asked.entries.len()),
                     is_partial: question.as_ref().is_some_and(|asked| asked.left_out > 0),
                     at: now,
@@ -113,8 +113,8 @@ impl AgentHandle {
     async fn finish_reflection(
         &self,
         model: &dyn Model,
-        asked: reflection::Question,
-        seen: &Seen,
+        asked: reflection::ReflectionQuestion,
+        seen: &ReflectionSeen,
         stop: &mut Stop<'_>,
     ) -> Result<Reflected> {
         let question = ModelQuestion {

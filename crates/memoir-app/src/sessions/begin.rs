@@ -6,7 +6,7 @@ use memoir_domain::{
     PrivateText, SessionId,
     agent::Agent,
     audit::Actor,
-    breaker::Allowance,
+    breaker::TokenAllowance,
     context,
     ledger::{Ledger, LedgerRoom},
     lifecycle::{self, NothingCanGo, Start, StartRefusal},
@@ -62,15 +62,15 @@ pub struct OpenedSession {
     /// The breaker's threshold.
     pub threshold: f64,
     /// From what loss on everything is undone.
-    pub allowance: Allowance,
+    pub allowance: TokenAllowance,
     /// That nothing can be taken away, why, and what to do; `None` where something can.
     pub nothing_can_go: Option<NothingCanGo>,
     /// Doubles that were put together by code.
     pub duplicates_removed: usize,
 }
 
-impl From<lifecycle::Opened> for OpenedSession {
-    fn from(opened: lifecycle::Opened) -> Self {
+impl From<lifecycle::HandedKnife> for OpenedSession {
+    fn from(opened: lifecycle::HandedKnife) -> Self {
         Self {
             prompt: opened.prompt,
             ledger: opened.ledger,

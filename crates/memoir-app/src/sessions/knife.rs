@@ -9,7 +9,7 @@ use memoir_domain::{
     audit::{Change, Record},
     breaker::Gauge,
     draft::Decision,
-    knife::{self, Call, Outcome, Request, ToolResult, Trip, View},
+    knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, Trip, View},
     lifecycle,
     memory::{Memory, Number},
     rollback,
@@ -48,7 +48,7 @@ impl AgentHandle {
         arguments: Option<&Value>,
     ) -> Result<ToolResult> {
         Ok(self
-            .call(session, &Request::read(tool, arguments), None)
+            .call(session, &KnifeRequest::read(tool, arguments), None)
             .await?
             .result)
     }
@@ -58,7 +58,7 @@ impl AgentHandle {
     pub(crate) async fn call(
         &self,
         id: SessionId,
-        request: &Request,
+        request: &KnifeRequest,
         usage: Option<Usage>,
     ) -> Result<Called> {
         let span = spans::tool_call(self.scope, id, request.tool);
@@ -82,7 +82,7 @@ impl AgentHandle {
     async fn carry_out(
         &self,
         id: SessionId,
-        request: &Request,
+        request: &KnifeRequest,
         usage: Option<Usage>,
     ) -> Result<Called> {
         again(|| self.attempt_call(id, request, usage)).await
@@ -91,7 +91,7 @@ impl AgentHandle {
     async fn attempt_call(
         &self,
         id: SessionId,
-        request: &Request,
+        request: &KnifeRequest,
         usage: Option<Usage>,
     ) -> Result<Called> {
         let mut notes = self.memoir.recent.take_notes(id);
@@ -117,7 +117,7 @@ impl AgentHandle {
     async fn attempt_noting(
         &self,
         id: SessionId,
-        request: &Request,
+        request: &KnifeRequest,
         usage: Option<Usage>,
         notes: &mut SessionNotes,
     ) -> Result<Called> {
@@ -128,7 +128,7 @@ impl AgentHandle {
             let (outcome, before) = self.decide_call(&state, request, notes, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
-            if let Outcome::Commit(decision, result) = outcome {
+            if let CallOutcome::Commit(decision, result) = outcome {
                 match self
                     .write_call(state, *decision, result, before, id, notes)
                     .await
@@ -146,24 +146,24 @@ impl AgentHandle {
         let state = state.with_usage(usage);
         let (outcome, before) = self.decide_call(&state, request, notes, now).await?;
         match outcome {
-            Outcome::Answer(result) => {
+            CallOutcome::Answer(result) => {
                 note_refusal(notes, request, &result);
                 self.stay(&state, now).await?;
                 Ok(unchanged(&state, result, before))
             }
-            Outcome::Survey => Err(Error::Inconsistent(
+            CallOutcome::Survey => Err(Error::Inconsistent(
                 "a call was decided on all memories and still asks for them".to_owned(),
             )),
-            Outcome::Search(call) => {
+            CallOutcome::Search(call) => {
                 self.stay(&state, now).await?;
                 let result = self.search(&state, &call).await?;
                 Ok(unchanged(&state, result, before))
             }
-            Outcome::Commit(decision, result) => {
+            CallOutcome::Commit(decision, result) => {
                 self.write_call(state, *decision, result, before, id, notes)
                     .await
             }
-            Outcome::Tripped(trip) => {
+            CallOutcome::Tripped(trip) => {
                 let (decision, result) = self.roll_back_tripped(&state, id, *trip).await?;
                 self.write_call(state, decision, result, before, id, notes)
                     .await
@@ -173,7 +173,11 @@ impl AgentHandle {
 
     /// What a call is decided on, as this process left it after the session's last call; `None` where it
     /// does not know, or where the call does not change a memory.
-    async fn known_state(&self, id: SessionId, request: &Request) -> Result<Option<CallState>> {
+    async fn known_state(
+        &self,
+        id: SessionId,
+        request: &KnifeRequest,
+    ) -> Result<Option<CallState>> {
         if request.numbers().is_empty() {
             return Ok(None);
         }
@@ -203,7 +207,7 @@ impl AgentHandle {
         }))
     }
 
-    async fn fresh_state(&self, id: SessionId, request: &Request) -> Result<CallState> {
+    async fn fresh_state(&self, id: SessionId, request: &KnifeRequest) -> Result<CallState> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
         let (session, rehearsal) = loaded.session.unzip();
         let memories = loaded.memories.into_iter();
@@ -229,10 +233,10 @@ impl AgentHandle {
     async fn decide_call(
         &self,
         state: &CallState,
-        request: &Request,
+        request: &KnifeRequest,
         notes: &mut SessionNotes,
         now: Timestamp,
-    ) -> Result<(Outcome, Option<Gauge>)> {
+    ) -> Result<(CallOutcome, Option<Gauge>)> {
         let digester = state.base.digester();
         let texts = self.call_texts(state, request).await?;
         let decide = |notes: &SessionNotes| {
@@ -255,7 +259,7 @@ impl AgentHandle {
             knife::decide(view, request, &self.as_actor(), now)
         };
         let mut outcome = decide(notes);
-        if matches!(outcome, Outcome::Survey) {
+        if matches!(outcome, CallOutcome::Survey) {
             notes.survey = Some(self.survey(state).await?);
             outcome = decide(notes);
         }
@@ -369,7 +373,7 @@ impl AgentHandle {
 
     /// The texts that a call is measured by. Those that this process has read before are not read again where the call
     /// rests on what it knows.
-    async fn call_texts(&self, state: &CallState, request: &Request) -> Result<WordingTexts> {
+    async fn call_texts(&self, state: &CallState, request: &KnifeRequest) -> Result<WordingTexts> {
         if !request.tool.is_some_and(knife::Tool::is_edit) {
             return Ok(WordingTexts::new());
         }
@@ -438,8 +442,8 @@ impl AgentHandle {
         Ok(texts)
     }
 
-    async fn search(&self, state: &CallState, call: &Call) -> Result<ToolResult> {
-        let Call::Search {
+    async fn search(&self, state: &CallState, call: &KnifeCall) -> Result<ToolResult> {
+        let KnifeCall::Search {
             query,
             since,
             until,
@@ -592,7 +596,7 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
 
 /// Counts a refused edit against the memories that it named, so that the answers can say when to leave
 /// one.
-fn note_refusal(notes: &mut SessionNotes, request: &Request, result: &ToolResult) {
+fn note_refusal(notes: &mut SessionNotes, request: &KnifeRequest, result: &ToolResult) {
     let is_edit = request.tool.is_some_and(knife::Tool::is_edit);
     if is_edit && matches!(result, ToolResult::Error { .. }) {
         for number in request.numbers() {
@@ -611,7 +615,7 @@ fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, ch
     });
 }
 
-fn what_it_needs(id: SessionId, request: &Request) -> AgentQuery {
+fn what_it_needs(id: SessionId, request: &KnifeRequest) -> AgentQuery {
     AgentQuery {
         memories: match request.numbers() {
             [] => Selection::None,

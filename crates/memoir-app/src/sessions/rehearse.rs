@@ -12,7 +12,7 @@ use memoir_domain::{
     agent::Agent,
     audit::{Action, Actor, Change, Record},
     draft::Decision,
-    knife::{self, Call, Outcome, Request, ToolResult, View},
+    knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
     lifecycle::{self, Start},
     loss::LossLimits,
@@ -418,9 +418,9 @@ impl AgentHandle {
             .summary
             .clone()
             .unwrap_or_else(|| "A rehearsal was applied.".into());
-        let complete = Request {
+        let complete = KnifeRequest {
             tool: Some(knife::Tool::Complete),
-            call: Ok(Call::Complete { summary }),
+            call: Ok(KnifeCall::Complete { summary }),
         };
         bench.decide(&complete, rehearsed.id, actor, now)?;
         bench
@@ -481,7 +481,7 @@ impl RehearsedAgent {
 
     fn decide(
         &mut self,
-        request: &Request,
+        request: &KnifeRequest,
         id: SessionId,
         actor: &Actor,
         now: Timestamp,
@@ -504,41 +504,43 @@ impl RehearsedAgent {
             result: Box::new(result),
         };
         match knife::decide(view, request, actor, now) {
-            Outcome::Commit(decision, result) => {
+            CallOutcome::Commit(decision, result) => {
                 self.take(*decision);
                 Ok(result)
             }
-            Outcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
-            Outcome::Answer(result) => Err(refused(result)),
-            Outcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
-            Outcome::Search(_) | Outcome::Survey => Err(not_applicable(id, "it holds a search")),
+            CallOutcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
+            CallOutcome::Answer(result) => Err(refused(result)),
+            CallOutcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
+            CallOutcome::Search(_) | CallOutcome::Survey => {
+                Err(not_applicable(id, "it holds a search"))
+            }
         }
     }
 }
 
 impl RehearsedEdit {
-    fn request(&self, numbers: &[Number]) -> Option<Request> {
+    fn request(&self, numbers: &[Number]) -> Option<KnifeRequest> {
         let number = numbers.first().copied()?;
         let tool = knife::Tool::from_name(&self.tool)?;
         let call = match tool {
-            knife::Tool::Consolidate => Call::Consolidate {
+            knife::Tool::Consolidate => KnifeCall::Consolidate {
                 numbers: numbers.to_vec(),
                 content: self.content.clone()?,
                 confirm: None,
             },
-            knife::Tool::Update => Call::Update {
+            knife::Tool::Update => KnifeCall::Update {
                 number,
                 content: self.content.clone()?,
                 confirm: None,
             },
-            knife::Tool::Delete => Call::Delete {
+            knife::Tool::Delete => KnifeCall::Delete {
                 number,
                 confirm: None,
             },
-            knife::Tool::Protect => Call::Protect { number },
+            knife::Tool::Protect => KnifeCall::Protect { number },
             knife::Tool::Search | knife::Tool::Complete => return None,
         };
-        Some(Request {
+        Some(KnifeRequest {
             tool: Some(tool),
             call: Ok(call),
         })

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use memoir_domain::{
     AgentId, PrivateJson, PrivateText, Timestamp,
-    access::{AccessScope, Shown},
+    access::{AccessScope, ShownAmount},
     agent::{self, Agent, DuplicateMatch, Field, LossGuard, Settings},
     audit::Actor,
     authoring,
@@ -170,11 +170,11 @@ impl From<AgentFacts> for ShownAgent {
 }
 
 impl ShowsWords for ShownAgent {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         let own = self.words.own_prompts.iter();
         let own = own.flat_map(|own| own.expose().as_object()).flatten();
         let set = own.filter(|(name, _)| name.parse::<Field>().is_ok());
-        Shown {
+        ShownAmount {
             memories: 0,
             tokens: set.map(|(_, value)| value.as_str().map_or(0, tokens)).sum(),
         }

@@ -4,11 +4,11 @@ use std::ops::Deref;
 
 use memoir_domain::{
     PrivateText, Timestamp,
-    access::{AccessScope, Shown},
+    access::{AccessScope, ShownAmount},
     audit::Actor,
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
-    recall::{Query, RECALL_LIMIT, RecallMatch, RecallPlace},
+    recall::{RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
     wording::Origin,
 };
 use memoir_store::{Faded, MemoryPage, Selection};
@@ -193,9 +193,9 @@ schema::one_object!(
 );
 
 impl ShowsWords for ShownMemory {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         let is_shown = self.words.is_some();
-        Shown {
+        ShownAmount {
             memories: u64::from(is_shown),
             tokens: if is_shown { self.tokens } else { 0 },
         }
@@ -311,8 +311,8 @@ impl AgentLens<'_> {
     ///
     /// # Errors
     /// As [`AgentLens::recall_page`].
-    pub async fn recall(&self, query: &Query) -> Result<Vec<ShownMemory>> {
-        let query = Query {
+    pub async fn recall(&self, query: &RecallQuery) -> Result<Vec<ShownMemory>> {
+        let query = RecallQuery {
             limit: query.limit.min(RECALL_LIMIT),
             ..query.clone()
         };
@@ -330,7 +330,7 @@ impl AgentLens<'_> {
         prompt: &PrivateText,
         limit: usize,
     ) -> Result<Vec<ShownMemory>> {
-        let query = Query::of_prompt(prompt.expose(), limit.min(RECALL_LIMIT));
+        let query = RecallQuery::of_prompt(prompt.expose(), limit.min(RECALL_LIMIT));
         if query.text.expose().trim().is_empty() {
             return Ok(Vec::new());
         }
@@ -352,7 +352,7 @@ impl AgentLens<'_> {
     /// store fails.
     pub async fn recall_page(
         &self,
-        query: &Query,
+        query: &RecallQuery,
         after: Option<RecallPlace>,
         with_discarded: bool,
     ) -> Result<RecallPage> {

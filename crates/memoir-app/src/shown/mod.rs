@@ -22,7 +22,7 @@ mod wording;
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
-    access::{self, AccessRequest, AccessScope, AccessState, Shown},
+    access::{self, AccessRequest, AccessScope, AccessState, ShownAmount},
     audit::{Actor, ActorKind},
     memory::tokens,
     recall::RecallMatch,
@@ -181,7 +181,7 @@ impl ViewersLook<'_> {
 /// Something that is shown, and may hold words of the agent's.
 trait ShowsWords {
     /// How much of the agent's words it shows; nothing where it shows none.
-    fn words_shown(&self) -> Shown;
+    fn words_shown(&self) -> ShownAmount;
 
     /// Whether it tells something by showing nothing, too.
     fn tells_by_nothing(&self) -> bool {
@@ -190,14 +190,14 @@ trait ShowsWords {
 }
 
 impl<T: ShowsWords> ShowsWords for Vec<T> {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         total(self.iter().map(T::words_shown))
     }
 }
 
 /// What a search found.
 impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         total(self.iter().map(|(_, memory)| memory.words_shown()))
     }
 
@@ -206,13 +206,13 @@ impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
     }
 }
 
-fn total(shown: impl Iterator<Item = Shown>) -> Shown {
-    shown.fold(Shown::default(), Shown::and)
+fn total(shown: impl Iterator<Item = ShownAmount>) -> ShownAmount {
+    shown.fold(ShownAmount::default(), ShownAmount::and)
 }
 
 /// Words that are no memory.
-fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> Shown {
-    Shown {
+fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> ShownAmount {
+    ShownAmount {
         memories: 0,
         tokens: words.into_iter().map(|text| tokens(text.expose())).sum(),
     }
@@ -311,7 +311,7 @@ impl<'a> AgentLens<'a> {
             ))
             .await?;
             let shown = seen.words_shown();
-            if shown != Shown::default() || seen.tells_by_nothing() {
+            if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
                 let written = self.agent.commit(&base, decision, Beside::default());
                 written.await?;

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, ops::Deref};
 
 use memoir_domain::{
     AgentScope, PrivateJson, SessionId, Timestamp,
-    access::{AccessScope, Shown},
-    audit::{Action, Actor, ActorKind, Body, Change, Facts, Record},
+    access::{AccessScope, ShownAmount},
+    audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody},
     memory::{Memory, Number, tokens},
 };
 use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordPlace};
@@ -115,7 +115,7 @@ pub struct ShownRecord {
     #[serde(flatten)]
     pub words: RecordWords,
     #[serde(skip)]
-    shown: Shown,
+    shown: ShownAmount,
 }
 
 schema::one_object!(
@@ -144,13 +144,13 @@ impl From<RecordFacts> for ShownRecord {
                 after: None,
                 data: PrivateJson::new(Value::Object(data)),
             },
-            shown: Shown::default(),
+            shown: ShownAmount::default(),
         }
     }
 }
 
 impl ShowsWords for ShownRecord {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         self.shown
     }
 }
@@ -353,7 +353,7 @@ fn hashes(scope: AgentScope, row: &AuditRow) -> (RecordHash, RecordHash) {
 }
 
 /// Before and after of the memory that the record is about, or of the settings.
-fn sides(body: &Body, memory: Option<Number>) -> (Option<Value>, Option<Value>) {
+fn sides(body: &RecordBody, memory: Option<Number>) -> (Option<Value>, Option<Value>) {
     if !body.settings.is_empty() {
         let side = |value: fn(&memoir_domain::audit::SettingChange) -> &PrivateJson| {
             let fields: Map<String, Value> = body
@@ -422,7 +422,7 @@ fn describe(data: &mut Map<String, Value>, record: &Record) {
 }
 
 /// How much of the agent's words a record tells.
-fn shown(body: &Body) -> Shown {
+fn shown(body: &RecordBody) -> ShownAmount {
     let memories: BTreeSet<Number> = body.changes.iter().map(Change::number).collect();
     let sides = body.changes.iter().map(|change| {
         let before = change.before().map_or(0, Memory::tokens);
@@ -434,7 +434,7 @@ fn shown(body: &Body) -> Shown {
     });
     let said = body.summary.iter().chain(&body.reason);
     let said = words(said.chain(body.lost.iter().map(|lost| &lost.sentence)));
-    Shown {
+    ShownAmount {
         memories: memories.len() as u64,
         tokens: sides.chain(settings).chain([said.tokens]).sum(),
     }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    access::{AccessScope, Shown},
+    access::{AccessScope, ShownAmount},
     agent::Threshold,
     audit::Actor,
     session::{Driver, EndReason, Mode, Session, State, Stats, Trigger, Usage},
@@ -189,9 +189,9 @@ impl Deref for ShownSession {
 }
 
 impl ShowsWords for RehearsedMemory {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         let sides = self.before.iter().chain([&self.after]);
-        Shown {
+        ShownAmount {
             memories: 1,
             tokens: total(sides.map(ShowsWords::words_shown)).tokens,
         }
@@ -199,7 +199,7 @@ impl ShowsWords for RehearsedMemory {
 }
 
 impl ShowsWords for ShownSession {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         let SessionWords {
             summary,
             reason,

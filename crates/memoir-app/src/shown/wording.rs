@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
-    access::{AccessScope, Shown},
+    access::{AccessScope, ShownAmount},
     audit::LostWords,
     memory::{Memory, Number},
     wording::{Origin, Wording, WordingId},
@@ -136,10 +136,10 @@ impl ShownWording {
 }
 
 impl ShowsWords for ShownWording {
-    fn words_shown(&self) -> Shown {
+    fn words_shown(&self) -> ShownAmount {
         let own = self.content.iter().chain(&self.source);
         let lost = self.let_go.iter().filter_map(|lost| lost.words.as_ref());
-        Shown {
+        ShownAmount {
             memories: u64::from(self.content.is_some()),
             ..words(own.chain(lost.flatten()))
         }

@@ -12,7 +12,7 @@ use memoir_domain::{
     agent::Field,
     audit::Actor,
     memory::Number,
-    recall::Query,
+    recall::RecallQuery,
     session::Mode,
 };
 use memoir_testkit::Turn;
@@ -409,7 +409,7 @@ async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
     assert_eq!(words_of_records(&world).await, 0);
     assert!(!summary(&world, session).await);
     assert!(!has_prompt(&world).await);
-    let query = Query::default();
+    let query = RecallQuery::default();
     let search = mechanic(&world).recall_page(&query, None, false).await;
     assert_eq!(refusal(search), "consent_required");
     assert_eq!(used(&world).await, 0);
@@ -422,9 +422,9 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
     for (number, shown) in [(1, true), (3, true), (4, false), (5, false)] {
         assert_eq!(sees(&world, number).await, shown, "{number}");
     }
-    let query = Query {
+    let query = RecallQuery {
         limit: 50,
-        ..Query::default()
+        ..RecallQuery::default()
     };
     let found = mechanic(&world)
         .recall_page(&query, None, true)
@@ -470,7 +470,7 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     assert!(!summary(&world, another.id).await);
     assert!(!has_prompt(&world).await);
     let search = mechanic(&world)
-        .recall_page(&Query::default(), None, false)
+        .recall_page(&RecallQuery::default(), None, false)
         .await;
     assert_eq!(refusal(search), "consent_required");
     is_valid(&world).await;
@@ -513,7 +513,7 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
         ..MemoryPage::default()
     };
     mechanic.memory_page(&page).await.unwrap_err();
-    let query = Query::default();
+    let query = RecallQuery::default();
     mechanic.recall_page(&query, None, false).await.unwrap_err();
     let query = RecordQuery::default();
     mechanic.record_page(&query, 1, 10).await.unwrap_err();

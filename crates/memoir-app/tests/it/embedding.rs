@@ -17,7 +17,7 @@ use memoir_app::{
 use memoir_domain::{
     audit::Actor,
     memory::Number,
-    recall::{Meaning, Query},
+    recall::{Meaning, RecallQuery},
 };
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store::Store;
@@ -149,10 +149,10 @@ async fn save(agent: &AgentHandle, text: &str) {
 }
 
 async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
-    let query = Query {
+    let query = RecallQuery {
         text: text.into(),
         limit: 10,
-        ..Query::default()
+        ..RecallQuery::default()
     };
     agent
         .seen_by(Viewer::Agent)

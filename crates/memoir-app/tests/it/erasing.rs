@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use memoir_app::{Error, HandedMessage, RecordQuery, sessions::RefineOptions};
-use memoir_domain::{SessionId, agent::Field, memory::Number, recall::Query, session::State};
+use memoir_domain::{SessionId, agent::Field, memory::Number, recall::RecallQuery, session::State};
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -81,7 +81,7 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
             code(
                 agent
                     .seen_by(memoir_app::Viewer::Agent)
-                    .recall(&Query::default())
+                    .recall(&RecallQuery::default())
                     .await,
             ),
         ),
@@ -602,10 +602,10 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     assert_eq!(now.matches(WORD).count(), 0, "{now}");
     assert!(!now.contains("is 4711") && !now.contains("lisbon"));
     assert!(now.contains("it is a password"), "what remains says why");
-    let query = Query {
+    let query = RecallQuery {
         text: "Zilpzalp".into(),
         limit: 9,
-        ..Query::default()
+        ..RecallQuery::default()
     };
     assert!(
         agent

@@ -1,7 +1,7 @@
 //! No memory text, tag or prompt in anything that is formatted (SPEC 5.1).
 
 use memoir_app::{RecordQuery, sessions::RefineOptions};
-use memoir_domain::recall::Query;
+use memoir_domain::recall::RecallQuery;
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -19,10 +19,10 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let recalled = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .recall(&Query {
+        .recall(&RecallQuery {
             text: CANARY.into(),
             limit: 5,
-            ..Query::default()
+            ..RecallQuery::default()
         })
         .await
         .unwrap();

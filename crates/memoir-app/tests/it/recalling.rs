@@ -4,17 +4,17 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Erased, Memoir, MemoryInput, RecallSettings, Settings, Viewer};
-use memoir_domain::{audit::Actor, memory::Number, recall::Query};
+use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 
 use crate::world::{World, keys, person, settings};
 
-fn asked(text: &str) -> Query {
-    Query {
+fn asked(text: &str) -> RecallQuery {
+    RecallQuery {
         text: text.into(),
         limit: 20,
-        ..Query::default()
+        ..RecallQuery::default()
     }
 }
 
@@ -253,7 +253,7 @@ async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();
-    let every = Query {
+    let every = RecallQuery {
         limit: 200,
         ..asked("kiln")
     };
@@ -266,7 +266,7 @@ async fn spec_2_8_a_question_has_a_limit_that_is_named() {
     let world = World::new(&["The kiln is hot"]).await;
     let lens = world.agent.seen_by(Viewer::Agent);
     let prompt = "The kiln is hot. ".repeat(1_177);
-    let fits = Query {
+    let fits = RecallQuery {
         text: prompt[..20_000].into(),
         ..asked("")
     };

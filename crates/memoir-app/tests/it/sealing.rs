@@ -17,7 +17,7 @@ use memoir_domain::{
     agent::Field,
     audit::{Action, Actor},
     memory::{Kind, Number},
-    recall::Query,
+    recall::RecallQuery,
     session::State,
 };
 use memoir_model::{ErrorCode, ModelError};
@@ -493,10 +493,10 @@ async fn provoke(
 ) {
     let agent = &world.agent;
     let word = canary("a refused argument");
-    let query = Query {
+    let query = RecallQuery {
         text: canary("a query").into(),
         limit: 5,
-        ..Query::default()
+        ..RecallQuery::default()
     };
     said.value(
         &agent
@@ -505,7 +505,7 @@ async fn provoke(
             .await
             .unwrap(),
     );
-    let long = Query {
+    let long = RecallQuery {
         text: word.repeat(2_000).into(),
         ..query
     };

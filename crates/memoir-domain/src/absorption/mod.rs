@@ -7,13 +7,13 @@ use crate::{
     PrivateText, Timestamp,
     agent::Agent,
     answer::{self, Unreadable},
-    audit::{Action, Actor, ActorKind, Body, Facts},
+    audit::{Action, Actor, ActorKind, Facts, RecordBody},
     draft::{Decision, Draft},
     ledger,
     memory::{CONTENT_LIMIT, Kind, Memory, NewMemory, Tags, parse_text, tokens},
     prompt::{Prompt, identity},
     quote::quote,
-    wording::{Door, Origin},
+    wording::{Origin, SavedBy},
 };
 
 const RULES: &str = include_str!("rules.md");
@@ -45,7 +45,7 @@ wire_names! {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct ConversationMessage {
     /// When it was said; `None` where the transcript does not tell.
     pub at: Option<Timestamp>,
     /// Who said it.
@@ -56,7 +56,7 @@ pub struct Message {
     pub handed_over_by: ActorKind,
 }
 
-impl Message {
+impl ConversationMessage {
     /// One line, in which no content can pass for another message.
     fn line(&self) -> String {
         let at = self.at.map_or("-".to_owned(), |at| at.to_string());
@@ -141,8 +141,8 @@ fn notes(noted: &[NewMemory], budget: u64) -> String {
 }
 
 /// What the agent is asked about one chunk.
-pub fn ask(agent: &Agent, known: &Known, messages: &[Message]) -> Prompt {
-    let lines: String = messages.iter().map(Message::line).collect();
+pub fn ask(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> Prompt {
+    let lines: String = messages.iter().map(ConversationMessage::line).collect();
     Prompt {
         system: format!(
             "{}\n\n{}\n\n## What you look for\n\n{}",
@@ -161,8 +161,8 @@ pub fn ask(agent: &Agent, known: &Known, messages: &[Message]) -> Prompt {
 }
 
 /// One part as it is put before an agent that reads it itself, on whatever model it lives.
-pub fn show(agent: &Agent, messages: &[Message]) -> PrivateText {
-    let lines: String = messages.iter().map(Message::line).collect();
+pub fn show(agent: &Agent, messages: &[ConversationMessage]) -> PrivateText {
+    let lines: String = messages.iter().map(ConversationMessage::line).collect();
     format!(
         "{}\n\n## What you look for\n\n{}\n\n## The conversation\n\ntime | speaker | text\n\n{lines}",
         RULES.trim(),
@@ -189,7 +189,7 @@ pub fn answer_schema() -> Value {
 
 /// Who what is noted of these messages counts as added by: where an administrator handed one of them over, an
 /// administrator, who may have put words in to guess with (SPEC 3.4).
-pub fn added_by(messages: &[Message]) -> ActorKind {
+pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
     let by = |kind| {
         messages
             .iter()
@@ -256,7 +256,7 @@ pub fn noted(
                 created_at: Some(at),
                 constitutional: false,
                 // What a model noted of a conversation is weaker than what the agent saved itself.
-                door: Door {
+                door: SavedBy {
                     origin: Origin::Conversation,
                     added_by,
                 },
@@ -275,9 +275,9 @@ pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timesta
         // Whoever handed the conversation over dated its messages.
         note.created_at = note.created_at.map(|at| at.min(now));
         let (number, created) = draft.create(note);
-        let body = Body {
+        let body = RecordBody {
             changes: vec![created],
-            ..Body::default()
+            ..RecordBody::default()
         };
         let facts = Facts::default();
         draft.record(
@@ -296,7 +296,7 @@ pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timesta
         Action::TranscriptAbsorbed,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }
@@ -312,7 +312,7 @@ pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) ->
         Action::TranscriptFailed,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }

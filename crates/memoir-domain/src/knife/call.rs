@@ -1,5 +1,5 @@
 //! Reading a tool's call as a model sends it. Arguments are checked only after the session, the tool,
-//! the mode and the cap (SPEC 3.8), so a fault found here waits inside [`Request`].
+//! the mode and the cap (SPEC 3.8), so a fault found here waits inside [`KnifeRequest`].
 
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ const CODE_LIMIT: usize = 32;
 /// A call with arguments in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the arguments are named as on the wire")]
-pub enum Call {
+pub enum KnifeCall {
     Search {
         query: Option<PrivateText>,
         since: Option<Timestamp>,
@@ -50,7 +50,7 @@ pub enum Call {
     },
 }
 
-impl Call {
+impl KnifeCall {
     /// The tool called.
     pub fn tool(&self) -> Tool {
         match self {
@@ -87,14 +87,14 @@ impl Call {
 
 /// A call as it arrived: perhaps of no tool that there is, perhaps with faulty arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct KnifeRequest {
     /// `None` where there is no tool of that name.
     pub tool: Option<Tool>,
     /// The call, or what is wrong with its arguments.
-    pub call: Result<Call, Refusal>,
+    pub call: Result<KnifeCall, Refusal>,
 }
 
-impl Request {
+impl KnifeRequest {
     /// Reads a call. `None` for `arguments` stands for something that was no JSON at all.
     pub fn read(tool: &str, arguments: Option<&Value>) -> Self {
         let Some(tool) = Tool::from_name(tool) else {
@@ -119,11 +119,11 @@ impl Request {
 
     /// The memories that it names; none where the arguments are faulty.
     pub fn numbers(&self) -> &[Number] {
-        self.call.as_ref().map_or(&[], Call::numbers)
+        self.call.as_ref().map_or(&[], KnifeCall::numbers)
     }
 }
 
-fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal> {
+fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<KnifeCall, Refusal> {
     check_names(tool, arguments)?;
     let get = |name: &'static str| Argument {
         name,
@@ -131,14 +131,14 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
     };
     Ok(match tool {
         Tool::Search => {
-            let call = Call::Search {
+            let call = KnifeCall::Search {
                 query: get("query").query()?,
                 since: get("since").time(str::parse)?,
                 until: get("until").time(Timestamp::parse_until)?,
             };
             if matches!(
                 call,
-                Call::Search {
+                KnifeCall::Search {
                     query: None,
                     since: None,
                     until: None
@@ -163,25 +163,25 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Refusal
                     numbers.len()
                 )));
             }
-            Call::Consolidate {
+            KnifeCall::Consolidate {
                 numbers,
                 content: get("content").text(CONTENT_LIMIT)?,
                 confirm: get("confirm").code()?,
             }
         }
-        Tool::Update => Call::Update {
+        Tool::Update => KnifeCall::Update {
             number: get("id").number()?,
             content: get("content").text(CONTENT_LIMIT)?,
             confirm: get("confirm").code()?,
         },
-        Tool::Delete => Call::Delete {
+        Tool::Delete => KnifeCall::Delete {
             number: get("id").number()?,
             confirm: get("confirm").code()?,
         },
-        Tool::Protect => Call::Protect {
+        Tool::Protect => KnifeCall::Protect {
             number: get("id").number()?,
         },
-        Tool::Complete => Call::Complete {
+        Tool::Complete => KnifeCall::Complete {
             summary: get("summary").text(SUMMARY_LIMIT)?,
         },
     })
@@ -334,8 +334,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn read(tool: &str, arguments: Value) -> Result<Call, Refusal> {
-        Request::read(tool, Some(&arguments)).call
+    fn read(tool: &str, arguments: Value) -> Result<KnifeCall, Refusal> {
+        KnifeRequest::read(tool, Some(&arguments)).call
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
         for id in [json!(17), json!("17"), json!("#17"), json!(" #17 ")] {
             assert_eq!(
                 read("delete_memory", json!({"id": id})),
-                Ok(Call::Delete {
+                Ok(KnifeCall::Delete {
                     number: Number(17),
                     confirm: None
                 })
@@ -484,13 +484,16 @@ mod tests {
             assert!(refusal.to_string().contains(part), "{refusal}");
         }
         assert_eq!(
-            Request::read("delete_memory", None)
+            KnifeRequest::read("delete_memory", None)
                 .call
                 .unwrap_err()
                 .code(),
             "invalid_argument"
         );
-        assert_eq!(Request::read("drop_table", Some(&json!({}))).tool, None);
+        assert_eq!(
+            KnifeRequest::read("drop_table", Some(&json!({}))).tool,
+            None
+        );
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
@@ -517,7 +520,7 @@ mod tests {
     proptest! {
         #[test]
         fn spec_3_8_nothing_a_model_sends_can_fail_inside(tool in 0usize..6, arguments in any_json()) {
-            let request = Request::read(Tool::ALL[tool].as_str(), Some(&arguments));
+            let request = KnifeRequest::read(Tool::ALL[tool].as_str(), Some(&arguments));
             if let Err(refusal) = request.call {
                 prop_assert!(["invalid_argument", "too_long"].contains(&refusal.code()));
             }

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use crate::{
     PrivateText, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Change, Facts, Record, RecordBody},
     breaker::Gauge,
     draft::{Decision, Draft},
     knife::{
-        Call, Refusal, Request, Tool, ToolResult,
+        KnifeCall, KnifeRequest, Refusal, Tool, ToolResult,
         measure::{EditMeasure, check_tightening, measure},
         result::Left,
     },
@@ -26,7 +26,7 @@ use crate::{
     session_entry,
     survey::Survey,
     text::{Digester, fold},
-    wording::{self, Door, Wording, WordingTexts},
+    wording::{self, SavedBy, Wording, WordingTexts},
 };
 
 /// What a decision needs to know, loaded by the use case.
@@ -54,11 +54,11 @@ pub struct View<'a> {
 
 /// What becomes of a call.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// It changes nothing.
     Answer(ToolResult),
     /// It is a search over all kept core memories.
-    Search(Call),
+    Search(KnifeCall),
     /// It cannot be decided without a look at all memories: it is to be decided again with a
     /// [`Survey`].
     Survey,
@@ -69,19 +69,24 @@ pub enum Outcome {
 }
 
 /// Decides one call. `actor` is the agent.
-pub fn decide(view: View<'_>, request: &Request, actor: &Actor, now: Timestamp) -> Outcome {
+pub fn decide(
+    view: View<'_>,
+    request: &KnifeRequest,
+    actor: &Actor,
+    now: Timestamp,
+) -> CallOutcome {
     match attempt(view, request, actor, now) {
         Ok(outcome) => outcome,
-        Err(refusal) => Outcome::Answer(refusal.into()),
+        Err(refusal) => CallOutcome::Answer(refusal.into()),
     }
 }
 
 fn attempt(
     view: View<'_>,
-    request: &Request,
+    request: &KnifeRequest,
     actor: &Actor,
     now: Timestamp,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let session = view
         .session
         .filter(|session| session.state == State::Open)
@@ -89,16 +94,16 @@ fn attempt(
     let tool = admit(session, request.tool)?;
     let call = request.call.as_ref().map_err(Clone::clone)?;
     match call {
-        Call::Search { .. } => return Ok(Outcome::Search(call.clone())),
-        Call::Complete { summary } => return Ok(complete(view, session, summary, actor, now)),
-        Call::Protect { number } => return protect(view, session, *number, actor, now),
-        Call::Consolidate { .. } | Call::Update { .. } | Call::Delete { .. } => {}
+        KnifeCall::Search { .. } => return Ok(CallOutcome::Search(call.clone())),
+        KnifeCall::Complete { summary } => return Ok(complete(view, session, summary, actor, now)),
+        KnifeCall::Protect { number } => return protect(view, session, *number, actor, now),
+        KnifeCall::Consolidate { .. } | KnifeCall::Update { .. } | KnifeCall::Delete { .. } => {}
     }
     let members = kept_core(view.memories, call.numbers())?;
     check_constitutional(view, call, &members)?;
     check_immutable(view.agent, session, &members)?;
     let Some(measure) = measure(view, session, call, &members, now)? else {
-        return Ok(Outcome::Survey);
+        return Ok(CallOutcome::Survey);
     };
     let taken = taken_tokens(call, &members);
     let edit = CheckedEdit {
@@ -175,8 +180,12 @@ fn kept_core<'a>(
     Ok(members)
 }
 
-fn check_constitutional(view: View<'_>, call: &Call, members: &[&Memory]) -> Result<(), Refusal> {
-    if let (Call::Update { content, .. }, [memory]) = (call, members) {
+fn check_constitutional(
+    view: View<'_>,
+    call: &KnifeCall,
+    members: &[&Memory],
+) -> Result<(), Refusal> {
+    if let (KnifeCall::Update { content, .. }, [memory]) = (call, members) {
         return match memory.is_constitutional() {
             true => check_tightening(view, memory, content),
             false => Ok(()),
@@ -199,10 +208,10 @@ fn check_immutable(agent: &Agent, session: &Session, members: &[&Memory]) -> Res
     )
 }
 
-fn taken_tokens(call: &Call, members: &[&Memory]) -> u64 {
+fn taken_tokens(call: &KnifeCall, members: &[&Memory]) -> u64 {
     let before: u64 = members.iter().map(|memory| memory.tokens()).sum();
     let after = match call {
-        Call::Consolidate { content, .. } | Call::Update { content, .. } => {
+        KnifeCall::Consolidate { content, .. } | KnifeCall::Update { content, .. } => {
             tokens(content.expose())
         }
         _ => 0,
@@ -226,25 +235,31 @@ pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
 /// An edit that passed every check.
 struct CheckedEdit<'a> {
     tool: Tool,
-    call: &'a Call,
+    call: &'a KnifeCall,
     members: Vec<&'a Memory>,
     measure: EditMeasure,
     taken: u64,
 }
 
 impl CheckedEdit<'_> {
-    fn carry_out(self, agent: &Agent, session: &Session, actor: &Actor, now: Timestamp) -> Outcome {
+    fn carry_out(
+        self,
+        agent: &Agent,
+        session: &Session,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> CallOutcome {
         let mut session = session.clone();
         session.edits += 1;
         session.removed_tokens += self.taken;
         session.lost_words += self.measure.words();
         let mut draft = Draft::new(agent.clone(), None, now);
         let (number, changes) = match self.call {
-            Call::Consolidate { content, .. } => {
+            KnifeCall::Consolidate { content, .. } => {
                 session.stats.consolidated += self.members.len() as u32;
                 self.consolidate(&mut draft, &session, content)
             }
-            Call::Update { content, .. } => {
+            KnifeCall::Update { content, .. } => {
                 session.stats.updated += 1;
                 self.rewrite(&mut draft, &session, content)
             }
@@ -267,20 +282,20 @@ impl CheckedEdit<'_> {
         if let Some(carrier) = &self.measure.carrier {
             facts = facts.numbers("carried_by", [carrier.number]);
         }
-        let body = Body {
+        let body = RecordBody {
             changes,
             lost: self.measure.told(),
-            ..Body::default()
+            ..RecordBody::default()
         };
         draft.record(actor.clone(), self.action(), Some(number), facts, body);
         match gauge.trip() {
-            Some(limit) => Outcome::Tripped(Box::new(Trip {
+            Some(limit) => CallOutcome::Tripped(Box::new(Trip {
                 draft,
                 gauge,
                 limit,
                 summary: None,
             })),
-            None => Outcome::Commit(Box::new(draft.finish()), self.result(number, left)),
+            None => CallOutcome::Commit(Box::new(draft.finish()), self.result(number, left)),
         }
     }
 
@@ -303,7 +318,7 @@ impl CheckedEdit<'_> {
         let tags = Tags::union(self.members.iter().map(|memory| &memory.tags));
         let wordings = self.wordings(draft, session);
         // What its wordings say of their origin decides; this is told of a memory that stands for none.
-        let door = Door {
+        let door = SavedBy {
             origin: self
                 .members
                 .iter()
@@ -395,14 +410,14 @@ impl CheckedEdit<'_> {
     fn result(self, number: Number, left: Left) -> ToolResult {
         let lost = super::result::Lost::of(&self.measure.told());
         match self.call {
-            Call::Consolidate { content, .. } => ToolResult::Consolidated {
+            KnifeCall::Consolidate { content, .. } => ToolResult::Consolidated {
                 merged_count: self.members.len(),
                 number,
                 content: content.clone(),
                 lost,
                 left,
             },
-            Call::Update { content, .. } => ToolResult::Updated {
+            KnifeCall::Update { content, .. } => ToolResult::Updated {
                 number,
                 content: content.clone(),
                 lost,
@@ -424,11 +439,11 @@ fn protect(
     number: Number,
     actor: &Actor,
     now: Timestamp,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let members = kept_core(view.memories, &[number])?;
     let result = ToolResult::Protected { number };
     let Some(&memory) = members.first().filter(|memory| !memory.is_constitutional()) else {
-        return Ok(Outcome::Answer(result));
+        return Ok(CallOutcome::Answer(result));
     };
     // Only the agent's and the administrators' own texts become constitutional in a session (SPEC 2.4).
     if memory.origin().weakness() > 0 {
@@ -445,9 +460,9 @@ fn protect(
         updated_at: now,
         ..memory.clone()
     };
-    let body = Body {
+    let body = RecordBody {
         changes: draft.alter(memory.clone(), &after).into_iter().collect(),
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         actor.clone(),
@@ -456,7 +471,7 @@ fn protect(
         Facts::default(),
         body,
     );
-    Ok(Outcome::Commit(Box::new(draft.finish()), result))
+    Ok(CallOutcome::Commit(Box::new(draft.finish()), result))
 }
 
 fn complete(
@@ -465,14 +480,14 @@ fn complete(
     summary: &PrivateText,
     actor: &Actor,
     now: Timestamp,
-) -> Outcome {
+) -> CallOutcome {
     let mut session = session.clone();
     session.summary = Some(summary.clone());
     let mut draft = Draft::new(view.agent.clone(), None, now);
     let gauge = session_gauge(&draft.agent, &session);
     if let Some(limit) = gauge.trip() {
         draft.session = Some(session);
-        return Outcome::Tripped(Box::new(Trip {
+        return CallOutcome::Tripped(Box::new(Trip {
             draft,
             gauge,
             limit,
@@ -498,10 +513,10 @@ fn complete(
     let (number, created) = draft.create(NewMemory::journal(entry));
     let facts =
         rollback::measured(&gauge, gauge.core_tokens, stats).count("lost_words", lost_words);
-    let body = Body {
+    let body = RecordBody {
         changes: vec![created],
         summary: Some(summary.clone()),
-        ..Body::default()
+        ..RecordBody::default()
     };
     draft.record(
         actor.clone(),
@@ -510,7 +525,7 @@ fn complete(
         facts,
         body,
     );
-    Outcome::Commit(
+    CallOutcome::Commit(
         Box::new(draft.finish()),
         ToolResult::RefinementComplete {
             summary: summary.clone(),

@@ -13,8 +13,8 @@ use crate::{
     PrivateText, Timestamp,
     agent::LossGuard,
     audit::LostWords,
-    knife::{Call, Refusal, View, refusal::Second},
-    loss::{self, Allowance, Losing},
+    knife::{KnifeCall, Refusal, View, refusal::Second},
+    loss::{self, Losing, WordAllowance},
     memory::{Memory, Number},
     merging::{Apart, Joining, apart},
     session::{Mode, Session},
@@ -158,7 +158,7 @@ impl<'a> MeasuredMemory<'a> {
 pub(super) fn measure(
     view: View<'_>,
     session: &Session,
-    call: &Call,
+    call: &KnifeCall,
     members: &[&Memory],
     now: Timestamp,
 ) -> Result<Option<EditMeasure>, Refusal> {
@@ -176,7 +176,9 @@ pub(super) fn measure(
         now,
     };
     match call {
-        Call::Consolidate { content, .. } | Call::Update { content, .. } => case.writing(content),
+        KnifeCall::Consolidate { content, .. } | KnifeCall::Update { content, .. } => {
+            case.writing(content)
+        }
         _ => case.deleting(),
     }
 }
@@ -217,7 +219,7 @@ fn guard_of(view: View<'_>, session: &Session) -> LossGuard {
 struct Case<'a> {
     view: View<'a>,
     session: &'a Session,
-    call: &'a Call,
+    call: &'a KnifeCall,
     guard: LossGuard,
     members: &'a [MeasuredMemory<'a>],
     now: Timestamp,
@@ -410,7 +412,7 @@ impl Case<'_> {
         if self.guard == LossGuard::Refuse && !lost.is_empty() {
             return Err(Refusal::LossLimit {
                 lost: told(),
-                allowance: Allowance::NONE,
+                allowance: WordAllowance::NONE,
                 leave: self.leave(),
             });
         }
@@ -465,7 +467,9 @@ impl Case<'_> {
     /// agent's key, and after the edit the texts are others.
     fn confirmation(&self, lost: &[LostSentence]) -> String {
         let content = match self.call {
-            Call::Consolidate { content, .. } | Call::Update { content, .. } => content.expose(),
+            KnifeCall::Consolidate { content, .. } | KnifeCall::Update { content, .. } => {
+                content.expose()
+            }
             _ => "",
         };
         let members: Vec<(u64, &str)> = self

@@ -11,8 +11,8 @@ mod search;
 use serde_json::{Value, json};
 
 pub(crate) use call::read_number;
-pub use call::{Call, Request};
-pub use edit::{Outcome, Trip, View, decide, session_gauge};
+pub use call::{KnifeCall, KnifeRequest};
+pub use edit::{CallOutcome, Trip, View, decide, session_gauge};
 pub use refusal::{Near, Refusal, Second};
 pub use result::{Left, Lost, More, SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};

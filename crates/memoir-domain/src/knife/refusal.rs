@@ -3,7 +3,7 @@
 use crate::{
     PrivateText,
     audit::LostWords,
-    loss::Allowance,
+    loss::WordAllowance,
     memory::{Invalid, Number},
     quote::quote,
     wording::Origin,
@@ -139,7 +139,7 @@ pub enum Refusal {
         /// What would go.
         lost: Vec<LostWords>,
         /// What may still be let go.
-        allowance: Allowance,
+        allowance: WordAllowance,
         /// The memory that is better left as it is by now.
         leave: Option<Number>,
     },

@@ -6,7 +6,7 @@ use crate::{
     PrivateText, Timestamp,
     audit::LostWords,
     knife::Refusal,
-    loss::Allowance,
+    loss::WordAllowance,
     memory::{Number, Tags},
     session::Stats,
 };
@@ -64,7 +64,7 @@ pub struct More {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowance: Option<Allowance>,
+    pub allowance: Option<WordAllowance>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<PrivateText>,
 }

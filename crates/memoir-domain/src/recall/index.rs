@@ -22,7 +22,7 @@ use memoir_details::{
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::{
-    FoundAs, MatchedTerm, Query, RECALL_LIMIT, RecallMatch, RecallPlace,
+    FoundAs, MatchedTerm, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery,
     query::{QueryElement, RecallQuestion, SoughtForm},
     rank::{self, FoundMemory},
     vectors::{IndexVectors, Vector},
@@ -431,7 +431,7 @@ impl RecallIndex {
     }
 
     /// A page of what is found among all that it knows, best match first, from behind a place on.
-    pub fn search(&self, query: &Query, after: Option<RecallPlace>) -> Vec<RecallMatch> {
+    pub fn search(&self, query: &RecallQuery, after: Option<RecallPlace>) -> Vec<RecallMatch> {
         self.search_near(query, None, after)
     }
 
@@ -439,7 +439,7 @@ impl RecallIndex {
     /// What must occur must occur all the same.
     pub fn search_near(
         &self,
-        query: &Query,
+        query: &RecallQuery,
         asked: Option<&Vector>,
         after: Option<RecallPlace>,
     ) -> Vec<RecallMatch> {
@@ -503,7 +503,7 @@ impl RecallIndex {
         &self,
         asked: &Vector,
         looked: &[LookedUp],
-        query: &Query,
+        query: &RecallQuery,
     ) -> Vec<(FoundMemory, f32)> {
         let narrowed = Narrowed::by(query);
         let musts = self.musts(looked);
@@ -785,7 +785,7 @@ impl RecallIndex {
     }
 
     /// Adds up what each memory is worth, and leaves out those that the rest of the query does not admit.
-    fn score(&self, looked: &[LookedUp], is_asked: bool, query: &Query) -> Vec<FoundMemory> {
+    fn score(&self, looked: &[LookedUp], is_asked: bool, query: &RecallQuery) -> Vec<FoundMemory> {
         let narrowed = Narrowed::by(query);
         let admits = |slot: &IndexSlot| slot.lives && narrowed.admits(slot);
         let found = |at: usize, slot: &IndexSlot, score: f32| FoundMemory {
@@ -839,7 +839,12 @@ impl RecallIndex {
 
     /// Adds, before each of the best, the memories that correct it and were not found themselves: whoever asks in
     /// the words of what was corrected is told what is so now. Not where something must occur.
-    fn add_corrections(&self, found: &mut Vec<FoundMemory>, looked: &[LookedUp], query: &Query) {
+    fn add_corrections(
+        &self,
+        found: &mut Vec<FoundMemory>,
+        looked: &[LookedUp],
+        query: &RecallQuery,
+    ) {
         if looked.iter().any(|one| one.must) {
             return;
         }
@@ -967,12 +972,12 @@ impl RecallIndex {
 
 /// What narrows a question, beside its words.
 struct Narrowed<'q> {
-    query: &'q Query,
+    query: &'q RecallQuery,
     tag: Option<u64>,
 }
 
 impl<'q> Narrowed<'q> {
-    fn by(query: &'q Query) -> Self {
+    fn by(query: &'q RecallQuery) -> Self {
         let tag = query.tag.as_ref().map(|tag| tag_key(tag.expose().trim()));
         Self { query, tag }
     }

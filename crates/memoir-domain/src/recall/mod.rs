@@ -34,7 +34,7 @@ pub const RECALL_LIMIT: usize = 200;
 
 /// What is asked for. Every part but the text narrows the answer before it is ranked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Query {
+pub struct RecallQuery {
     /// Words or a whole question; what stands in double quotes must occur. Empty finds everything, newest
     /// first.
     pub text: PrivateText,
@@ -161,7 +161,7 @@ pub fn is_literal(text: &str) -> bool {
 /// The memories in whose text the question stands as it is, whatever the case, the newest first.
 pub fn literal_matches<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
-    query: &Query,
+    query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Vec<RecallMatch> {
     let wanted = fold(query.text.expose().trim());
@@ -195,7 +195,7 @@ pub fn literal_matches<'a>(
     matched.collect()
 }
 
-impl Query {
+impl RecallQuery {
     /// What is asked with a prompt of an agent's client: nothing that it quotes must occur, and of a prompt that is
     /// too long only the end counts, where what is wanted mostly stands.
     pub fn of_prompt(prompt: &str, limit: usize) -> Self {

@@ -11,11 +11,11 @@ fn memories(texts: &[&str]) -> Vec<Memory> {
         .collect()
 }
 
-fn asked(text: &str) -> Query {
-    Query {
+fn asked(text: &str) -> RecallQuery {
+    RecallQuery {
         text: text.into(),
         limit: 10,
-        ..Query::default()
+        ..RecallQuery::default()
     }
 }
 
@@ -23,7 +23,7 @@ fn numbers(found: &[RecallMatch]) -> Vec<u64> {
     found.iter().map(|found| found.number.0).collect()
 }
 
-fn search(memories: &[Memory], query: &Query) -> Vec<u64> {
+fn search(memories: &[Memory], query: &RecallQuery) -> Vec<u64> {
     let found = if is_literal(query.text.expose()) {
         literal_matches(memories, query, None)
     } else {
@@ -213,8 +213,8 @@ fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
     memories[1].door.origin = Origin::External;
     memories[2].tags = Tags::parse(["Vow"]).unwrap();
     let base = asked("tea");
-    let numbers = |query: &Query| search(&memories, query);
-    let with = |change: fn(&mut Query)| {
+    let numbers = |query: &RecallQuery| search(&memories, query);
+    let with = |change: fn(&mut RecallQuery)| {
         let mut query = base.clone();
         change(&mut query);
         query
@@ -259,7 +259,7 @@ fn spec_2_8_pages_hold_each_once() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let index = RecallIndex::of(&memories(&texts));
     for question in ["tea", "tea leaf 3", ""] {
-        let whole = Query {
+        let whole = RecallQuery {
             limit: 200,
             ..asked(question)
         };
@@ -281,7 +281,7 @@ fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_end_counts() {
     let texts = ["Rosa keeps bees", "The kiln is hot"];
     let index = RecallIndex::of(&memories(&texts));
     let prompt = format!("{} Say \"how hot\" the kiln is", "x".repeat(30_000));
-    let query = Query::of_prompt(&prompt, 3);
+    let query = RecallQuery::of_prompt(&prompt, 3);
     assert!(query.text.chars() <= QUESTION_LIMIT);
     let found = index.search(&query, None);
     assert_eq!(found[0].number, Number(2));
@@ -413,7 +413,7 @@ fn near(texts: &[(&str, [f32; 2])]) -> RecallIndex {
     index
 }
 
-fn find_near(index: &RecallIndex, query: &Query, values: &[f32]) -> Vec<u64> {
+fn find_near(index: &RecallIndex, query: &RecallQuery, values: &[f32]) -> Vec<u64> {
     numbers(&index.search_near(query, Some(&vector(values)), None))
 }
 
@@ -439,12 +439,12 @@ fn spec_2_8_words_and_meaning_are_merged_by_rank() {
     assert_eq!(meaning.found, FoundAs::Meaning);
     assert!((0.99..1.0).contains(&meaning.weight), "{}", meaning.weight);
     // What must occur must, and nothing is near where nothing is asked.
-    let bound = Query {
+    let bound = RecallQuery {
         text: "\"kiln\"".into(),
         ..asked.clone()
     };
     assert_eq!(find_near(&index, &bound, &[1.0, 0.0]), [3, 1]);
-    let everything = Query {
+    let everything = RecallQuery {
         text: "".into(),
         ..asked
     };
@@ -524,7 +524,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
         let near = |number: u64| cosine(&question, &all[number as usize - 1]);
         near(*other).total_cmp(&near(*one))
     });
-    let query = Query {
+    let query = RecallQuery {
         limit: 50,
         ..asked("elsewhere")
     };
@@ -539,7 +539,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     index.put(&test_memory(501, "word500"));
     assert!(index.put_vector(Number(501), &vector(&all[500])));
     assert_eq!(find_near(&index, &query, &question)[0], 501);
-    let newer = Query {
+    let newer = RecallQuery {
         since: Some(test_memory(1_001, "").created_at),
         ..query
     };

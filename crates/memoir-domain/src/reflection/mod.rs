@@ -10,7 +10,7 @@ use crate::{
     PrivateText, Timestamp,
     agent::Agent,
     answer::{self, Unreadable},
-    audit::{Action, Actor, Body, Facts},
+    audit::{Action, Actor, Facts, RecordBody},
     context::is_recent,
     draft::{Decision, Draft},
     knife::read_number,
@@ -28,7 +28,7 @@ pub const ANSWER: &str = "promotions";
 
 /// What the agent is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct ReflectionQuestion {
     /// The whole text.
     pub prompt: Prompt,
     /// The journal entries that it may name.
@@ -39,7 +39,12 @@ pub struct Question {
 
 /// The question over `memories`, the kept ones in any order, within `budget` tokens; `None` where no
 /// journal entry is of the last week.
-pub fn ask(agent: &Agent, memories: &[Memory], budget: u64, now: Timestamp) -> Option<Question> {
+pub fn ask(
+    agent: &Agent,
+    memories: &[Memory],
+    budget: u64,
+    now: Timestamp,
+) -> Option<ReflectionQuestion> {
     let immutable = agent.settings.immutable_tag_set();
     let mut journal: Vec<&Memory> = memories
         .iter()
@@ -65,7 +70,7 @@ pub fn ask(agent: &Agent, memories: &[Memory], budget: u64, now: Timestamp) -> O
         entries.insert(memory.number);
     }
     let left_out = journal.len() - entries.len();
-    Some(Question {
+    Some(ReflectionQuestion {
         prompt: prompt(agent, core.text.expose(), &rows, left_out),
         entries,
         left_out,
@@ -151,7 +156,7 @@ pub fn begin(mut agent: Agent, now: Timestamp) -> Decision {
 
 /// Notes that a reflection was interrupted before it came to anything, so that it is due as before; `None`
 /// where another one has begun since.
-pub fn put_off(mut agent: Agent, seen: &Seen, now: Timestamp) -> Option<Decision> {
+pub fn put_off(mut agent: Agent, seen: &ReflectionSeen, now: Timestamp) -> Option<Decision> {
     if agent.last_reflection_at != Some(seen.at) {
         return None;
     }
@@ -170,7 +175,12 @@ pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
 /// are now: ones that are no longer kept journal entries are passed over, since somebody changed them
 /// while the model was thinking. `seen` tells which entries it saw: what came after them waits for the
 /// next reflection.
-pub fn promote(agent: Agent, memories: &[Memory], seen: &Seen, now: Timestamp) -> Decision {
+pub fn promote(
+    agent: Agent,
+    memories: &[Memory],
+    seen: &ReflectionSeen,
+    now: Timestamp,
+) -> Decision {
     let actor = Actor::agent(agent.name.clone());
     let mut draft = Draft::new(agent, None, now);
     if draft
@@ -199,9 +209,9 @@ pub fn promote(agent: Agent, memories: &[Memory], seen: &Seen, now: Timestamp) -
         };
         promoted += 1;
         let facts = Facts::default().count("tokens", memory.tokens());
-        let body = Body {
+        let body = RecordBody {
             changes: vec![change],
-            ..Body::default()
+            ..RecordBody::default()
         };
         let action = Action::MemoryPromoted;
         draft.record(actor.clone(), action, Some(memory.number), facts, body);
@@ -214,14 +224,14 @@ pub fn promote(agent: Agent, memories: &[Memory], seen: &Seen, now: Timestamp) -
         Action::ReflectionCompleted,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }
 
 /// What a reflection saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ReflectionSeen {
     /// How many entries.
     pub entries: usize,
     /// Whether some were left out for want of room.
@@ -243,7 +253,7 @@ pub fn fail(agent: Agent, why: &'static str, now: Timestamp) -> Decision {
         Action::ReflectionFailed,
         None,
         facts,
-        Body::default(),
+        RecordBody::default(),
     );
     draft.finish()
 }

@@ -4,7 +4,7 @@ use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
     access::{
         self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessScope, AccessState,
-        Moment, Over, Shown,
+        Moment, RequestOver, ShownAmount,
     },
     audit::{Action, Actor, Record},
     context,
@@ -53,10 +53,10 @@ fn answer(world: &mut World, request: &AccessRequest, yes: bool) -> AccessReques
     let answered = access::answer(
         agent,
         request,
-        access::AccessAnswer {
+        access::AgentAnswer {
             is_granted: yes,
             reason: Some(&reason),
-            ..access::AccessAnswer::default()
+            ..access::AgentAnswer::default()
         },
         &wren(),
         world.now,
@@ -64,10 +64,10 @@ fn answer(world: &mut World, request: &AccessRequest, yes: bool) -> AccessReques
     take(world, answered.unwrap().unwrap())
 }
 
-fn said(is_granted: bool) -> access::AccessAnswer<'static> {
-    access::AccessAnswer {
+fn said(is_granted: bool) -> access::AgentAnswer<'static> {
+    access::AgentAnswer {
         is_granted,
-        ..access::AccessAnswer::default()
+        ..access::AgentAnswer::default()
     }
 }
 
@@ -99,15 +99,15 @@ fn spec_5_2_a_grant_is_over_where_either_clock_says_so() {
     for (now, latest, has_run_out, expected) in [
         (0, 0, false, None),
         (9, 5, false, None),
-        (10, 5, false, Some(Over::Time)),
-        (900, 5, false, Some(Over::Time)),
-        (5, 5, true, Some(Over::RunOut)),
-        (10, 5, true, Some(Over::Time)),
-        (4, 5, false, Some(Over::ClockWentBack)),
-        (-1, 0, false, Some(Over::ClockWentBack)),
-        (-1, -1, false, Some(Over::ClockWentBack)),
+        (10, 5, false, Some(RequestOver::Time)),
+        (900, 5, false, Some(RequestOver::Time)),
+        (5, 5, true, Some(RequestOver::RunOut)),
+        (10, 5, true, Some(RequestOver::Time)),
+        (4, 5, false, Some(RequestOver::ClockWentBack)),
+        (-1, 0, false, Some(RequestOver::ClockWentBack)),
+        (-1, -1, false, Some(RequestOver::ClockWentBack)),
         // The log is already past its end.
-        (9, 10, false, Some(Over::ClockWentBack)),
+        (9, 10, false, Some(RequestOver::ClockWentBack)),
     ] {
         let moment = moment(at(now), at(latest), has_run_out);
         assert_eq!(
@@ -120,7 +120,7 @@ fn spec_5_2_a_grant_is_over_where_either_clock_says_so() {
     let breath = at(10).plus_microseconds(-1_000_000);
     assert_eq!(
         request.over(&moment(breath, at(10), false)),
-        Some(Over::Time)
+        Some(RequestOver::Time)
     );
     assert_eq!(request.over(&moment(breath, at(9), false)), None);
     let asked = ask(&mut world, read(10));
@@ -134,7 +134,7 @@ fn spec_5_2_a_grant_is_over_where_either_clock_says_so() {
         now: asked.expires_at,
         ..never
     };
-    assert_eq!(asked.over(&late), Some(Over::Time));
+    assert_eq!(asked.over(&late), Some(RequestOver::Time));
     assert_eq!(asked.expires_at, world.now.plus_days(7));
 }
 
@@ -142,18 +142,21 @@ fn spec_5_2_a_grant_is_over_where_either_clock_says_so() {
 fn spec_5_2_what_is_over_stays_over() {
     let mut world = World::with(&["tea"]);
     let request = granted(&mut world, 10);
-    let ended = access::expire(world.agent.clone(), &request, Over::Time, world.now);
+    let ended = access::expire(world.agent.clone(), &request, RequestOver::Time, world.now);
     let ended = take(&mut world, ended.unwrap());
     assert_eq!(ended.state, AccessState::Expired);
     let far = moment(Timestamp::MAX, Timestamp::MIN, true);
     assert_eq!(ended.over(&far), None, "its end is written once");
     let agent = || world.agent.clone();
-    assert_eq!(access::expire(agent(), &ended, Over::Time, world.now), None);
+    assert_eq!(
+        access::expire(agent(), &ended, RequestOver::Time, world.now),
+        None
+    );
     assert_eq!(
         access::revoke(agent(), &ended, &wren(), world.now),
         Ok(None)
     );
-    let shown = Shown::default();
+    let shown = ShownAmount::default();
     let reading = access::read(agent(), &ended, shown, &admin(), world.now);
     assert_eq!(
         reading,
@@ -167,7 +170,7 @@ fn spec_5_2_the_agent_is_told_once_who_read_how_much_and_why() {
     let mut world = World::with(&["tea"]);
     let mut request = granted(&mut world, 10);
     for memories in [1, 3] {
-        let shown = Shown {
+        let shown = ShownAmount {
             memories,
             tokens: 20,
         };
@@ -206,7 +209,7 @@ fn spec_5_2_nobody_answers_in_the_agents_place() {
     }
     let request = answer(&mut world, &request, true);
     for actor in [wren(), Actor::administrator("another")] {
-        let shown = Shown::default();
+        let shown = ShownAmount::default();
         let reading = access::read(world.agent.clone(), &request, shown, &actor, world.now);
         assert_eq!(reading, Err(AccessRefusal::NotAnAdministrator));
     }
@@ -335,14 +338,14 @@ proptest! {
             let decision = match step {
                 Step::Answer(yes) => access::answer(agent, &request, said(yes), &wren(), now).unwrap_or(None),
                 Step::Read(memories) if is_read => {
-                    let shown = Shown { memories, tokens: 2 };
+                    let shown = ShownAmount { memories, tokens: 2 };
                     access::read(agent, &request, shown, &admin(), now).ok()
                 }
                 Step::UseUp if !is_read => access::use_up(agent, &request, &admin(), now).ok(),
                 Step::Revoke(by_agent) => {
                     access::revoke(agent, &request, &actor(by_agent), now).unwrap_or(None)
                 }
-                Step::Expire => access::expire(agent, &request, Over::Time, now),
+                Step::Expire => access::expire(agent, &request, RequestOver::Time, now),
                 _ => None,
             };
             let Some(decision) = decision else { continue };

@@ -10,7 +10,7 @@ use memoir_domain::{
     audit::{Actor, Facts},
     breaker::Gauge,
     duplicates::{self, Candidate},
-    knife::{Refusal, Request, ToolResult},
+    knife::{KnifeRequest, Refusal, ToolResult},
     ledger,
     memory::{Tags, Tally},
     session::Mode,
@@ -247,21 +247,21 @@ fn spec_5_1_nothing_prints_a_memorys_words() {
             lost: vec![SECRET.into()],
             added: vec![SECRET.into()],
         },
-        Request::read(SECRET, None).call.unwrap_err(),
-        Request::read("delete_memory", Some(&json!({"id": SECRET})))
+        KnifeRequest::read(SECRET, None).call.unwrap_err(),
+        KnifeRequest::read("delete_memory", Some(&json!({"id": SECRET})))
             .call
             .unwrap_err(),
-        Request::read("delete_memory", Some(&json!({SECRET: 1})))
+        KnifeRequest::read("delete_memory", Some(&json!({SECRET: 1})))
             .call
             .unwrap_err(),
-        Request::read("search_memories", Some(&json!({"since": SECRET})))
+        KnifeRequest::read("search_memories", Some(&json!({"since": SECRET})))
             .call
             .unwrap_err(),
     ];
     let requests = [
-        Request::read("update_memory", Some(&json!({"id": 1, "content": SECRET}))),
-        Request::read("search_memories", Some(&json!({"query": SECRET}))),
-        Request::read("complete_refinement", Some(&json!({"summary": SECRET}))),
+        KnifeRequest::read("update_memory", Some(&json!({"id": 1, "content": SECRET}))),
+        KnifeRequest::read("search_memories", Some(&json!({"query": SECRET}))),
+        KnifeRequest::read("complete_refinement", Some(&json!({"summary": SECRET}))),
     ];
     let mut printed = format!("{opened:?} {refusals:?} {requests:?}");
     printed.extend(refusals.iter().map(|refusal| format!(" {refusal}")));
@@ -276,7 +276,7 @@ fn spec_5_1_nothing_prints_a_memorys_words() {
         world.memories, world.sessions
     );
     printed += &format!("{:?} {:?}", world.log, world.agent);
-    let query = memoir_domain::recall::Query {
+    let query = memoir_domain::recall::RecallQuery {
         text: SECRET.into(),
         tag: Some(SECRET.into()),
         ..Default::default()

@@ -7,7 +7,7 @@ use memoir_domain::{
     manage,
     memory::{NewMemory, Number},
     session::Mode,
-    wording::{Door, Origin},
+    wording::{Origin, SavedBy},
 };
 use serde_json::{Value, json};
 
@@ -529,7 +529,7 @@ fn spec_3_10_a_constitutional_memory_can_only_be_tightened() {
 
 fn by(kind: ActorKind, origin: Origin, text: &str) -> NewMemory {
     NewMemory {
-        door: Door {
+        door: SavedBy {
             origin,
             added_by: kind,
         },

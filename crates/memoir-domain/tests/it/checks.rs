@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     agent::Field,
-    knife::{Request, Tool},
+    knife::{KnifeRequest, Tool},
     session::Mode,
 };
 use serde_json::{Value, json};
@@ -324,7 +324,7 @@ fn spec_3_8_search_is_a_piece_of_text_whatever_the_case_over_kept_core_memories(
 #[test]
 fn spec_3_8_a_call_names_a_bounded_number_of_memories() {
     let ids: Vec<u64> = (1..=1_001).collect();
-    let request = Request::read(
+    let request = KnifeRequest::read(
         "consolidate_memories",
         Some(&json!({"ids": ids, "content": "x"})),
     );
@@ -347,7 +347,7 @@ fn spec_3_8_every_tools_schema_names_what_it_takes() {
             .keys()
             .map(|name| (name.clone(), json!({})))
             .collect();
-        let refusal = Request::read(tool.as_str(), Some(&arguments))
+        let refusal = KnifeRequest::read(tool.as_str(), Some(&arguments))
             .call
             .unwrap_err();
         assert!(!refusal.to_string().contains("another name"), "{refusal}");

@@ -1,7 +1,7 @@
 //! SPEC 4.1: how memories came to be, told from the log.
 
 use memoir_domain::{
-    audit::{Action, Actor, Body, Change, Facts, Record},
+    audit::{Action, Actor, Change, Facts, Record, RecordBody},
     history::{What, history},
     memory::{Memory, Number},
     session::Mode,
@@ -168,9 +168,9 @@ fn spec_4_1_a_chain_of_ten_thousand_merges_is_told() {
         session: None,
         memory: Some(Number(seq)),
         facts: Facts::default(),
-        body: Body {
+        body: RecordBody {
             changes,
-            ..Body::default()
+            ..RecordBody::default()
         },
     };
     let numbered = |number| Memory {

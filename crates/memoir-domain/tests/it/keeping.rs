@@ -10,7 +10,7 @@ use memoir_domain::{
     audit::{ActorKind, Change},
     memory::{Memory, NewMemory, Number},
     session::{Mode, State},
-    wording::{Door, LetGo, Origin, Wording, WordingId},
+    wording::{LetGo, Origin, SavedBy, Wording, WordingId},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ fn saved() -> impl Strategy<Value = NewMemory> {
         let (origin, added_by, mark) = ORIGINS[place];
         let text = prop::collection::vec(sentence(mark), 1..4);
         (text, 1u8..4).prop_map(move |(sentences, day)| NewMemory {
-            door: Door { origin, added_by },
+            door: SavedBy { origin, added_by },
             ..core(&sentences.join(" "), &format!("2026-01-{day:02}"), &[])
         })
     })

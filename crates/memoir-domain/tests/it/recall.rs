@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use memoir_domain::{
     Timestamp,
     memory::{Kind, Memory, Number, Tags},
-    recall::{Query, RecallIndex},
-    wording::Door,
+    recall::{RecallIndex, RecallQuery},
+    wording::SavedBy,
 };
 
 const LABELLED: &str = include_str!("../recall/labelled.txt");
@@ -79,7 +79,7 @@ fn memory(number: u64, text: &str) -> Memory {
         content: text.into(),
         tags: Tags::default(),
         source: None,
-        door: Door::of(memoir_domain::audit::ActorKind::Agent),
+        door: SavedBy::of(memoir_domain::audit::ActorKind::Agent),
         wordings: Vec::new(),
         protected_seq: None,
         created_at: at,
@@ -198,10 +198,10 @@ fn spec_2_8_recall_finds_no_less_than_plain_bm25_with_stems() {
         let plain = Plain::of(&agent.texts, false);
         let stems = Plain::of(&agent.texts, true);
         for question in &agent.questions {
-            let query = Query {
+            let query = RecallQuery {
                 text: question.text.into(),
                 limit: 10,
-                ..Query::default()
+                ..RecallQuery::default()
             };
             let found = index.search(&query, None);
             let found: Vec<u64> = found.iter().map(|found| found.number.0).collect();

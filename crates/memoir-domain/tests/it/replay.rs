@@ -5,7 +5,7 @@ use memoir_domain::{
     audit::{Action, Change, Record},
     lifecycle,
     memory::{Memory, Number},
-    replay::{Misfit, Replay},
+    replay::{Replay, ReplayMisfit},
     session::{EndReason, Mode, Session, State},
     wording::texts_in,
 };
@@ -152,7 +152,7 @@ fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
     );
 }
 
-fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> Misfit {
+fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> ReplayMisfit {
     let mut world = world();
     tamper(&mut world.agent);
     let replay = Replay::of(&world.log).unwrap();
@@ -188,7 +188,7 @@ fn spec_4_2_an_agent_that_is_not_as_recorded_is_found() {
     assert!(misfit.problem.contains("erased_at"), "{misfit}");
 }
 
-fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> Misfit {
+fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
     let world = world();
     let mut memories: Vec<Memory> = world.memories.into_values().collect();
     tamper(&mut memories);

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use memoir_domain::{
     absorption::MessageState,
-    access::{AccessState, Over},
+    access::{AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::{Action, ActorKind},
     mass::Cause,
@@ -47,7 +47,7 @@ fn nouns() -> Vec<(&'static str, Words)> {
                 )
                 .collect(),
         ),
-        ("Why it is over", words!(over, Over)),
+        ("Why it is over", words!(over, RequestOver)),
         (
             "Which texts are one text",
             words!(duplicate_match, DuplicateMatch),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_domain::{
     Timestamp,
     agent::Field,
-    audit::{Action, Body, Change, Patch, Record, Setting},
+    audit::{Action, Change, Patch, Record, RecordBody, Setting},
     memory::{Kind, Memory, NewMemory, Number},
     session::{Mode, State},
     standing::RecordsInForce,
@@ -242,7 +242,7 @@ fn own_marks(log: &[Record], number: Number) -> BTreeSet<String> {
 }
 
 /// What the record tells of others than this memory.
-fn of_others(body: &Body, number: Number) -> Vec<Change> {
+fn of_others(body: &RecordBody, number: Number) -> Vec<Change> {
     let changes = body.changes.iter();
     changes
         .filter(|change| change.number() != number)
@@ -320,7 +320,7 @@ proptest! {
         world.shred(number.0).unwrap();
         for (old, new) in log.iter().zip(&world.log) {
             prop_assert_eq!(of_others(&old.body, number), of_others(&new.body, number));
-            prop_assert_eq!(Record { body: Body::default(), ..old.clone() }, Record { body: Body::default(), ..new.clone() });
+            prop_assert_eq!(Record { body: RecordBody::default(), ..old.clone() }, Record { body: RecordBody::default(), ..new.clone() });
         }
         for (other, memory) in before.iter().filter(|(other, _)| **other != number) {
             // Nobody stands any more for what is gone.
@@ -345,7 +345,7 @@ proptest! {
 
 /// No record and no memory holds a word that was this memory's alone.
 fn assert_is_gone(world: &World, number: Number, marks: &BTreeSet<String>) {
-    let bodies: Vec<&Body> = world.log.iter().map(|record| &record.body).collect();
+    let bodies: Vec<&RecordBody> = world.log.iter().map(|record| &record.body).collect();
     for change in bodies.iter().flat_map(|body| &body.changes) {
         if change.number() == number {
             assert_eq!(*change, change.without_words());

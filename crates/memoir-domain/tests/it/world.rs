@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
     agent::{Agent, Field, LossGuard},
-    audit::{Action, Actor, ActorKind, Body, CORE_TOKENS, Change, Facts, Record},
+    audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record, RecordBody},
     draft::{Decision, Draft},
-    knife::{self, Call, Outcome, Request, ToolResult, View},
+    knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
-    lifecycle::{self, Opened, Start},
+    lifecycle::{self, HandedKnife, Start},
     loss::LossLimits,
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
@@ -22,7 +22,7 @@ use memoir_domain::{
     summary::{LogPast, LogSummary},
     survey::Survey,
     text::Digester,
-    wording::{self, Door, Wording, WordingTexts},
+    wording::{self, SavedBy, Wording, WordingTexts},
 };
 use serde_json::{Value, json};
 
@@ -45,10 +45,10 @@ pub(crate) struct World {
 }
 
 /// What a call is answered and what it changes, to be compared.
-fn told(outcome: &Outcome) -> Value {
+fn told(outcome: &CallOutcome) -> Value {
     match outcome {
-        Outcome::Answer(result) => json!([result]),
-        Outcome::Commit(decision, result) => json!([result, decision.changes]),
+        CallOutcome::Answer(result) => json!([result]),
+        CallOutcome::Commit(decision, result) => json!([result, decision.changes]),
         other => json!(format!("{other:?}")),
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory 
         source: None,
         created_at: Some(time(created_at)),
         constitutional: false,
-        door: Door::of(ActorKind::Agent),
+        door: SavedBy::of(ActorKind::Agent),
         wordings: None,
     }
 }
@@ -184,9 +184,9 @@ impl World {
         change(&mut after);
         let mut draft = Draft::new(self.agent.clone(), None, self.now);
         let changes = draft.alter(before, &after).into_iter().collect();
-        let body = Body {
+        let body = RecordBody {
             changes,
-            ..Body::default()
+            ..RecordBody::default()
         };
         draft.record(
             admin(),
@@ -263,7 +263,7 @@ impl World {
         self.apply(decision);
     }
 
-    pub(crate) fn open(&mut self, mode: Mode) -> Opened {
+    pub(crate) fn open(&mut self, mode: Mode) -> HandedKnife {
         self.tick();
         self.begin(mode);
         let opened = lifecycle::open(
@@ -341,7 +341,7 @@ impl World {
     /// A call of the last session's tool, with everything that it is to change changed.
     pub(crate) fn call_whole(&mut self, tool: &str, arguments: Value) -> Value {
         self.tick();
-        let request = Request::read(tool, Some(&arguments));
+        let request = KnifeRequest::read(tool, Some(&arguments));
         let named: BTreeMap<Number, Memory> = request
             .numbers()
             .iter()
@@ -362,7 +362,7 @@ impl World {
         };
         let actor = Actor::agent("wren");
         let mut outcome = knife::decide(view, &request, &actor, self.now);
-        if matches!(outcome, Outcome::Survey) {
+        if matches!(outcome, CallOutcome::Survey) {
             let survey = Survey::of(self.memories.values());
             let view = View {
                 survey: Some(&survey),
@@ -385,7 +385,7 @@ impl World {
             self.survey.get_or_insert(survey);
         }
         let result = match outcome {
-            Outcome::Answer(result) => {
+            CallOutcome::Answer(result) => {
                 if let ToolResult::Error { .. } = result {
                     for number in request.numbers() {
                         *self.refusals.entry(*number).or_default() += 1;
@@ -393,8 +393,8 @@ impl World {
                 }
                 result
             }
-            Outcome::Survey => unreachable!("it was given one"),
-            Outcome::Search(Call::Search {
+            CallOutcome::Survey => unreachable!("it was given one"),
+            CallOutcome::Search(KnifeCall::Search {
                 query,
                 since,
                 until,
@@ -402,12 +402,12 @@ impl World {
                 let all: Vec<Memory> = self.memories.values().cloned().collect();
                 knife::search(&all, query.as_ref(), since, until)
             }
-            Outcome::Search(_) => unreachable!("only searches search"),
-            Outcome::Commit(decision, result) => {
+            CallOutcome::Search(_) => unreachable!("only searches search"),
+            CallOutcome::Commit(decision, result) => {
                 self.apply(*decision);
                 result
             }
-            Outcome::Tripped(trip) => {
+            CallOutcome::Tripped(trip) => {
                 let (history, memories) = self.history();
                 let (decision, result) = trip.roll_back(&history, memories);
                 self.apply(decision);

@@ -5,8 +5,8 @@ use memoir_domain::{
     PrivateText,
     audit::ActorKind,
     memory::{Kind, Memory, NewMemory, Number, Tags},
-    recall::{Query, RecallIndex},
-    wording::Door,
+    recall::{RecallIndex, RecallQuery},
+    wording::SavedBy,
 };
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn stored(found: &Read) -> Vec<Memory> {
                 source: Some(memory.source.clone()),
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
-                door: Door::of(ActorKind::Owner),
+                door: SavedBy::of(ActorKind::Owner),
                 wordings: None,
             };
             new.into_memory(Number(number), number, time("2026-04-01T00:00:00Z"))
@@ -102,10 +102,10 @@ fn stored(found: &Read) -> Vec<Memory> {
 fn answers(form: &str, found: &Read) {
     let memories = stored(found);
     for (_, question, answer) in FACTS {
-        let query = Query {
+        let query = RecallQuery {
             text: question.into(),
             limit: 10,
-            ..Query::default()
+            ..RecallQuery::default()
         };
         let found = RecallIndex::of(&memories).search(&query, None);
         let first: Vec<&str> = found

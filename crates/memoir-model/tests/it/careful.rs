@@ -10,7 +10,7 @@ use memoir_domain::knife::{Left, Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
 use memoir_domain::prompt::{self, Occasion, Prompt};
 use memoir_domain::session::{Mode, Stats};
-use memoir_domain::wording::Door;
+use memoir_domain::wording::SavedBy;
 use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
 use memoir_model::{
     Arguments, Finish, Model, ModelMessage, ModelRequest, OfferedTool, Providers, TokenUsage,
@@ -40,7 +40,7 @@ fn memories(texts: &[&str]) -> Vec<Memory> {
                 content: wording.unwrap_or(text).into(),
                 tags: Tags::default(),
                 source: None,
-                door: Door::of(ActorKind::Agent),
+                door: SavedBy::of(ActorKind::Agent),
                 wordings: Vec::new(),
                 protected_seq: wording.map(|_| number),
                 created_at: at,

@@ -12,8 +12,8 @@ use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
-    recall::{Meaning, Query as RecallQuery},
-    wording::{Door, Origin},
+    recall::{Meaning, RecallQuery},
+    wording::{Origin, SavedBy},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -94,13 +94,17 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, 
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
     if let [_, _, ..] = inputs.as_slice() {
-        check_each(&inputs, Door::of(reached.actor.kind), reached.agent.now())?;
+        check_each(
+            &inputs,
+            SavedBy::of(reached.actor.kind),
+            reached.agent.now(),
+        )?;
     }
     Ok(reached.agent.save(&inputs, &reached.actor).await?)
 }
 
 /// Says which of several is at fault.
-fn check_each(inputs: &[MemoryInput], door: Door, now: Timestamp) -> Result<(), Problem> {
+fn check_each(inputs: &[MemoryInput], door: SavedBy, now: Timestamp) -> Result<(), Problem> {
     for (place, input) in inputs.iter().enumerate() {
         if let Err(mut invalid) = input.check(door, now) {
             invalid.problem = format!("{} (memories[{place}])", invalid.problem);

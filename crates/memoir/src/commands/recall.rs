@@ -10,7 +10,7 @@ use memoir_app::{AgentHandle, AgentLens, Error, RecallPage, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
-    recall::{Meaning, Query, RECALL_LIMIT},
+    recall::{Meaning, RECALL_LIMIT, RecallQuery},
     wording::Origin,
 };
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let query = Query {
+    let query = RecallQuery {
         text: arguments.query,
         since: arguments.since,
         until: arguments.until,
@@ -225,7 +225,7 @@ async fn evaluate(
     global: &Global,
     installation: &Installation,
     lens: &AgentLens<'_>,
-    narrowed: Query,
+    narrowed: RecallQuery,
     file: &Path,
 ) -> Outcome {
     let text = fs::read_to_string(file)
@@ -243,7 +243,7 @@ async fn evaluate(
                 at + 1
             ))
         })?;
-        let query = Query {
+        let query = RecallQuery {
             text: labelled.query,
             limit: RECALL_LIMIT,
             ..narrowed.clone()

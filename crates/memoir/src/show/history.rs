@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt::Write};
 use memoir_domain::{
     PrivateText,
     audit::{Action, ActorKind},
-    history::{Event, History, Story, What},
+    history::{MemoryEvent, MemoryHistory, MemoryStory, What},
     memory::{Kind, Memory, Number},
     said,
 };
@@ -28,8 +28,8 @@ struct DrawnMemory {
 }
 
 /// The memory asked for, or every memory that was not merged into another one, each with its ancestors.
-pub(crate) fn tree(history: &History, only: Option<Number>) -> String {
-    let is_root = |number: Number, story: &Story| match only {
+pub(crate) fn tree(history: &MemoryHistory, only: Option<Number>) -> String {
+    let is_root = |number: Number, story: &MemoryStory| match only {
         Some(only) => number == only,
         None => story.went_into.is_empty(),
     };
@@ -65,7 +65,7 @@ pub(crate) fn tree(history: &History, only: Option<Number>) -> String {
 }
 
 /// Those that it was merged from, the first one on top of the stack.
-fn children(node: &DrawnMemory, story: &Story, indent: &str) -> Vec<DrawnMemory> {
+fn children(node: &DrawnMemory, story: &MemoryStory, indent: &str) -> Vec<DrawnMemory> {
     let mut from: Vec<Number> = story.parents.clone();
     from.extend(&story.doubles);
     let last = from.len().saturating_sub(1);
@@ -79,7 +79,7 @@ fn children(node: &DrawnMemory, story: &Story, indent: &str) -> Vec<DrawnMemory>
 }
 
 /// Draws one memory, and gives what stands before the lines of those below it.
-fn draw(text: &mut String, node: &DrawnMemory, story: &Story, is_new: bool) -> String {
+fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool) -> String {
     let deep = node.depth > DEEPEST;
     let (branch, below) = match node.is_last {
         None => ("", ""),
@@ -114,7 +114,7 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &Story, is_new: bool) -> S
 }
 
 /// One event: when, what and by whom, and then the words.
-fn lines(event: &Event) -> String {
+fn lines(event: &MemoryEvent) -> String {
     let (what, words) = told(event);
     // Words that were taken out do not come back.
     let is_undone = !event.in_force && event.what != What::Shredded;
@@ -144,7 +144,7 @@ fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
     }
 }
 
-fn told(event: &Event) -> (String, String) {
+fn told(event: &MemoryEvent) -> (String, String) {
     let plain = |what: &str| (what.to_owned(), String::new());
     match &event.what {
         What::Saved { kind, content } => {
@@ -200,7 +200,7 @@ fn words(memory: &Memory) -> String {
     }
 }
 
-fn actor(event: &Event) -> String {
+fn actor(event: &MemoryEvent) -> String {
     let name = safe(&event.actor.name);
     match event.actor.kind {
         ActorKind::Administrator => format!("administrator ({name})"),

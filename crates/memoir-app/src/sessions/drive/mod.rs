@@ -16,7 +16,7 @@ use std::{
 use memoir_domain::{
     PrivateText, SessionId,
     audit::Actor,
-    knife::{Request as ToolRequest, ToolResult},
+    knife::{KnifeRequest as ToolRequest, ToolResult},
     session::{EndReason, Usage},
 };
 use memoir_model::{Arguments, Model, ToolCall};

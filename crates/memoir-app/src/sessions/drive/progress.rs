@@ -4,7 +4,7 @@
 use memoir_domain::{
     PrivateText, SessionId,
     breaker::Gauge,
-    knife::{Lost, Request, ToolResult},
+    knife::{KnifeRequest, Lost, ToolResult},
     memory::Number,
 };
 use serde::Serialize;
@@ -132,7 +132,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn called(request: &Request, called: &Called) -> Self {
+    pub(super) fn called(request: &KnifeRequest, called: &Called) -> Self {
         let tool = request
             .tool
             .map_or("unknown", memoir_domain::knife::Tool::as_str);

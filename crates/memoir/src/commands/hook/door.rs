@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use memoir_app::{AgentHandle, HandedMessage, HandedOver, Viewer};
 use memoir_domain::{
     PrivateText, Timestamp,
-    recall::{Query, is_worth_telling},
+    recall::{RecallQuery, is_worth_telling},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -189,7 +189,7 @@ impl Door {
                 reshaped(&lens.recall_for_prompt(prompt, limit).await?)
             }
             Self::Away(remote) => {
-                let query = Query::of_prompt(prompt.expose(), limit).text;
+                let query = RecallQuery::of_prompt(prompt.expose(), limit).text;
                 let query = end_of(query.expose(), REMOTE_QUESTION);
                 if query.trim().is_empty() {
                     return Ok(Vec::new());

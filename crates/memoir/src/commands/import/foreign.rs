@@ -15,7 +15,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, MemoryInput, Part, TakeOver, TakenOver};
-use memoir_domain::{PrivateText, agent::Field, import::Gone, memory::Kind};
+use memoir_domain::{PrivateText, agent::Field, import::ForeignGone, memory::Kind};
 use memoir_import::{
     Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
     NoMemoryClass, Recognised, may_be_memories,
@@ -262,7 +262,7 @@ impl Shaping {
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
             },
-            gone: memory.gone.map(|gone| Gone {
+            gone: memory.gone.map(|gone| ForeignGone {
                 why: gone.why.code(),
                 at: gone.at,
             }),
