@@ -17,7 +17,8 @@ use std::{
 };
 
 use memoir_details::{
-    Cut, Language, TermKind, corrects, has_compounds, is_stemmed, stem_into, stem_key,
+    Cut, Language, TermKind, corrects, has_compounds, is_function_pair, is_function_word,
+    is_stemmed, stem_into, stem_key,
 };
 use zeroize::{DefaultIsZeroes, Zeroize};
 
@@ -63,6 +64,8 @@ const LETTERS: usize = 64;
 /// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
 /// question finds both, and where it finds the older one alone.
 const ALIKE: [f32; 2] = [0.28, 0.44];
+/// How many words that only these two are about are enough instead, likewise.
+const SUBJECTS: [usize; 2] = [1, 2];
 /// Most memories that share a word by which one may be about the same thing as another.
 const SUBJECT: usize = 8;
 /// How much less a correction may be worth to a question than what it corrects, to count as found.
@@ -126,6 +129,8 @@ pub struct RecallIndex {
     group_of: WipedTable,
     /// For each group its slots, ascending, each with how often.
     postings: Vec<Vec<u32>>,
+    /// For each group whether it can be what a memory is about.
+    subjects: Vec<bool>,
     posted: usize,
     slots: Vec<IndexSlot>,
     slot_of: HashMap<Number, u32>,
@@ -185,6 +190,7 @@ impl RecallIndex {
             + self.unit_of.bytes()
             + self.group_of.bytes()
             + self.postings.capacity() * size_of::<Vec<u32>>()
+            + self.subjects.capacity()
             // A list has room for half as many again.
             + self.posted * 6
             + self.slots.capacity() * size_of::<IndexSlot>()
@@ -221,6 +227,7 @@ impl RecallIndex {
         let from = self.sequence.len() as u32;
         let (mut groups, mut apart) = (Vec::new(), Vec::new());
         let (mut before, mut scratch) = (0, String::new());
+        let mut character = String::new();
         cut.each(|term| {
             let last = std::mem::take(&mut before);
             match term.kind {
@@ -230,7 +237,8 @@ impl RecallIndex {
                     groups.push(self.units.as_slice()[unit as usize].group);
                 }
                 TermKind::Sign => {
-                    let unit = self.unit(term.key, term.key, |index| index.group(term.key));
+                    let unit =
+                        self.unit(term.key, term.key, |index| index.group(term.key, || false));
                     self.sequence.push(unit);
                     groups.push(self.units.as_slice()[unit as usize].group);
                 }
@@ -242,13 +250,16 @@ impl RecallIndex {
                     let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
                     self.sequence.push(unit);
                     if follows && last != 0 {
-                        apart.push(self.group(pair_key([last, term.key])));
+                        let is_subject = || is_subject_pair(&character, term.word, language);
+                        apart.push(self.group(pair_key([last, term.key]), is_subject));
                     }
                     before = term.key;
+                    character.zeroize();
+                    character.push_str(term.word);
                 }
                 TermKind::Whole => {
-                    let group = self.group(stem_key(term.word, language, &mut scratch));
-                    apart.push(group);
+                    let stem = stem_key(term.word, language, &mut scratch);
+                    apart.push(self.group(stem, || is_subject(term.word, language)));
                 }
             }
         });
@@ -264,6 +275,7 @@ impl RecallIndex {
         }
         groups.zeroize();
         scratch.zeroize();
+        character.zeroize();
         let language = language_place(language);
         self.languages[language] += 1;
         self.length += u64::from(length);
@@ -341,11 +353,12 @@ impl RecallIndex {
         self.vectors = IndexVectors::default();
     }
 
-    fn group(&mut self, key: u64) -> u32 {
+    fn group(&mut self, key: u64, is_subject: impl FnOnce() -> bool) -> u32 {
         let new = self.postings.len() as u32;
         let group = self.group_of.get_or_put(key, new);
         if group == new {
             self.postings.push(Vec::new());
+            self.subjects.push(is_subject());
         }
         group
     }
@@ -382,7 +395,9 @@ impl RecallIndex {
         let at = key.wrapping_add(salt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let new = self.units.len() as u32;
         let unit = self.unit(at, key, |index| {
-            index.group(stem_key(word, language, scratch))
+            index.group(stem_key(word, language, scratch), || {
+                is_subject(word, language)
+            })
         });
         if unit == new {
             let letters = word.chars().take(LETTERS + 1).count();
@@ -469,10 +484,16 @@ impl RecallIndex {
         };
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
-            self.add_corrections(&mut found, &looked, query);
-            let best: Vec<FoundMemory> = found.iter().take(rank::CORRECTED).copied().collect();
+            let best = found.iter().take(rank::CORRECTED);
+            let best: Vec<BestMatch> = best.map(|one| self.with_corrections(one)).collect();
+            if looked.iter().all(|one| !one.must) {
+                self.add_corrections(&mut found, &best, query);
+            }
             let alike = |new: &FoundMemory, old: &FoundMemory| {
-                self.corrects(new, old) || self.corrects_by_meaning(new, old, &best, &nearest)
+                let known = best.iter().find(|one| one.found.slot == old.slot);
+                let most_shared = known.map_or(0.0, |one| one.most_shared);
+                self.corrects(new, old, most_shared)
+                    || self.corrects_by_meaning(new, old, &best, &nearest)
             };
             rank::corrections_first(&mut found, alike);
         }
@@ -842,27 +863,18 @@ impl RecallIndex {
     fn add_corrections(
         &self,
         found: &mut Vec<FoundMemory>,
-        looked: &[LookedUp],
+        best: &[BestMatch],
         query: &RecallQuery,
     ) {
-        if looked.iter().any(|one| one.must) {
-            return;
-        }
         let narrowed = Narrowed::by(query);
-        let best: Vec<FoundMemory> = found.iter().take(rank::CORRECTED).copied().collect();
-        for old in &best {
-            let mut slots: Vec<u32> = Vec::new();
-            for group in self.groups(old.slot) {
-                let list = &self.postings[group as usize];
-                // What many share is what nobody is about.
-                if list.len() <= SUBJECT {
-                    slots.extend(list.iter().map(|posting| posting >> TIMES_BITS));
-                }
-            }
-            slots.sort_unstable();
-            slots.dedup();
-            for at in slots {
-                let slot = &self.slots[at as usize];
+        for BestMatch {
+            found: old,
+            corrections,
+            most_shared,
+        } in best
+        {
+            for at in corrections {
+                let (at, slot) = (*at, &self.slots[*at as usize]);
                 let new = FoundMemory {
                     score: 0.0,
                     created_at: slot.created_at,
@@ -870,12 +882,8 @@ impl RecallIndex {
                     slot: at,
                     corrects: Some(old.number),
                 };
-                let is_newer = (new.created_at, new.number) > (old.created_at, old.number);
-                if !slot.corrects || !is_newer || !narrowed.admits(slot) {
-                    continue;
-                }
-                let is_found = best.iter().any(|known| known.slot == at);
-                if !is_found && self.corrects(&new, old) {
+                let is_found = best.iter().any(|known| known.found.slot == at);
+                if !is_found && narrowed.admits(slot) && self.corrects(&new, old, *most_shared) {
                     found.retain(|known| known.slot != at);
                     let place = found.iter().position(|known| known.slot == old.slot);
                     found.insert(place.unwrap_or(0), new);
@@ -884,26 +892,74 @@ impl RecallIndex {
         }
     }
 
+    /// What was found, with what may correct it: newer memories that say that something is no longer as it was and
+    /// share a word with it by which they may be about the same thing.
+    fn with_corrections(&self, old: &FoundMemory) -> BestMatch {
+        let mut slots: Vec<u32> = Vec::new();
+        for group in self.groups(old.slot) {
+            let list = &self.postings[group as usize];
+            // What many share is what nobody is about.
+            if list.len() <= SUBJECT {
+                slots.extend(list.iter().map(|posting| posting >> TIMES_BITS));
+            }
+        }
+        slots.retain(|at| {
+            let slot = &self.slots[*at as usize];
+            slot.corrects && (slot.created_at, slot.number) > (old.created_at, old.number)
+        });
+        slots.sort_unstable();
+        slots.dedup();
+        let likenesses = slots.iter().map(|at| self.likeness(*at, old.slot));
+        let of_one = likenesses.filter(|likeness| likeness.subjects > 0);
+        let most_shared = of_one.map(|likeness| likeness.shared).fold(0.0, f32::max);
+        BestMatch {
+            found: *old,
+            most_shared,
+            corrections: slots,
+        }
+    }
+
     /// Whether one memory says that something is no longer as another one has it: it has a word that says so, and
-    /// the two share much of what they say.
-    fn corrects(&self, new: &FoundMemory, old: &FoundMemory) -> bool {
+    /// the two share much of what they say, or are about what no third one is about. Of several that are only the
+    /// latter it is the one that shares most with the older one: `most_shared`.
+    fn corrects(&self, new: &FoundMemory, old: &FoundMemory, most_shared: f32) -> bool {
         if !self.slots[new.slot as usize].corrects {
             return false;
         }
-        let [enough, alone] = ALIKE;
-        let is_found_too = new.score >= FOUND_TOO * old.score;
-        let share = if is_found_too { enough } else { alone };
-        let (new, old) = (self.groups(new.slot), self.groups(old.slot));
-        let weight = |groups: &mut dyn Iterator<Item = &u32>| {
-            let memories = self.slot_of.len() as f32;
-            let rarity = |group: &u32| {
-                let with = self.postings[*group as usize].len() as f32;
-                (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln()
-            };
-            groups.map(rarity).sum::<f32>()
+        let alone = usize::from(new.score < FOUND_TOO * old.score);
+        let likeness = self.likeness(new.slot, old.slot);
+        likeness.shared >= ALIKE[alone] * likeness.said
+            || likeness.subjects >= SUBJECTS[alone] && likeness.shared >= most_shared
+    }
+
+    fn likeness(&self, new: u32, old: u32) -> Likeness {
+        let (new, old) = (self.groups(new), self.groups(old));
+        let memories = self.slot_of.len() as f32;
+        let rarity = |group: &u32| {
+            let with = self.postings[*group as usize].len() as f32;
+            (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln()
         };
-        let shared = weight(&mut new.iter().filter(|group| old.binary_search(group).is_ok()));
-        shared >= share * weight(&mut new.iter()).min(weight(&mut old.iter()))
+        let [new_says, old_says] =
+            [&new, &old].map(|groups| groups.iter().map(rarity).sum::<f32>());
+        let mut likeness = Likeness {
+            said: new_says.min(old_says),
+            ..Likeness::default()
+        };
+        for group in new.iter().filter(|group| old.binary_search(group).is_ok()) {
+            likeness.shared += rarity(group);
+            likeness.subjects += usize::from(self.is_subject_of_one(*group));
+        }
+        likeness
+    }
+
+    /// Whether it can be what a memory is about, and is so of one alone, beside those that say that something is no
+    /// longer as it was.
+    fn is_subject_of_one(&self, group: u32) -> bool {
+        let list = &self.postings[group as usize];
+        let slots = list.iter().map(|posting| (posting >> TIMES_BITS) as usize);
+        self.subjects[group as usize]
+            && list.len() <= SUBJECT
+            && slots.filter(|slot| !self.slots[*slot].corrects).count() == 1
     }
 
     /// Whether one memory says that something is no longer as another one has it, in other words: it has a word that
@@ -913,7 +969,7 @@ impl RecallIndex {
         &self,
         new: &FoundMemory,
         old: &FoundMemory,
-        best: &[FoundMemory],
+        best: &[BestMatch],
         nearest: &[(FoundMemory, f32)],
     ) -> bool {
         if nearest.is_empty() || !self.slots[new.slot as usize].corrects {
@@ -928,7 +984,7 @@ impl RecallIndex {
         };
         let older =
             |one: &&FoundMemory| (one.created_at, one.number) < (new.created_at, new.number);
-        let others = best.iter().filter(older);
+        let others = best.iter().map(|one| &one.found).filter(older);
         let mut others = others.filter_map(|one| self.vectors.between(new.slot, one.slot));
         is_further(new.slot) && is_further(old.slot) && others.all(|other| other <= between)
     }
@@ -968,6 +1024,26 @@ impl RecallIndex {
         });
         terms
     }
+}
+
+/// One of the best that were found, and what may correct it.
+struct BestMatch {
+    found: FoundMemory,
+    /// Slots, ascending.
+    corrections: Vec<u32>,
+    /// How much any of them shares with it that is about what no third memory is about.
+    most_shared: f32,
+}
+
+/// What two memories have in common.
+#[derive(Default)]
+struct Likeness {
+    /// How much both say.
+    shared: f32,
+    /// How much the shorter one says.
+    said: f32,
+    /// How many words they share that no third memory is about.
+    subjects: usize,
 }
 
 /// What narrows a question, beside its words.
@@ -1091,6 +1167,17 @@ fn pair_key([one, other]: [u64; 2]) -> u64 {
 /// The key of what has a place in a text and is not looked for by itself.
 fn mark_key(key: u64) -> u64 {
     key.rotate_left(32) ^ 0x5851_F42D_4C95_7F2D
+}
+
+/// Whether a word can be what a memory is about: no number, and none that sentences are put together with.
+fn is_subject(word: &str, language: Option<Language>) -> bool {
+    word.starts_with(char::is_alphabetic)
+        && !language.is_some_and(|language| is_function_word(word, language))
+}
+
+/// As [`is_subject`], of two characters.
+fn is_subject_pair(one: &str, other: &str, language: Option<Language>) -> bool {
+    !language.is_some_and(|language| is_function_pair(one, other, language))
 }
 
 fn is_lettered(word: &str) -> bool {

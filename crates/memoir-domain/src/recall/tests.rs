@@ -207,6 +207,47 @@ fn spec_2_8_a_correction_comes_before_what_it_corrects_and_before_nothing_else()
 }
 
 #[test]
+fn spec_2_8_a_correction_is_known_by_what_no_third_memory_is_about() {
+    let mut texts = vec![
+        "Nora takes levothyroxine every morning with a glass of water before breakfast",
+        "Rosa keeps bees behind the house",
+        "Since the visit in spring the doctor has raised levothyroxine by a half for a trial",
+        "The door was replaced by the landlord",
+    ];
+    texts.extend(["The tram stops at the harbour"; 10]);
+    // One such word where the question finds both, whatever else they say.
+    assert_eq!(find(&texts, "levothyroxine breakfast")[..2], [3, 1]);
+    // Two where it finds the older one alone.
+    assert_eq!(find(&texts, "what is had before breakfast"), [1]);
+    let mut raised = texts.clone();
+    raised[2] = "Since the visit in spring the doctor has raised Nora's levothyroxine by a half for a trial";
+    assert_eq!(find(&raised, "what is had before breakfast"), [3, 1]);
+    // What others are about as well is nobody's; numbers and what sentences are put together with are no subject.
+    raised.push("Nora's uncle takes levothyroxine too");
+    assert_eq!(find(&raised, "what is had before breakfast"), [1]);
+    let texts = [
+        "Behind the barn there are 12 hens for us",
+        "The bus behind 12 others is now blue",
+    ];
+    assert_eq!(find(&texts, "barn hens"), [1]);
+    // Of several the one that shares most.
+    let texts = [
+        "The staging database runs on host stage-2, port 5433",
+        "The database of customers, the one with all invoices and letters, now has a host of its own",
+        "Staging moved to stage-4, still on port 5433",
+    ];
+    assert_eq!(find(&texts, "database host of staging"), [3, 1, 2]);
+    // Where two characters are looked for together too.
+    let mut texts = vec!["林晓的护照放在书房的抽屉里。", "她每天早上喝一杯龙井茶。"];
+    texts.extend(
+        ["护照已经移到保险箱里了。"]
+            .iter()
+            .chain(&["周末去爬山。"; 10]),
+    );
+    assert_eq!(find(&texts, "护照放在哪里？")[..2], [3, 1]);
+}
+
+#[test]
 fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
     let mut memories = memories(&["tea", "tea", "tea"]);
     memories[1].kind = Kind::Journal;
