@@ -179,7 +179,10 @@ impl Store for PostgresStore {
                  WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) ORDER BY number"
         );
         all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
+            &self
+                .connections()
+                .find(Reach::Agent(scope), sql, values)
+                .await?,
             decode::memory,
         )
     }
@@ -269,7 +272,10 @@ impl Store for PostgresStore {
             " AND seq = ANY ($3) ORDER BY seq"
         );
         all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
+            &self
+                .connections()
+                .find(Reach::Agent(scope), sql, values)
+                .await?,
             decode::record,
         )
     }

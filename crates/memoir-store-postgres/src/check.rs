@@ -9,7 +9,7 @@ use memoir_store::{
 
 use crate::{
     migrate::MIGRATIONS,
-    pool::{Connections, Reach, Statement},
+    pool::{Connections, Purpose, Reach, Statement},
     value::PostgresRow,
 };
 
@@ -132,10 +132,8 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut findings = form(connections).await?;
     let mut connection = connections.take().await?;
     // All of a large database takes its time.
-    let mut opening = Some(format!(
-        "{}; SET LOCAL statement_timeout = 0",
-        Reach::Fleet.looking()
-    ));
+    let opening = connection.opening(Reach::Fleet, Purpose::Look);
+    let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
     for (sql, read) in TABLES {
         let declare = format!("DECLARE every NO SCROLL CURSOR FOR {sql}");
         connection

@@ -10,7 +10,7 @@ use memoir_store::{
 
 use crate::{
     error::StatementFault,
-    pool::{Connections, PooledConnection, Reach, Statement, answered, met},
+    pool::{Connections, PooledConnection, Purpose, Reach, Statement, answered, met},
     value::{Value, column, count},
 };
 
@@ -49,8 +49,8 @@ impl<'commit> Statements<'commit> {
 /// # Errors
 /// As for [`Store::commit`](memoir_store::Store::commit).
 pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
-    let opening = Reach::Agent(commit.agent.scope).writing();
     let mut connection = connections.take().await?;
+    let opening = connection.opening(Reach::Agent(commit.agent.scope), Purpose::Decide);
     let answer = answered(send(&mut connection, Some(&opening), &commit, true)).await;
     match answer {
         Ok(()) => {
@@ -113,7 +113,8 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
             connection.give_back();
             return Ok(());
         };
-        let opening = (!is_begun).then(|| Reach::Agent(commit.agent.scope).writing());
+        let reach = Reach::Agent(commit.agent.scope);
+        let opening = (!is_begun).then(|| connection.opening(reach, Purpose::Decide));
         send(&mut connection, opening.as_deref(), &commit, false).await?;
         count_progress(&commit);
         is_begun = true;
@@ -203,13 +204,6 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     for memories in apart(&commit.memories, |row| row.number.0) {
         statements.add(StatementSubject::Memories, write_memories(agent, memories)?);
-        // Vectors are of one version of a row.
-        let mut values = values![agent];
-        values.push(counts(memories, "memory_vectors", "number", |row| {
-            row.number.0
-        })?);
-        let sql = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
-        statements.add(StatementSubject::Memories, Statement::new(sql, values));
     }
     for sessions in apart(&commit.sessions, |row| *row.id.as_bytes()) {
         let written = write_sessions(agent, account.as_bytes(), sessions)?;
@@ -345,7 +339,13 @@ fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Resul
              created_at = excluded.created_at, updated_at = excluded.updated_at, \
              discarded_at = excluded.discarded_at, shredded_at = excluded.shredded_at, \
              body = excluded.body";
-    Ok(met(sql, rows.len(), values))
+    // Vectors are of one version of a row. They go in the same statement: each one costs its own way to the database.
+    let vectors = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
+    Ok(met(
+        &format!("{sql} RETURNING 1), gone AS ({vectors}"),
+        rows.len(),
+        values,
+    ))
 }
 
 fn write_sessions<'row>(

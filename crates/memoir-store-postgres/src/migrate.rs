@@ -10,7 +10,7 @@ use memoir_store::{Error, Result};
 
 use crate::{
     error::StatementFault,
-    pool::{Connections, Reach, Statement},
+    pool::{Connections, Purpose, Reach, Statement},
 };
 
 /// A migration.
@@ -106,7 +106,8 @@ pub(crate) async fn run(
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
     let mut connection = connections.take().await?;
     // The files have several statements each, and come without values.
-    let opening = format!("{}; {MADE}; {}", Reach::Fleet.writing(), migration.sql);
+    let opening = connection.opening(Reach::Fleet, Purpose::Write);
+    let opening = format!("{opening}; {MADE}; {}", migration.sql);
     let enter = Statement::new(
         "INSERT INTO memoir_migrations (number, name) VALUES ($1, $2)",
         values![migration.number, migration.name],

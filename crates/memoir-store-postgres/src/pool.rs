@@ -38,8 +38,33 @@ const ANSWER: Duration = Duration::from_secs(120);
 
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
-const LIMITS: &str = "SET LOCAL lock_timeout = 5000; SET LOCAL statement_timeout = 60000; \
-     SET LOCAL idle_in_transaction_session_timeout = 30000";
+const LIMITS: [(&str, u32); 3] = [
+    ("lock_timeout", 5_000),
+    ("statement_timeout", 60_000),
+    ("idle_in_transaction_session_timeout", 30_000),
+];
+
+/// What a transaction is begun for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To see everything as it is at one instant.
+    Look,
+    /// The same, of rows whose keys are given.
+    Find,
+    /// To write.
+    Write,
+    /// To write a decision, whose rows' keys are given.
+    Decide,
+}
+
+impl Purpose {
+    fn mode(self) -> &'static str {
+        match self {
+            Self::Look | Self::Find => "REPEATABLE READ READ ONLY",
+            Self::Write | Self::Decide => "READ COMMITTED READ WRITE",
+        }
+    }
+}
 
 /// Whose rows a transaction can see and write. The policies of the tables hold it to that, whatever its
 /// statements say.
@@ -54,7 +79,8 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    fn opening(self, mode: &str) -> String {
+    /// As the settings by which the policies know it.
+    fn settings(self) -> String {
         let (account, agent) = match self {
             Self::Fleet => ("*".to_owned(), "*".to_owned()),
             Self::Account(account) => (hexadecimal(account.as_bytes()), "*".to_owned()),
@@ -63,20 +89,7 @@ impl Reach {
                 hexadecimal(scope.agent.as_bytes()),
             ),
         };
-        format!(
-            "BEGIN ISOLATION LEVEL {mode}; {LIMITS}; SET LOCAL memoir.account = '{account}'; \
-             SET LOCAL memoir.agent = '{agent}'"
-        )
-    }
-
-    /// What begins a transaction that sees everything as it is at one instant.
-    pub(crate) fn looking(self) -> String {
-        self.opening("REPEATABLE READ READ ONLY")
-    }
-
-    /// What begins a transaction that writes.
-    pub(crate) fn writing(self) -> String {
-        self.opening("READ COMMITTED READ WRITE")
+        format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
     }
 }
 
@@ -152,10 +165,17 @@ impl Connections {
     /// At most so many connections.
     pub(crate) fn new(configured: Configured, most: usize) -> Result<Self, Error> {
         let Configured {
-            config,
+            mut config,
             location,
             prepares,
         } = configured;
+        if prepares {
+            // What holds for the connection need not be said in each transaction.
+            let limits = LIMITS.map(|(name, limit)| format!(" -c {name}={limit}"));
+            let given = config.get_options().unwrap_or_default();
+            let options = format!("{given}{}", limits.concat());
+            config.options(&options);
+        }
         let recycling_method = RecyclingMethod::Fast;
         let settings = ManagerConfig { recycling_method };
         let manager = match config.get_ssl_mode() {
@@ -213,9 +233,19 @@ impl Connections {
         reach: Reach,
         statements: &[Statement<'_>],
     ) -> Result<Answers, Error> {
-        let opening = reach.looking();
-        match self.transaction(&opening, statements).await {
-            Err(StatementFault::Lost(_)) => Ok(self.transaction(&opening, statements).await?),
+        self.look(reach, Purpose::Look, statements).await
+    }
+
+    async fn look(
+        &self,
+        reach: Reach,
+        purpose: Purpose,
+        statements: &[Statement<'_>],
+    ) -> Result<Answers, Error> {
+        match self.transaction(reach, purpose, statements).await {
+            Err(StatementFault::Lost(_)) => {
+                Ok(self.transaction(reach, purpose, statements).await?)
+            }
             answered => Ok(answered?),
         }
     }
@@ -235,6 +265,21 @@ impl Connections {
         Ok(answers.pop().unwrap_or_default())
     }
 
+    /// Reads rows whose keys are given by one statement.
+    ///
+    /// # Errors
+    /// As for [`Connections::read`].
+    pub(crate) async fn find(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: Vec<Value<'_>>,
+    ) -> Result<Vec<Row>, Error> {
+        let statement = Statement::new(sql, values);
+        let mut answers = self.look(reach, Purpose::Find, &[statement]).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
     /// Writes all of it or nothing; each statement sees what others had written when it began. On the disk once
     /// this returns.
     ///
@@ -245,16 +290,19 @@ impl Connections {
         reach: Reach,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
-        self.transaction(&reach.writing(), statements).await
+        self.transaction(reach, Purpose::Write, statements).await
     }
 
     async fn transaction(
         &self,
-        opening: &str,
+        reach: Reach,
+        purpose: Purpose,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
-        let answers = answered(connection.send(Some(opening), statements, Some("COMMIT"))).await?;
+        let opening = connection.opening(reach, purpose);
+        let sent = connection.send(Some(&opening), statements, Some("COMMIT"));
+        let answers = answered(sent).await?;
         connection.give_back();
         Ok(answers)
     }
@@ -280,6 +328,18 @@ pub(crate) struct PooledConnection {
 }
 
 impl PooledConnection {
+    /// What begins a transaction.
+    pub(crate) fn opening(&self, reach: Reach, purpose: Purpose) -> String {
+        let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
+        if !self.prepares {
+            opening.extend(LIMITS.map(|(name, limit)| format!("; SET LOCAL {name} = {limit}")));
+        } else if matches!(purpose, Purpose::Find | Purpose::Decide) {
+            // Rows are found by their keys whatever these are, so that the plan is made once.
+            opening.push_str("; SET LOCAL plan_cache_mode = force_generic_plan");
+        }
+        opening + "; " + &reach.settings()
+    }
+
     /// Sends what begins a transaction, statements, and what ends it, and waits for all answers. A transaction
     /// that failed and was to be ended is rolled back.
     ///

@@ -150,3 +150,36 @@ async fn connections_that_are_ended_are_made_again() {
         assert_eq!(store.accounts().await.unwrap(), [account()]);
     }
 }
+
+#[tokio::test]
+async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
+    for parameters in ["", "?prepare=true"] {
+        let Some(database) = common::database() else {
+            return;
+        };
+        drop(common::migrated(&database.url).await);
+        let url = format!("{}{parameters}", database.url);
+        let store = PostgresStore::open(&url).await.unwrap();
+        store.create_account(&account()).await.unwrap();
+        store.commit(decision(0)).await.unwrap();
+        // For longer than anybody waits.
+        let mut psql = database.server.client("psql", "postgres");
+        let lock = "BEGIN; LOCK TABLE audit_records; SELECT pg_sleep(120)";
+        let mut holder = psql.args([database.name(), "-qc", lock]).spawn().unwrap();
+        let held =
+            "SELECT count(*) FROM pg_locks WHERE relation = 'audit_records'::regclass AND granted";
+        for _ in 0..1_000 {
+            if database.query(held) != "0" {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        let refused = store.commit(decision(1)).await;
+        assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)' AND pid <> pg_backend_pid()";
+        database.query(end);
+        store.commit(decision(1)).await.unwrap();
+    }
+}
