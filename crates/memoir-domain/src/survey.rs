@@ -9,7 +9,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     fmt,
 };
 
@@ -37,14 +37,9 @@ struct Surveyed {
 }
 
 impl Surveyed {
-    /// Under what it is filed.
-    fn keys(&self) -> Vec<u64> {
-        each_once(self.reading.keys())
-    }
-
     /// About how much memory it takes, what it is filed under included.
     fn bytes(&self) -> usize {
-        let filed = self.reading.words() as usize * size_of::<(u64, Number)>();
+        let filed = self.reading.words() as usize * size_of::<Filed>();
         let wordings = self.memory.wordings.len() * 2 * size_of::<Wording>();
         let text = self.memory.content.expose().len();
         size_of::<Self>() + text + self.reading.bytes() + filed + wordings
@@ -57,20 +52,85 @@ impl Drop for Surveyed {
     }
 }
 
+/// A word, and the place of a memory that has it.
+type Filed = (u64, u32);
+
+/// Which memories have which words: sorted once, since a session's edits change few of them. What changed since
+/// stands apart.
+#[derive(Default)]
+struct ByWord {
+    sorted: Vec<Filed>,
+    added: Vec<Filed>,
+    removed: Vec<Filed>,
+}
+
+impl ByWord {
+    fn add(&mut self, one: Filed) {
+        insert(&mut self.added, one);
+    }
+
+    /// Takes away what is there.
+    fn remove(&mut self, one: Filed) {
+        match self.added.binary_search(&one) {
+            Ok(at) => drop(self.added.remove(at)),
+            Err(_) => insert(&mut self.removed, one),
+        }
+    }
+
+    /// How many memories have the word.
+    fn count(&self, key: u64) -> usize {
+        let count = |list| with_key(list, key).len();
+        count(&self.sorted) + count(&self.added) - count(&self.removed)
+    }
+
+    /// Their places.
+    fn places(&self, key: u64) -> impl Iterator<Item = u32> {
+        let removed = with_key(&self.removed, key);
+        let sorted = with_key(&self.sorted, key).iter();
+        let there = sorted.filter(move |one| removed.binary_search(one).is_err());
+        there
+            .chain(with_key(&self.added, key))
+            .map(|(_, place)| *place)
+    }
+}
+
+impl Drop for ByWord {
+    /// As readings are wiped: who knows the keys can try texts on them.
+    fn drop(&mut self) {
+        self.sorted.zeroize();
+        self.added.zeroize();
+        self.removed.zeroize();
+    }
+}
+
+fn insert(list: &mut Vec<Filed>, one: Filed) {
+    if let Err(at) = list.binary_search(&one) {
+        list.insert(at, one);
+    }
+}
+
+fn with_key(list: &[Filed], key: u64) -> &[Filed] {
+    let from = list.partition_point(|(other, _)| *other < key);
+    let to = list[from..].partition_point(|(other, _)| *other == key);
+    &list[from..from + to]
+}
+
 /// All kept core memories by what they say, and all wordings by age.
 #[derive(Default)]
 pub struct Survey {
-    memories: BTreeMap<Number, Surveyed>,
-    by_key: HashMap<u64, Vec<Number>>,
-    wordings: BTreeMap<(WordingId, Number), Wording>,
-    held: BTreeMap<Number, Vec<WordingId>>,
+    /// `None` where one went, or changed and has another place.
+    memories: Vec<Option<Surveyed>>,
+    places: HashMap<Number, u32>,
+    by_word: ByWord,
+    /// With the memory that stands for each, sorted.
+    wordings: Vec<(WordingId, Number, Wording)>,
     bytes: usize,
 }
 
 impl fmt::Debug for Survey {
     /// Prints counts only: it is made of words.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = (self.memories.len(), self.wordings.len());
+        let counts = (self.places.len(), self.wordings.len());
         write!(
             formatter,
             "Survey({} memories, {} wordings)",
@@ -101,25 +161,43 @@ pub struct Nearest {
 }
 
 impl Survey {
-    /// Of memories among which are all kept core ones, and all that a session deleted with a loss.
-    pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+    /// Of memories, each once, among which are all kept core ones, and all that a session deleted with a loss.
+    pub fn of(memories: impl IntoIterator<Item = Memory>) -> Self {
         let mut survey = Self::default();
         for memory in memories {
-            survey.put(memory);
+            survey.wordings.extend(counted(&memory));
+            if let Some(place) = survey.settle(memory) {
+                let keys = survey.keys(place).into_iter();
+                survey.by_word.sorted.extend(keys.map(|key| (key, place)));
+            }
         }
+        survey.wordings.sort_unstable_by_key(age);
+        survey.by_word.sorted.sort_unstable();
         survey
     }
 
     /// Follows changes that were written.
     pub fn follow(&mut self, changes: &[Change]) {
         for change in changes {
-            self.put(&change.after());
+            let memory = change.after();
+            self.take(memory.number);
+            for one in counted(&memory) {
+                let at = self
+                    .wordings
+                    .partition_point(|other| age(other) < age(&one));
+                self.wordings.insert(at, one);
+            }
+            if let Some(place) = self.settle(memory) {
+                for key in self.keys(place) {
+                    self.by_word.add((key, place));
+                }
+            }
         }
     }
 
     /// All wordings that count, the oldest first.
     pub fn wordings(&self) -> impl Iterator<Item = &Wording> + Clone {
-        self.wordings.values()
+        self.wordings.iter().map(|(_, _, wording)| wording)
     }
 
     /// About how many bytes it takes in memory.
@@ -129,101 +207,119 @@ impl Survey {
 
     /// The kept core memory of that number, as the look found it.
     pub fn memory(&self, number: Number) -> Option<&Memory> {
-        self.memories.get(&number).map(|surveyed| &surveyed.memory)
+        let place = self.places.get(&number)?;
+        self.at(*place).map(|surveyed| &surveyed.memory)
     }
 
-    fn put(&mut self, memory: &Memory) {
-        self.take(memory.number);
-        let counted: Vec<Wording> = memory.counted_wordings().cloned().collect();
-        let ids = counted.iter().map(Wording::id).collect();
-        for wording in counted {
-            self.wordings.insert((wording.id(), memory.number), wording);
-        }
-        self.held.insert(memory.number, ids);
+    fn at(&self, place: u32) -> Option<&Surveyed> {
+        self.memories.get(place as usize)?.as_ref()
+    }
+
+    /// Under what the memory at that place is filed, each once.
+    fn keys(&self, place: u32) -> Vec<u64> {
+        let surveyed = self.at(place);
+        surveyed.map_or_else(Vec::new, |surveyed| each_once(surveyed.reading.keys()))
+    }
+
+    /// Reads a kept core memory, and gives it a place.
+    fn settle(&mut self, memory: Memory) -> Option<u32> {
         if !memory.is_kept_core() {
-            return;
+            return None;
         }
+        // There are not as many memories in any memory.
+        let place = self.memories.len() as u32;
+        self.places.insert(memory.number, place);
         let surveyed = Surveyed {
             reading: Reading::of(memory.content.expose()),
-            memory: memory.clone(),
+            memory,
         };
-        for key in surveyed.keys() {
-            self.by_key.entry(key).or_default().push(memory.number);
-        }
         self.bytes += surveyed.bytes();
-        self.memories.insert(memory.number, surveyed);
+        self.memories.push(Some(surveyed));
+        Some(place)
     }
 
     fn take(&mut self, number: Number) {
-        for id in self.held.remove(&number).unwrap_or_default() {
-            self.wordings.remove(&(id, number));
-        }
-        let Some(surveyed) = self.memories.remove(&number) else {
+        self.wordings.retain(|(_, memory, _)| *memory != number);
+        let Some(place) = self.places.remove(&number) else {
             return;
         };
-        self.bytes -= surveyed.bytes();
-        for key in surveyed.keys() {
-            if let Some(numbers) = self.by_key.get_mut(&key) {
-                numbers.retain(|other| *other != number);
-            }
+        for key in self.keys(place) {
+            self.by_word.remove((key, place));
+        }
+        if let Some(surveyed) = self.memories[place as usize].take() {
+            self.bytes -= surveyed.bytes();
         }
     }
 
     /// The other memory that says most of all wordings of the one sought; `None` where none says any
     /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
-        let mut least: Option<(u64, Number)> = None;
-        for number in self.sharing(sought).take(READ) {
-            let Some(other) = self.memories.get(&number) else {
-                continue;
-            };
+        let mut least: Option<(u64, &Surveyed)> = None;
+        for other in self.sharing(sought).take(READ) {
             let missing = unsaid_words(sought.wordings, &other.reading);
             if least.is_none_or(|(least, _)| missing < least) {
-                least = Some((missing, number));
+                least = Some((missing, other));
                 if missing == 0 {
                     break;
                 }
             }
         }
-        let (_, number) = least?;
-        let other = self.memories.get(&number)?;
+        let (_, other) = least?;
         Some(Nearest {
-            number,
+            number: other.memory.number,
             unsaid: unsaid(sought.wordings, &other.reading),
         })
     }
 
     /// The others that may carry it, by how many of its rare words they have.
-    fn sharing(&self, sought: &Sought<'_>) -> impl Iterator<Item = Number> {
-        let own = sought.memory.number;
+    fn sharing<'a>(&'a self, sought: &'a Sought<'_>) -> impl Iterator<Item = &'a Surveyed> {
+        let own = self.places.get(&sought.memory.number).copied();
         let keys = each_once(sought.wordings.iter().flat_map(|read| read.keys()));
-        let is_elsewhere = |numbers: &&Vec<Number>| numbers.iter().any(|number| *number != own);
-        let mut places: Vec<&Vec<Number>> = keys
-            .iter()
-            .filter_map(|key| self.by_key.get(key).filter(is_elsewhere))
+        let is_elsewhere = |key: u64| {
+            let mut places = self.by_word.places(key);
+            places.any(|place| Some(place) != own)
+        };
+        let mut rare: Vec<(usize, u64)> = keys
+            .into_iter()
+            .filter(|key| is_elsewhere(*key))
+            .map(|key| (self.by_word.count(key), key))
             .collect();
-        places.sort_by_key(|numbers| numbers.len());
-        // Each number as often as it shares a word.
-        let mut shared: Vec<Number> = Vec::new();
-        for numbers in places {
-            if shared.len() + numbers.len() > LOOKED_UP && !shared.is_empty() {
+        rare.sort_unstable();
+        // Each place as often as it shares a word.
+        let mut shared: Vec<u32> = Vec::new();
+        for (count, key) in rare {
+            if shared.len() + count > LOOKED_UP && !shared.is_empty() {
                 break;
             }
-            shared.extend(numbers);
+            shared.extend(self.by_word.places(key));
         }
         shared.sort_unstable();
-        let mut others: Vec<(Reverse<usize>, Number)> = shared
-            .chunk_by(Number::eq)
-            .map(|same| (Reverse(same.len()), same[0]))
-            .filter(|(_, number)| *number != own)
-            .filter(|(_, number)| {
-                let other = self.memories.get(number);
-                other.is_some_and(|other| may_carry(other, sought))
+        let mut others: Vec<(Reverse<usize>, Number, u32)> = shared
+            .chunk_by(u32::eq)
+            .filter(|same| Some(same[0]) != own)
+            .filter_map(|same| {
+                let number = self.at(same[0])?.memory.number;
+                Some((Reverse(same.len()), number, same[0]))
             })
             .collect();
         others.sort_unstable();
-        others.into_iter().map(|(_, number)| number)
+        let others = others.into_iter();
+        others
+            .filter_map(|(_, _, place)| self.at(place))
+            .filter(|other| may_carry(other, sought))
     }
+}
+
+/// A memory's wordings that count.
+fn counted(memory: &Memory) -> impl Iterator<Item = (WordingId, Number, Wording)> {
+    let number = memory.number;
+    let counted = memory.counted_wordings().cloned();
+    counted.map(move |wording| (wording.id(), number, wording))
+}
+
+/// By what wordings are sorted.
+fn age((id, memory, _): &(WordingId, Number, Wording)) -> (WordingId, Number) {
+    (*id, *memory)
 }
 
 fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {

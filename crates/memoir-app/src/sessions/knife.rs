@@ -23,7 +23,13 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
-use crate::{AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, spans};
+use crate::{
+    AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, parallel, spans,
+};
+
+/// Memories up to which a look at all of them is taken on the calling thread: at about 5 µs each, these hold it up no
+/// longer than a commit does. Another thread takes as long to wake and to get memory of its own.
+const FEW_MEMORIES: usize = 128;
 
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]
@@ -281,7 +287,11 @@ impl AgentHandle {
         id: SessionId,
         notes: &mut SessionNotes,
     ) -> Result<Called> {
-        let changes = decision.changes.clone();
+        // Only a look at all memories has to follow them.
+        let changes = match notes.survey {
+            Some(_) => decision.changes.clone(),
+            None => Vec::new(),
+        };
         if let Some(rehearsed) = state.rehearsed {
             let written = self.write_rehearsed(&state.base, rehearsed, decision, id);
             let (version, after) = written.await?;
@@ -363,12 +373,11 @@ impl AgentHandle {
         if let Some((copy, _)) = &state.rehearsed {
             memories = copy.lay_over_all(memories);
         }
-        let looked = tokio::task::spawn_blocking(move || Survey::of(&memories));
-        match looked.await {
-            Ok(survey) => Ok((version, survey)),
-            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-            Err(_) => Err(Error::Contended),
-        }
+        let survey = match memories.len() {
+            0..=FEW_MEMORIES => Survey::of(memories),
+            _ => parallel::aside(move || Survey::of(memories)).await?,
+        };
+        Ok((version, survey))
     }
 
     /// The texts that a call is measured by. Those that this process has read before are not read again where the call

@@ -398,7 +398,7 @@ impl AgentHandle {
         let mut bench = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
-            survey: Survey::of(&loaded.memories),
+            survey: Survey::of(loaded.memories.iter().cloned()),
             memories: loaded
                 .memories
                 .into_iter()
