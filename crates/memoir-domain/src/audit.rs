@@ -332,6 +332,14 @@ impl Change {
         }
     }
 
+    /// The memory's text as it is afterwards.
+    pub fn content(&self) -> &PrivateText {
+        match self {
+            Self::Created(memory) => &memory.content,
+            Self::Altered { before, patch } => patch.content.as_ref().unwrap_or(&before.content),
+        }
+    }
+
     /// The memory as it is afterwards.
     pub fn after(&self) -> Memory {
         match self {

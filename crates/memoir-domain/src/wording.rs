@@ -256,7 +256,7 @@ pub(crate) fn take_back(current: &mut Vec<Wording>, set: &[Wording], before: &[W
 pub fn text_in(record: &Record, number: Number) -> Option<PrivateText> {
     let mut changes = record.body.changes.iter();
     let change = changes.find(|change| change.number() == number)?;
-    Some(change.after().content)
+    Some(change.content().clone())
 }
 
 /// The texts of wordings, and of memories when they were made constitutional, that stand in these

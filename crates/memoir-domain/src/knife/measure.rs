@@ -101,10 +101,16 @@ struct MeasuredMemory<'a> {
 impl<'a> MeasuredMemory<'a> {
     fn read(view: View<'a>, memory: &'a Memory) -> Self {
         let text = |id: &WordingId| view.texts.get(id).unwrap_or(&memory.content).expose();
+        let present = Reading::of(memory.content.expose());
+        // What was never edited still says its wording, which is then read already.
+        let read = |text: &str, language| match present.language() == language {
+            true if memory.content.expose() == text => present.clone(),
+            _ => Reading::in_language(text, language),
+        };
         let mut wordings: Vec<Reading> = memory
             .wordings
             .iter()
-            .map(|wording| Reading::in_language(text(&wording.id()), wording.language))
+            .map(|wording| read(text(&wording.id()), wording.language))
             .collect();
         let mut ids: Vec<WordingId> = memory.wordings.iter().map(Wording::id).collect();
         let mut origins: Vec<Origin> = memory.wordings.iter().map(|one| one.origin).collect();
@@ -120,7 +126,7 @@ impl<'a> MeasuredMemory<'a> {
         }
         Self {
             memory,
-            present: Reading::of(memory.content.expose()),
+            present,
             ids,
             origins,
             wordings,
