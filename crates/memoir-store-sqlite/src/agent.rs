@@ -367,6 +367,7 @@ mod tests {
             plan(&connection, crate::records::RECORD_AT),
             [
                 "SEARCH audit_records USING PRIMARY KEY (agent_id=? AND seq=?)",
+                "SEARCH agents EXISTS USING INDEX sqlite_autoindex_agents_1 (id=?)",
                 "CORRELATED SCALAR SUBQUERY 1",
                 "SEARCH before USING PRIMARY KEY (agent_id=? AND seq=?)",
             ]

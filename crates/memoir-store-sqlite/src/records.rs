@@ -175,7 +175,8 @@ pub(crate) fn of_account(
 pub(crate) const RECORD_AT: &str = concat!(
     "SELECT ",
     record_columns!(),
-    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2"
+    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2 \
+         AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3)"
 );
 
 /// The records at these places of the agent's log. Each is a search by itself, so that there may be more
@@ -185,10 +186,11 @@ pub(crate) fn at(
     scope: AgentScope,
     seqs: &[u64],
 ) -> Result<Vec<AuditRow>> {
-    let _view = ReadTransaction::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
+    // One statement is a view by itself.
+    let _view = match seqs {
+        [_] => None,
+        _ => Some(ReadTransaction::new(connection)?),
+    };
     let mut wanted = seqs.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
@@ -199,7 +201,7 @@ pub(crate) fn at(
             records.extend(first(
                 connection,
                 RECORD_AT,
-                params![scope.agent.as_bytes(), seq],
+                params![scope.agent.as_bytes(), seq, scope.account.as_bytes()],
                 decode::record,
             )?);
         }
