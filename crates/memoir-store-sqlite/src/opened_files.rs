@@ -50,15 +50,33 @@ impl OpenedFiles {
 
 /// `None` where there is none, and always the same where the system has no such numbers.
 fn identity(path: &Path) -> Option<FileNumbers> {
-    let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Some((metadata.dev(), metadata.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        Some((0, 0))
-    }
+    numbers(path).or_else(|| {
+        let metadata = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.dev(), metadata.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = metadata;
+            Some((0, 0))
+        }
+    })
+}
+
+/// The numbers alone. Whoever asks for a file's times too has Linux note each later change of them exactly, and with
+/// every commit it would write them to the disk and wait for that.
+#[cfg(target_os = "linux")]
+fn numbers(path: &Path) -> Option<FileNumbers> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::INO).ok()?;
+    let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+    Some((device, found.stx_ino))
+}
+
+/// `None` where there is no way to ask for them alone.
+#[cfg(not(target_os = "linux"))]
+fn numbers(_: &Path) -> Option<FileNumbers> {
+    None
 }
