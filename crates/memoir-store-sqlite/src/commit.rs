@@ -237,14 +237,14 @@ fn write_memories(
 /// The columns of a session that are in no index.
 macro_rules! session_state {
     () => {
-        "ended_at, lease_holder, version, open, sealed"
+        "lease_holder, version, open, sealed"
     };
 }
 
-/// Those that are in one, or in what says which rows are in it.
+/// Those that are in one, or in what says which rows are in it; and the one whose change a trigger tells of.
 macro_rules! session_indexed {
     () => {
-        "state, driver, model, started_at, lease_until"
+        "ended_at, state, driver, model, started_at, lease_until"
     };
 }
 
@@ -252,9 +252,9 @@ macro_rules! session_indexed {
 const PROCEED_SESSION: &str = concat!(
     "UPDATE sessions SET (",
     session_state!(),
-    ") = (?3, ?4, ?5, ?6, ?7) WHERE id = ?1 AND agent_id = ?2 AND (",
+    ") = (?3, ?4, ?5, ?6) WHERE id = ?1 AND agent_id = ?2 AND (",
     session_indexed!(),
-    ") IS (?8, ?9, ?10, ?11, ?12)"
+    ") IS (?7, ?8, ?9, ?10, ?11, ?12)"
 );
 
 const REPLACE_SESSION: &str = concat!(
@@ -284,11 +284,11 @@ fn write_sessions(
         let row = params![
             session.id.as_bytes(),
             agent,
-            encode::time(columns.ended_at),
             session.lease.map(|lease| lease.holder.cast_signed()),
             count(session.document.version, "sessions", "version")?,
             session.document.open,
             BoundText(&session.document.sealed),
+            encode::time(columns.ended_at),
             columns.state.as_str(),
             columns.driver.as_str(),
             columns.model,

@@ -165,6 +165,13 @@ pub(crate) fn forget(
     if memories.is_empty() {
         return Ok(());
     }
+    // Most agents have none, and a deletion takes a table of its own for the rows that it finds.
+    let has_any = connection
+        .prepare_cached("SELECT 1 FROM memory_vectors WHERE agent_id = ?1")?
+        .exists([agent])?;
+    if !has_any {
+        return Ok(());
+    }
     let mut delete = connection
         .prepare_cached("DELETE FROM memory_vectors WHERE agent_id = ?1 AND number = ?2")?;
     for memory in memories {
