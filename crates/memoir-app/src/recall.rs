@@ -12,7 +12,7 @@
 //! would tell of them.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -121,7 +121,11 @@ struct KeptIndex {
 struct KeptIndexes {
     entries: HashMap<AgentScope, KeptIndex>,
     uses: u64,
+    /// Agents whose index gave way to others, [`GAVE_WAY`] of them at most: one that is built again was wanted still.
+    gave_way: HashSet<AgentScope>,
 }
+
+const GAVE_WAY: usize = 10_000;
 
 /// The indexes that this process keeps.
 pub(crate) struct Indexes {
@@ -168,6 +172,9 @@ impl Indexes {
             is_told: false,
         };
         kept.entries.insert(scope, entry);
+        if kept.gave_way.remove(&scope) {
+            self.metrics.index_built_again();
+        }
         self.any.store(true, Ordering::Release);
         self.make_room(&mut kept);
     }
@@ -180,6 +187,9 @@ impl Indexes {
                 break;
             };
             kept.entries.remove(&scope);
+            if kept.gave_way.len() < GAVE_WAY {
+                kept.gave_way.insert(scope);
+            }
             self.metrics.index_left();
         }
         for (scope, entry) in &mut kept.entries {
@@ -209,6 +219,7 @@ impl Indexes {
     /// Wipes the agent's.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let mut kept = self.kept();
+        kept.gave_way.remove(&scope);
         if kept.entries.remove(&scope).is_some() {
             self.make_room(&mut kept);
         }
@@ -360,6 +371,9 @@ impl AgentHandle {
             let mut indexed = write(indexed);
             // Put in from the store as it is now: where the index is of another moment, it goes before it answers.
             let mut is_of_one_length = true;
+            if let Some((_, first)) = made.first() {
+                indexed.index.expect_vectors(made.len(), first.dimensions());
+            }
             for (number, one) in &made {
                 indexed.index.put_vector(*number, one);
                 is_of_one_length &= one.dimensions() == vector.dimensions();

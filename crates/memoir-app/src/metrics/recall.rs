@@ -16,6 +16,7 @@ pub(super) struct Recall {
     build_seconds: Histogram,
     built_memories: IntCounter,
     evictions: IntCounter,
+    rebuilds: IntCounter,
     indexes: IntGauge,
     bytes: IntGauge,
 }
@@ -57,6 +58,13 @@ impl Recall {
                     "Indexes that gave way to others, since all together are under a limit.",
                 ),
             ),
+            rebuilds: entered(
+                registry,
+                IntCounter::new(
+                    "memoir_recall_index_rebuilds_total",
+                    "Indexes that were built again after they had given way to others.",
+                ),
+            ),
             indexes: entered(
                 registry,
                 IntGauge::new(
@@ -90,6 +98,11 @@ impl Metrics {
     /// One gave way to others.
     pub(crate) fn index_left(&self) {
         self.recall.evictions.inc();
+    }
+
+    /// One that had given way was built again.
+    pub(crate) fn index_built_again(&self) {
+        self.recall.rebuilds.inc();
     }
 
     /// So many are kept, of so many bytes.

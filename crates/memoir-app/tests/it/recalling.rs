@@ -200,12 +200,15 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
         built,
         "the newest is kept"
     );
+    let again = async || measured(&world.memoir, "memoir_recall_index_rebuilds_total").await;
+    assert_eq!(again().await, 0);
     recalled(&agents[0], "kiln").await;
     assert_eq!(
         measured(&world.memoir, BUILT).await,
         built + 1,
         "the first is not"
     );
+    assert_eq!(again().await, 1, "and it is told that it was wanted still");
 }
 
 #[tokio::test]

@@ -326,11 +326,16 @@ impl RecallIndex {
         groups.zeroize();
     }
 
+    /// Makes room for so many more vectors of that number of dimensions, for whoever is about to enter them all.
+    pub fn expect_vectors(&mut self, more: usize, dimensions: usize) {
+        self.vectors.make_room(more, dimensions);
+    }
+
     /// Enters the vector of a memory, as long as nothing else is put in the place of what is known of its number.
     /// `false` where it knows no such memory, or has vectors of another length.
     pub fn put_vector(&mut self, number: Number, vector: &Vector) -> bool {
         let slot = self.slot_of.get(&number);
-        slot.is_some_and(|slot| self.vectors.put(*slot, vector, self.slot_of.len()))
+        slot.is_some_and(|slot| self.vectors.put(*slot, vector))
     }
 
     /// The memories that it has no vector of, in no order.
