@@ -115,12 +115,14 @@ impl Memoir {
         Ok(found)
     }
 
-    /// What is sent to a server of embeddings, and where to; nothing where none is configured (SPEC 6.4). It is asked
-    /// for the vector of a word that is nobody's.
+    /// What is sent to a server of embeddings, behind what, and where to; nothing where none is configured (SPEC 6.4).
+    /// It is asked for the vector of a word that is nobody's.
     async fn examine_embeddings(&self, account: &Account) -> Result<Option<Examination>> {
-        let embedder = match self.embedder() {
-            Ok(None) => return Ok(None),
-            Ok(Some(embedder)) => embedder,
+        let Some(model) = self.settings.recall.embedding_model() else {
+            return Ok(None);
+        };
+        let embedder = match self.models.embedder(&model.name) {
+            Ok(embedder) => embedder,
             Err(error) => {
                 let advice = "see `[recall] embeddings` and the provider's settings";
                 let finding = error.to_string();
@@ -146,8 +148,18 @@ impl Memoir {
                 agents.len()
             ));
         }
+        let before = [
+            ("memory", &model.before_memories),
+            ("question", &model.before_questions),
+        ];
+        for (what, before) in before {
+            sent.push_str(&match before.as_str() {
+                "" => format!("; nothing stands before a {what}"),
+                before => format!("; before a {what} stands `{before}`"),
+            });
+        }
         let word = ["memory".into()];
-        let asking = embedder.embed("", &word);
+        let asking = embedder.embed(&model.before_memories, &word);
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
             Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),

@@ -12,7 +12,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, Limits, Memoir, MemoryInput, RecallPage, RecallSettings, Settings, Viewer,
+    AgentHandle, Error, Limits, Memoir, MemoryInput, RecallPage, RecallSettings, Settings,
+    Severity, Viewer,
 };
 use memoir_domain::{
     audit::Actor,
@@ -52,6 +53,13 @@ struct House {
 
 const MEMORIES: [&str; 2] = ["Rosa keeps bees", "The kiln is hot"];
 
+fn provider(base_url: &str) -> ProviderSettings {
+    ProviderSettings {
+        base_url: Some(base_url.to_owned()),
+        ..ProviderSettings::default()
+    }
+}
+
 fn settings(model: &str) -> Settings {
     Settings {
         recall: RecallSettings {
@@ -81,23 +89,19 @@ impl House {
         base_url: &str,
         settings: Settings,
     ) -> Self {
-        Self::with(store, keys, &[("lab", base_url)], settings).await
+        Self::with(store, keys, [("lab", provider(base_url))], settings).await
     }
 
-    /// With providers by their names, each at its address.
+    /// With providers by their names.
     async fn with(
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
-        named: &[(&str, &str)],
+        named: impl IntoIterator<Item = (&str, ProviderSettings)>,
         settings: Settings,
     ) -> Self {
-        let provider = |base_url: &str| ProviderSettings {
-            base_url: Some(base_url.to_owned()),
-            ..ProviderSettings::default()
-        };
-        let named = named.iter();
+        let named = named.into_iter();
         let providers: BTreeMap<String, ProviderSettings> = named
-            .map(|(name, base_url)| ((*name).to_owned(), provider(base_url)))
+            .map(|(name, provider)| (name.to_owned(), provider))
             .collect();
         let providers = Providers::with_environment(providers, |_| None).unwrap();
         let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
@@ -279,6 +283,35 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
 }
 
 #[tokio::test]
+async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
+    let server = ScriptedServer::always(model());
+    let provider = ProviderSettings {
+        request_timeout_seconds: Some(2),
+        ..provider(&server.base_url())
+    };
+    let store = Arc::new(SqliteStore::in_memory().unwrap());
+    let mut settings = settings("lab:small");
+    settings.limits.attempts = 1;
+    let house = House::with(store, keys(), [("lab", provider)], settings).await;
+    // It takes the batch and says nothing, while it answers questions.
+    server.push(Step::Slow(Duration::from_secs(3_600), Box::new(model())));
+    let (made, ()) = tokio::join!(house.agent.make_vectors(), async {
+        while server.steps_left() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(house.ask("kiln").await, (vec![2], SOME));
+        save(&house.agent, "An oven of brick").await;
+    });
+    let made = made.unwrap();
+    assert_eq!((made.made, made.refused), (0, 0));
+    assert!(made.problem.unwrap().contains("did not answer in time"));
+    assert_eq!(house.ask("kiln").await, (vec![2], SOME));
+    // What it left is made once it answers.
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(house.ask("kiln").await, (vec![2, 3, 1], ALL));
+}
+
+#[tokio::test]
 async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good() {
     let server = ScriptedServer::start([Step::status(500), Step::malformed(), Step::status(429)]);
     let house = House::new(&server).await;
@@ -340,6 +373,31 @@ async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
 }
 
 #[tokio::test]
+async fn spec_2_8_a_model_that_changes_its_dimension_between_two_batches_is_asked_anew() {
+    let batches = Arc::new(AtomicUsize::new(0));
+    let asked = batches.clone();
+    let server = ScriptedServer::always(Step::respond(move |_| {
+        let longer = 2 * usize::from(asked.fetch_add(1, Ordering::SeqCst) > 0);
+        Step::embeddings(move |text| {
+            let mut vector = about(text);
+            vector.resize(3 + longer, 0.0);
+            vector
+        })
+    }));
+    let house = House::new(&server).await;
+    for at in 0..38 {
+        save(&house.agent, &format!("Note {at}")).await;
+    }
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 40);
+    assert_eq!(batches.load(Ordering::SeqCst), 2);
+    assert_eq!(house.ask("kiln").await, (vec![2], SOME), "by words alone");
+    assert_eq!(house.vectors("lab:small").await, NONE);
+    assert_eq!(house.agent.make_vectors().await.unwrap().made, 40);
+    let (found, meaning) = house.ask("oven").await;
+    assert_eq!((found[0], meaning), (2, ALL));
+}
+
+#[tokio::test]
 async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
     let server = ScriptedServer::always(model());
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
@@ -396,6 +454,48 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     assert_eq!(sent().pop().unwrap(), json!(["honey"]));
     let models = store.vector_models(other.agent.scope()).await.unwrap();
     assert_eq!(models, [("lab:nomic-embed-text\n\nkept: ".to_owned(), 2)]);
+}
+
+#[tokio::test]
+async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
+    let server = ScriptedServer::always(model());
+    let told = async |model: &str, base_url: &str| {
+        let store = Arc::new(SqliteStore::in_memory().unwrap());
+        let house = House::on(store, keys(), base_url, settings(model)).await;
+        let account = house.memoir.account("default").await.unwrap();
+        let found = house.memoir.examine(&account).await.unwrap();
+        let found = found.into_iter().find(|found| found.area == "embeddings");
+        found.map(|found| (found.severity, found.finding)).unwrap()
+    };
+    let base_url = server.base_url();
+    let said = format!(
+        "the texts of kept memories and what recall is asked go to `lab:small` at {base_url}, on this machine; nothing stands before a memory; nothing stands before a question"
+    );
+    assert_eq!(
+        told("lab:small", &base_url).await,
+        (Severity::Ok, said.clone())
+    );
+    let (_, said_of_e5) = told("lab:intfloat/e5-base", &base_url).await;
+    assert!(
+        said_of_e5
+            .ends_with("; before a memory stands `passage: `; before a question stands `query: `"),
+        "{said_of_e5}"
+    );
+    let sent = server.requests().pop().unwrap();
+    assert_eq!(sent["input"], json!(["passage: memory"]), "no agent's word");
+    let elsewhere = base_url.replace("127.0.0.1", "0.0.0.0");
+    let (_, said_of_another) = told("lab:small", &elsewhere).await;
+    assert!(
+        said_of_another.contains(", of the agents that have agreed: 0 of 1; nothing"),
+        "{said_of_another}"
+    );
+    server.push(Step::status(503));
+    let (severity, down) = told("lab:small", &base_url).await;
+    assert_eq!(severity, Severity::Warning);
+    assert!(
+        down.starts_with(&said) && down.contains("; now nothing is: "),
+        "{down}"
+    );
 }
 
 #[tokio::test]
@@ -862,8 +962,8 @@ async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_take
         server.base_url().replace("127.0.0.1", "0.0.0.0"),
     );
     let on = async |model: &str| {
-        let named = [("near", near.as_str()), ("far", far.as_str())];
-        House::with(store.clone(), keys.clone(), &named, settings(model)).await
+        let named = [("near", provider(&near)), ("far", provider(&far))];
+        House::with(store.clone(), keys.clone(), named, settings(model)).await
     };
     let house = on("far:small").await;
     let id = house.agree().await;
