@@ -518,8 +518,12 @@ impl AgentHandle {
             .filter(|one| !one.state.is_running());
         let ended: Vec<SessionId> = ended.map(|session| session.id).collect();
         let embeds = self.memoir.settings.recall.embeddings.is_some();
-        // What the agent has agreed to counts at once.
-        let is_of_vectors = embeds && !(decision.changes.is_empty() && decision.access.is_empty());
+        // What the agent has agreed to counts at once, and for all that it has.
+        let first = changed.iter().map(|number| number.0).min();
+        let written_behind = match decision.access.is_empty() {
+            true => first.map(|first| first.saturating_sub(1)),
+            false => Some(0),
+        };
         let open = sessions::open_in(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
@@ -543,8 +547,8 @@ impl AgentHandle {
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);
         }
-        if is_of_vectors {
-            self.memoir.vectors.tell(self.scope);
+        if let Some(after) = written_behind.filter(|_| embeds) {
+            self.memoir.vectors.tell(self.scope, after);
         }
         self.memoir.changes.tell(self.scope);
         Ok(next)

@@ -15,7 +15,7 @@
 //! the agent's are made anew, and until then words find alone.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -52,30 +52,31 @@ const HALVINGS: u32 = 4;
 /// What this process has to do, and what it knows of the server.
 #[derive(Default)]
 pub(crate) struct Vectors {
-    /// Agents some memories of which may have none.
-    waiting: Mutex<HashSet<AgentScope>>,
+    /// Agents some memories of which may have none, each with the number behind which these are: of an agent with
+    /// many, most are not looked at for each save.
+    waiting: Mutex<HashMap<AgentScope, u64>>,
     told: Notify,
     /// Until when no question is sent, by the monotonic clock.
     rests_until: Mutex<Option<Duration>>,
 }
 
 impl Vectors {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashSet<AgentScope>> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<AgentScope, u64>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// That memories of the agent were written.
-    pub(crate) fn tell(&self, scope: AgentScope) {
-        self.waiting().insert(scope);
+    /// That memories of the agent behind that number were written, or may be sent to a server now.
+    pub(crate) fn tell(&self, scope: AgentScope, after: u64) {
+        let mut waiting = self.waiting();
+        let known = waiting.entry(scope).or_insert(after);
+        *known = after.min(*known);
+        drop(waiting);
         self.told.notify_one();
     }
 
-    fn next(&self) -> Option<AgentScope> {
-        let mut waiting = self.waiting();
-        let next = waiting.iter().next().copied();
-        next.inspect(|scope| {
-            waiting.remove(scope);
-        })
+    /// All that wait. Who is told of meanwhile waits for the next time.
+    fn take(&self) -> HashMap<AgentScope, u64> {
+        std::mem::take(&mut *self.waiting())
     }
 
     fn rests_at(&self, now: Duration) -> bool {
@@ -333,7 +334,7 @@ impl AgentHandle {
     /// Takes away what models made of the agent's memories, and has it made anew.
     pub(crate) async fn make_vectors_anew(&self) -> Result<()> {
         self.memoir.store.forget_vectors(self.scope, None).await?;
-        self.memoir.vectors.tell(self.scope);
+        self.memoir.vectors.tell(self.scope, 0);
         Ok(())
     }
 
@@ -377,6 +378,22 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone; the store fails. A server that fails is no error.
     pub async fn make_vectors(&self) -> Result<VectorsMade> {
+        let name = self.memoir.settings.recall.embedding_model();
+        let name = name.map(|model| model.to_string());
+        let made = self.make_vectors_behind(0).await?;
+        let store = &self.memoir.store;
+        if made.problem.is_none() {
+            let models = store.vector_models(self.scope).await?;
+            // Looked for first: nobody who saves is to wait for what takes nothing away.
+            if models.iter().any(|(model, _)| Some(model) != name.as_ref()) {
+                store.forget_vectors(self.scope, name.as_deref()).await?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// As [`AgentHandle::make_vectors`], of memories behind that number alone; others' vectors stay.
+    async fn make_vectors_behind(&self, after: u64) -> Result<VectorsMade> {
         let memoir = &self.memoir;
         let mut made = VectorsMade::default();
         let Some(model) = memoir.settings.recall.embedding_model() else {
@@ -392,20 +409,33 @@ impl AgentHandle {
             }
         };
         let limits = memoir.settings.limits;
-        let mut progress = BatchProgress::default();
+        let mut progress = BatchProgress {
+            after,
+            ..BatchProgress::default()
+        };
+        let mut is_last = false;
         loop {
-            // At each request: it may have been taken back, and then the one before was kept too late.
+            // At each request, and after the last: it may have been taken back, and then the one before was kept too
+            // late.
             if !self.lets_embed(embedder.as_ref()).await? {
                 self.forget_vectors_not_allowed(false).await?;
                 let problem = "the agent has not agreed that its words are sent there";
                 made.problem = Some(problem.to_owned());
                 return Ok(made);
             }
+            if is_last {
+                return Ok(made);
+            }
             let store = &memoir.store;
-            let rows = store.without_vector(self.scope, &name, progress.after, progress.most());
+            let most = progress.most();
+            let rows = store.without_vector(self.scope, &name, progress.after, most);
             let rows = rows.await?;
-            let Some(last) = rows.last() else { break };
+            let Some(last) = rows.last() else {
+                return Ok(made);
+            };
             let last = last.number;
+            // What is saved from now on is told of, and gathered.
+            let ends = rows.len() < most as usize;
             let key = self.load(&AgentQuery::default()).await?.base.key().clone();
             let mut texts = Vec::with_capacity(rows.len());
             let versions: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
@@ -424,6 +454,7 @@ impl AgentHandle {
                     made.made += store.keep_vectors(self.scope, sealed?).await?;
                     progress.has_answered = true;
                     progress.go_behind(last);
+                    is_last = ends;
                     continue;
                 }
                 Err(error) => error,
@@ -436,14 +467,12 @@ impl AgentHandle {
             } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {
                 made.refused += 1;
                 progress.go_behind(last);
+                is_last = ends;
             } else {
                 made.problem = Some(error.to_string());
                 return Ok(made);
             }
         }
-        let store = &memoir.store;
-        store.forget_vectors(self.scope, Some(&name)).await?;
-        Ok(made)
     }
 }
 
@@ -461,8 +490,8 @@ impl Memoir {
             let look_again = tokio::time::sleep(LOOK_EVERY);
             tokio::pin!(look_again);
             loop {
-                while let Some(scope) = self.vectors.next() {
-                    self.make_for(scope).await;
+                for (scope, after) in self.vectors.take() {
+                    self.make_for(scope, after).await;
                 }
                 tokio::select! {
                     () = self.vectors.told.notified() => tokio::time::sleep(GATHER).await,
@@ -472,7 +501,7 @@ impl Memoir {
         }
     }
 
-    async fn make_for(&self, scope: AgentScope) {
+    async fn make_for(&self, scope: AgentScope, after: u64) {
         let handle = self.handle(scope);
         let made = async {
             // An agent that has not agreed keeps no other waiting.
@@ -481,7 +510,8 @@ impl Memoir {
                     handle.forget_vectors_not_allowed(false).await?;
                     Ok(VectorsMade::default())
                 }
-                _ => handle.make_vectors().await,
+                _ if after == 0 => handle.make_vectors().await,
+                _ => handle.make_vectors_behind(after).await,
             }
         };
         match made.await {
@@ -506,7 +536,9 @@ impl Memoir {
         for account in self.store.accounts().await? {
             let agents = self.store.agents(account.id).await?;
             let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
-            self.vectors.waiting().extend(live.map(|row| row.scope));
+            self.vectors
+                .waiting()
+                .extend(live.map(|row| (row.scope, 0)));
         }
         Ok(())
     }
@@ -518,5 +550,27 @@ impl Memoir {
     pub fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
         let name = self.settings.recall.embeddings.as_ref();
         Ok(name.map(|name| self.models.embedder(name)).transpose()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId};
+
+    use super::*;
+
+    #[test]
+    fn spec_2_8_what_was_written_between_two_looks_is_looked_at_from_the_earliest_on() {
+        let scope = |agent: u8| AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        };
+        let vectors = Vectors::default();
+        for (agent, after) in [(1, 9), (2, 4), (1, 3), (1, 7)] {
+            vectors.tell(scope(agent), after);
+        }
+        let waiting = HashMap::from([(scope(1), 3), (scope(2), 4)]);
+        assert_eq!(vectors.take(), waiting);
+        assert!(vectors.take().is_empty());
     }
 }

@@ -501,7 +501,7 @@ mod tests {
             values
         };
         let all: Vec<Vec<f32>> = (0..COUNT).map(|_| make()).collect();
-        let mut vectors = Vectors::default();
+        let mut vectors = IndexVectors::default();
         for (slot, values) in all.iter().enumerate() {
             assert!(vectors.put(slot as u32, &Vector::of(values).unwrap()));
         }
@@ -537,7 +537,7 @@ mod tests {
     #[test]
     fn spec_2_8_vectors_take_room_for_what_is_there() {
         let vector = |one: f32| Vector::of(&[vec![one; 300], vec![1.0; 84]].concat()).unwrap();
-        let mut vectors = Vectors::default();
+        let mut vectors = IndexVectors::default();
         assert!(vectors.put(9_999, &vector(0.5)));
         assert!(vectors.bytes() < 2 * 384, "{}", vectors.bytes());
         for slot in 0..8_000 {
@@ -546,7 +546,7 @@ mod tests {
         let each = vectors.bytes() / 8_001;
         assert!(each < 384 * 3 / 2 + 100, "{each}");
         // Whoever says how many there will be gets no more than that.
-        let mut told = Vectors::default();
+        let mut told = IndexVectors::default();
         told.make_room(8_000, 384);
         for slot in 0..8_000 {
             assert!(told.put(slot, &vector(slot as f32)));
