@@ -133,6 +133,8 @@ pub struct RecallIndex {
     subjects: Vec<bool>,
     posted: usize,
     slots: Vec<IndexSlot>,
+    /// How many tags the slots have.
+    tagged: usize,
     slot_of: HashMap<Number, u32>,
     vectors: IndexVectors,
     /// How many memories are in each language, the last of them those of none.
@@ -182,7 +184,6 @@ impl RecallIndex {
 
     /// About how much memory it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        let tags: usize = self.slots.iter().map(|slot| slot.tags.len() * 8).sum();
         self.units.bytes()
             + self.letters.bytes()
             + self.compounds.bytes()
@@ -194,7 +195,7 @@ impl RecallIndex {
             // A list has room for half as many again.
             + self.posted * 6
             + self.slots.capacity() * size_of::<IndexSlot>()
-            + tags
+            + self.tagged * 8
             + self.slot_of.capacity() * 24
             + self.vectors.bytes()
     }
@@ -279,6 +280,7 @@ impl RecallIndex {
         let language = language_place(language);
         self.languages[language] += 1;
         self.length += u64::from(length);
+        self.tagged += memory.tags.iter().len();
         self.slot_of.insert(memory.number, slot);
         self.slots.push(IndexSlot {
             number: memory.number,
@@ -900,27 +902,48 @@ impl RecallIndex {
     /// What was found, with what may correct it: newer memories that say that something is no longer as it was and
     /// share a word with it by which they may be about the same thing.
     fn with_corrections(&self, old: &FoundMemory) -> BestMatch {
-        let mut slots: Vec<u32> = Vec::new();
+        let is_newer =
+            |slot: &IndexSlot| (slot.created_at, slot.number) > (old.created_at, old.number);
+        let mut sharing: Vec<(u32, bool)> = Vec::new();
         for group in self.groups(old.slot) {
             let list = &self.postings[group as usize];
             // What many share is what nobody is about.
-            if list.len() <= SUBJECT {
-                slots.extend(list.iter().map(|posting| posting >> TIMES_BITS));
+            if list.len() > SUBJECT {
+                continue;
+            }
+            let slots = list.iter().map(|posting| posting >> TIMES_BITS);
+            let corrections = slots.filter(|at| {
+                let slot = &self.slots[*at as usize];
+                slot.corrects && is_newer(slot)
+            });
+            let from = sharing.len();
+            sharing.extend(corrections.map(|at| (at, false)));
+            if sharing.len() > from && self.is_subject_of_one(group) {
+                sharing[from..]
+                    .iter_mut()
+                    .for_each(|(_, is_subject)| *is_subject = true);
             }
         }
-        slots.retain(|at| {
-            let slot = &self.slots[*at as usize];
-            slot.corrects && (slot.created_at, slot.number) > (old.created_at, old.number)
-        });
-        slots.sort_unstable();
-        slots.dedup();
-        let likenesses = slots.iter().map(|at| self.likeness(*at, old.slot));
-        let of_one = likenesses.filter(|likeness| likeness.subjects > 0);
-        let most_shared = of_one.map(|likeness| likeness.shared).fold(0.0, f32::max);
+        // Of each first what no third memory is about.
+        sharing.sort_unstable_by_key(|(at, is_subject)| (*at, !is_subject));
+        sharing.dedup_by_key(|(at, _)| *at);
+        let of_one: Vec<u32> = sharing
+            .iter()
+            .filter(|(_, is)| *is)
+            .map(|(at, _)| *at)
+            .collect();
+        let most_shared = match of_one.as_slice() {
+            // The only one shares most.
+            [] | [_] => 0.0,
+            several => {
+                let shared = several.iter().map(|at| self.likeness(*at, old.slot).shared);
+                shared.fold(0.0, f32::max)
+            }
+        };
         BestMatch {
             found: *old,
             most_shared,
-            corrections: slots,
+            corrections: sharing.into_iter().map(|(at, _)| at).collect(),
         }
     }
 
