@@ -21,8 +21,13 @@ use memoir_app::{
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
-    SessionId, agent::Field, audit::Actor, knife::ToolResult, memory::Number, recall::RecallQuery,
-    session::State,
+    SessionId,
+    agent::Field,
+    audit::Actor,
+    knife::ToolResult,
+    memory::Number,
+    recall::RecallQuery,
+    session::{Mode, State},
 };
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
@@ -723,6 +728,45 @@ async fn carried(folder: &Folder) {
     );
 }
 
+/// Sessions that the agents open themselves beside many memories, and the undoing of sessions of ten edits.
+async fn sessions(folder: &Folder) {
+    const AGENTS: usize = 12;
+    let memoir = open(&folder.path("sessions.db"));
+    let (mut opened, mut undone, mut undone_beside_many) = (Vec::new(), Vec::new(), Vec::new());
+    for (memories, times) in [(100, &mut undone), (10_000, &mut undone_beside_many)] {
+        for number in 0..AGENTS {
+            let handle = agent(&memoir, &format!("{memories} {number}"), memories).await;
+            let began = Instant::now();
+            let (session, shown) = handle.open_own(Mode::Full).await.unwrap();
+            let took = began.elapsed();
+            std::hint::black_box(shown);
+            if memories > 100 {
+                opened.push(took);
+            }
+            let session = session.id;
+            let agent = Agent { handle, session };
+            for turn in 0..EDITS {
+                edit(&agent, turn).await;
+            }
+            let summary = json!({"summary": "Tightened some wordings."});
+            let complete = agent
+                .handle
+                .call_tool(session, "complete_refinement", Some(&summary));
+            complete.await.unwrap();
+            let began = Instant::now();
+            let actor = person();
+            let undo = agent.handle.roll_back(session, false, &actor);
+            undo.await.unwrap();
+            times.push(began.elapsed());
+        }
+    }
+    let [opened, undone, beside_many] =
+        [opened, undone, undone_beside_many].map(|times| percentiles(times).0);
+    println!("opening a session beside 10,000    {opened:>9.1?} median of {AGENTS} (under 30 ms)");
+    println!("undoing a session of ten edits     {undone:>9.1?} median of {AGENTS} (under 2 ms)");
+    println!("  the same beside 10,000           {beside_many:>9.1?}");
+}
+
 async fn context(folder: &Folder) {
     let memoir = open(&folder.path("context.db"));
     let handle = agent(&memoir, "wren", 1_000).await;
@@ -815,6 +859,9 @@ fn main() {
         }
         if is_wanted("carried") {
             carried(&folder).await;
+        }
+        if is_wanted("sessions") {
+            sessions(&folder).await;
         }
         if is_wanted("context") {
             context(&folder).await;
