@@ -2,7 +2,9 @@
 //!
 //! Callers queue what they want written. The thread takes what is queued, writes all of it in one
 //! transaction, and answers everybody once that is on the disk: many callers share one wait for the
-//! disk. Each change has a savepoint of its own, so that one that is refused takes no other down with it.
+//! disk. One that is refused takes no other down with it: mostly its first statement is, and there is nothing to
+//! take back; else all of it is written again, each change with a savepoint of its own, for which SQLite copies every
+//! page that changes share.
 //!
 //! A caller who finds the queue empty and the connection free writes with its own hands: waking two threads
 //! would take as long as the disk does, and on a busy machine many times as long. It never waits for a lock
@@ -461,7 +463,11 @@ impl WriterState {
         for request in &mut *batch {
             changes.push(&mut *request.change);
         }
-        match self.transaction(&mut changes) {
+        let mut written = self.transaction(&mut changes, Parting::None);
+        if batch_is_lost(&written) && changes.len() > 1 {
+            written = self.transaction(&mut changes, Parting::Savepoints);
+        }
+        match written {
             Ok(answers) => {
                 for (mut request, answer) in batch.drain(..).zip(answers) {
                     request.change.answer(answer.map(drop));
@@ -499,7 +505,7 @@ impl WriterState {
     /// Writes one change; `None` where another process has the lock, and one would have to wait.
     fn write_without_waiting(&mut self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         self.wait_for_others(Duration::ZERO);
-        let result = self.transaction(&mut [change]);
+        let result = self.transaction(&mut [change], Parting::None);
         self.wait_for_others(open::BUSY_TIMEOUT);
         match result {
             Err(LostTransaction::Whole(QueryFault::Sqlite(error)))
@@ -525,6 +531,7 @@ impl WriterState {
     fn transaction(
         &mut self,
         changes: &mut [&mut dyn AnyChange],
+        parting: Parting,
     ) -> Result<Vec<WriteResult>, LostTransaction> {
         let Some(connection) = &self.connection else {
             return Err(LostTransaction::Whole(Error::Closed.into()));
@@ -535,7 +542,7 @@ impl WriterState {
             .and_then(|()| schema::check(connection, looked))
             .and_then(|()| place.as_mut().map_or(Ok(()), OpenedFiles::check))
             .map_err(LostTransaction::Whole)
-            .and_then(|()| write_all(connection, changes).map_err(LostTransaction::Change))
+            .and_then(|()| write_all(connection, changes, parting).map_err(LostTransaction::Change))
             .and_then(|answers| {
                 self.end(connection, &answers)
                     .map_err(LostTransaction::Whole)?;
@@ -671,10 +678,25 @@ fn run(connection: &Connection, sql: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether one of the changes lost the transaction for all.
+fn batch_is_lost(written: &Result<Vec<WriteResult>, LostTransaction>) -> bool {
+    matches!(written, Err(LostTransaction::Change(_)))
+}
+
+/// What keeps a change that is refused from those beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parting {
+    /// Nothing: one that is refused after it wrote something loses the transaction.
+    None,
+    /// A savepoint for each.
+    Savepoints,
+}
+
 /// Writes every change; an error means that the transaction is lost.
 fn write_all(
     connection: &Connection,
     changes: &mut [&mut dyn AnyChange],
+    parting: Parting,
 ) -> Result<Vec<WriteResult>> {
     if let [change] = changes {
         // Alone: the transaction is its savepoint.
@@ -682,21 +704,40 @@ fn write_all(
     }
     let mut answers = Vec::with_capacity(changes.len());
     for change in changes {
-        run(connection, "SAVEPOINT change")?;
-        match change.write(connection) {
-            Ok(written) => {
-                run(connection, "RELEASE change")?;
-                answers.push(Ok(written));
-            }
-            Err(fault) if connection.is_autocommit() => return Err(fault),
-            Err(fault) => {
-                run(connection, "ROLLBACK TO change")?;
-                run(connection, "RELEASE change")?;
-                answers.push(Err(fault.into()));
-            }
-        }
+        let answer = match parting {
+            Parting::None => write_unparted(connection, *change)?,
+            Parting::Savepoints => write_parted(connection, *change)?,
+        };
+        answers.push(answer);
     }
     Ok(answers)
+}
+
+fn write_unparted(connection: &Connection, change: &mut dyn AnyChange) -> Result<WriteResult> {
+    let before = connection.total_changes();
+    match change.write(connection) {
+        Ok(written) => Ok(Ok(written)),
+        Err(fault) if connection.is_autocommit() || connection.total_changes() != before => {
+            Err(fault)
+        }
+        Err(fault) => Ok(Err(fault.into())),
+    }
+}
+
+fn write_parted(connection: &Connection, change: &mut dyn AnyChange) -> Result<WriteResult> {
+    run(connection, "SAVEPOINT change")?;
+    match change.write(connection) {
+        Ok(written) => {
+            run(connection, "RELEASE change")?;
+            Ok(Ok(written))
+        }
+        Err(fault) if connection.is_autocommit() => Err(fault),
+        Err(fault) => {
+            run(connection, "ROLLBACK TO change")?;
+            run(connection, "RELEASE change")?;
+            Ok(Err(fault.into()))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -753,6 +794,69 @@ mod tests {
             assert_eq!(task.await.unwrap(), "memoir-sqlite");
         }
         assert_eq!(writer.transactions(), 1);
+    }
+
+    /// Writes each number that is not negative, and refuses a negative one before or after it wrote something.
+    fn writes_or_refuses(
+        number: i64,
+        is_before: bool,
+    ) -> impl Fn(&Connection) -> Result<WriteOutcome<i64>> {
+        move |connection: &Connection| {
+            let refused = || Err(Error::Conflict.into());
+            if number < 0 && is_before {
+                return refused();
+            }
+            connection.execute(
+                "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, '', ?2, 0)",
+                rusqlite::params![number.to_be_bytes().repeat(2), number.to_string()],
+            )?;
+            match number < 0 {
+                true => refused(),
+                false => Ok(WriteOutcome::with(number)),
+            }
+        }
+    }
+
+    #[test]
+    fn one_that_is_refused_takes_no_other_down_with_it() {
+        for is_before in [true, false] {
+            let mut state = WriterState {
+                connection: Some(open::in_memory().unwrap()),
+                load: Arc::default(),
+                changes_since_look: 0,
+                owes_scrub: false,
+                looked: schema::CheckedSchema::default(),
+                place: None,
+            };
+            let (mut batch, mut answers) = (Vec::new(), Vec::new());
+            for number in [1, -2, 3, -4, 5] {
+                let mut change = QueuedChange::new(1, writes_or_refuses(number, is_before));
+                let (sender, answer) = oneshot::channel();
+                change.answer = Some(sender);
+                answers.push((number, answer));
+                batch.push(WaitingChange {
+                    change: Box::new(change),
+                    _place: QueueSlot::take(&state.load),
+                });
+            }
+            state.answer(&mut batch);
+            for (number, mut answer) in answers {
+                match answer.try_recv().unwrap() {
+                    Ok(written) => assert_eq!(written, number),
+                    Err(error) => assert!(number < 0 && matches!(error, Error::Conflict)),
+                }
+            }
+            let connection = state.connection.as_ref().unwrap();
+            let written: Vec<String> = connection
+                .prepare("SELECT folded_name FROM accounts ORDER BY id")
+                .unwrap()
+                .query_map([], |row| row.get(0))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            assert_eq!(written, ["1", "3", "5"], "refused before: {is_before}");
+            assert_eq!(state.load.transactions.load(Ordering::Relaxed), 1);
+        }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
