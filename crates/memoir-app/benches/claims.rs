@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
-use memoir_app::{Memoir, MemoryInput, Models, Settings, sessions::RefineOptions};
+use memoir_app::{InstallationSettings, Memoir, MemoryInput, Models, sessions::RefineOptions};
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store_postgres::PostgresStore;
@@ -41,9 +41,9 @@ async fn main() {
     let mut nodes = Vec::new();
     for _ in 0..NODES {
         let store = Arc::new(PostgresStore::open(&url).await.unwrap());
-        let settings = Settings {
+        let settings = InstallationSettings {
             default_model: Some("bench:silent".parse().unwrap()),
-            ..Settings::default()
+            ..InstallationSettings::default()
         };
         let memoir = Memoir::new(store, keys.clone(), Arc::new(Silents), settings);
         memoir.keep_time().await.unwrap();

@@ -17,7 +17,7 @@ use std::{
 
 use async_trait::async_trait;
 use memoir_app::{
-    AgentHandle, Memoir, Models, Settings, import,
+    AgentHandle, InstallationSettings, Memoir, Models, import,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -89,10 +89,10 @@ fn open_with_store(path: &Path) -> (Memoir, SqliteStore) {
     let store: Arc<dyn Store> = Arc::new(embedded.clone());
     let source = MasterSource::File(path.with_extension("master-key"));
     let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
-    let settings = Settings {
+    let settings = InstallationSettings {
         default_model: Some("bench:silent".parse().unwrap()),
         lease: Duration::from_secs(86_400),
-        ..Settings::default()
+        ..InstallationSettings::default()
     };
     let memoir = Memoir::new(store, Arc::new(keys), Arc::new(Silents), settings);
     (memoir, embedded)

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{AgentHandle, Memoir, MemoryInput, Settings};
+use memoir_app::{AgentHandle, InstallationSettings, Memoir, MemoryInput};
 use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::Mode};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
@@ -176,7 +176,12 @@ async fn installation(server: &Postgres, parameters: &str) -> (String, Memoir) {
     let store = Arc::new(PostgresStore::open(&address).await.unwrap());
     let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
     let models = Providers::new(BTreeMap::new()).unwrap();
-    let memoir = Memoir::new(store, Arc::new(keys), Arc::new(models), Settings::default());
+    let memoir = Memoir::new(
+        store,
+        Arc::new(keys),
+        Arc::new(models),
+        InstallationSettings::default(),
+    );
     memoir.keep_time().await.unwrap();
     (url, memoir)
 }

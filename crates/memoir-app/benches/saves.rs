@@ -17,11 +17,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{AgentHandle, Memoir, MemoryInput, Settings, Viewer};
+use memoir_app::{AgentHandle, InstallationSettings, Memoir, MemoryInput, Viewer};
 use memoir_domain::{audit::Actor, recall::RecallQuery};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
 
@@ -67,7 +67,7 @@ impl House {
     async fn new(folder: &Path, server: Option<&ScriptedServer>) -> Self {
         let store = Arc::new(SqliteStore::open(&folder.join("memoir.db")).unwrap());
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let (mut settings, mut named) = (Settings::default(), BTreeMap::new());
+        let (mut settings, mut named) = (InstallationSettings::default(), BTreeMap::new());
         if let Some(server) = server {
             settings.recall.embeddings = Some("lab:small".parse().unwrap());
             let provider = ProviderSettings {
@@ -125,7 +125,10 @@ fn print(what: &str, times: &mut [Duration]) {
 #[tokio::main]
 async fn main() {
     let folders = [(); 4].map(|()| tempfile::tempdir().unwrap());
-    let server = ScriptedServer::always(Step::Slow(MAKING, Box::new(Step::embeddings(direction))));
+    let server = ScriptedServer::always(ServerStep::Slow(
+        MAKING,
+        Box::new(ServerStep::embeddings(direction)),
+    ));
     let bare = House::new(folders[0].path(), None).await;
     let indexed = House::new(folders[1].path(), None).await;
     let meant = House::new(folders[2].path(), Some(&server)).await;

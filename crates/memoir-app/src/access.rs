@@ -194,7 +194,7 @@ fn role(agent: Option<AgentId>) -> Role {
 
 /// A token that was just made, with its secret: the only time that it is shown.
 #[derive(Debug)]
-pub struct NewToken {
+pub struct TokenWithSecret {
     /// What is kept of it.
     pub view: TokenView,
     /// What opens the door.
@@ -202,7 +202,7 @@ pub struct NewToken {
 }
 
 /// An administrator who signed in with a browser.
-pub struct SignedIn {
+pub struct SignedInUser {
     /// The account.
     pub account: Account,
     /// Who it is.
@@ -221,7 +221,7 @@ pub struct SignedIn {
     pub(crate) idle_seconds: i64,
 }
 
-impl SignedIn {
+impl SignedInUser {
     /// The administrator as an actor.
     pub fn actor(&self) -> Actor {
         self.user.actor()
@@ -369,7 +369,7 @@ impl Memoir {
         &self,
         presented: &str,
         idle_seconds: i64,
-    ) -> Result<Option<SignedIn>> {
+    ) -> Result<Option<SignedInUser>> {
         let entered = self.recognize_browser(presented, idle_seconds).await?;
         if let Some(signed_in) = &entered {
             let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -387,7 +387,7 @@ impl Memoir {
         &self,
         presented: &str,
         idle_seconds: i64,
-    ) -> Result<Option<SignedIn>> {
+    ) -> Result<Option<SignedInUser>> {
         let Some(digest) = token::browser_digest_of(presented) else {
             return Ok(None);
         };
@@ -397,7 +397,7 @@ impl Memoir {
         let Some(user) = self.user_behind(&found).await? else {
             return Ok(None);
         };
-        Ok(Some(SignedIn {
+        Ok(Some(SignedInUser {
             account: Account {
                 memoir: self.clone(),
                 id: found.account,
@@ -555,7 +555,7 @@ impl Account {
         &self,
         expires_at: Option<Timestamp>,
         actor: &Actor,
-    ) -> Result<NewToken> {
+    ) -> Result<TokenWithSecret> {
         let note = Note::new(Action::TokenCreated, actor);
         self.write_token(None, expires_at, TokenSecret::generate()?, note)
             .await
@@ -568,7 +568,7 @@ impl Account {
         expires_at: Option<Timestamp>,
         secret: TokenSecret,
         note: Note<'_>,
-    ) -> Result<NewToken> {
+    ) -> Result<TokenWithSecret> {
         let memoir = &self.memoir;
         let token = memoir.new_token((self.id, None), sign_in, expires_at, secret.digest())?;
         let key = memoir.account_key(self.id).await?;
@@ -579,7 +579,7 @@ impl Account {
         let row = token.row(&memoir.sealer(&key))?;
         self.tell(&Note { facts, ..note }, &[row]).await?;
         let view = token.into();
-        Ok(NewToken { view, secret })
+        Ok(TokenWithSecret { view, secret })
     }
 
     /// The account's tokens, oldest first.
@@ -615,14 +615,14 @@ impl AgentHandle {
         provision: Provision,
         expires_at: Option<Timestamp>,
         actor: &Actor,
-    ) -> Result<NewToken> {
+    ) -> Result<TokenWithSecret> {
         let scope = (self.scope.account, Some(self.scope.agent));
         let secret = TokenSecret::generate()?;
         let digest = secret.digest();
         let token = self.memoir.new_token(scope, None, expires_at, digest)?;
         let token = self.note_token(token, provision, actor).await?;
         let view = token.into();
-        Ok(NewToken { view, secret })
+        Ok(TokenWithSecret { view, secret })
     }
 
     /// The agent's tokens, oldest first.

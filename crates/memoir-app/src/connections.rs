@@ -35,7 +35,7 @@ use url::{Host, Position, Url};
 
 use crate::{
     AccessRequestView, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision, Result,
-    SignedIn, access::HeldToken, again, codec::document::digest,
+    SignedInUser, access::HeldToken, again, codec::document::digest,
 };
 
 /// How long a code counts.
@@ -63,7 +63,7 @@ pub struct Connecting {
     /// makes the tokens.
     pub address: String,
     /// Clients that the configuration names.
-    pub clients: Vec<Client>,
+    pub clients: Vec<OAuthClient>,
     /// Whether clients may register themselves.
     pub takes_registrations: bool,
 }
@@ -83,7 +83,7 @@ impl Connecting {
 
 /// A client of OAuth.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct OAuthClient {
     /// What it is known by.
     pub id: String,
     /// What it calls itself; 1 to [`NAME_LIMIT`] characters.
@@ -177,7 +177,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-impl Client {
+impl OAuthClient {
     /// Where a code may be sent to; `None` where the client did not give that address before.
     pub fn address(&self, text: &str) -> Option<ClientAddress> {
         let wanted = ClientAddress::parse(text).ok()?;
@@ -190,7 +190,7 @@ impl Client {
 #[derive(Debug, Clone)]
 pub struct ConnectionWish {
     /// The client.
-    pub client: Client,
+    pub client: OAuthClient,
     /// Where the code is sent to.
     pub address: ClientAddress,
     /// The challenge of the method S256 (RFC 7636).
@@ -361,7 +361,7 @@ impl Memoir {
         &self,
         name: &str,
         addresses: Vec<ClientAddress>,
-    ) -> Result<Client> {
+    ) -> Result<OAuthClient> {
         let now = self.now();
         let registered = RegisteredClient {
             name: name.to_owned(),
@@ -376,7 +376,7 @@ impl Memoir {
         let account = self.account(DEFAULT_ACCOUNT).await?;
         let key = self.account_key(account.id()).await?;
         let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.nonce()?);
-        Ok(Client {
+        Ok(OAuthClient {
             id: format!("{CLIENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)),
             name: registered.name,
             addresses,
@@ -388,7 +388,7 @@ impl Memoir {
     ///
     /// # Errors
     /// The key store fails.
-    pub async fn client(&self, connecting: &Connecting, id: &str) -> Result<Option<Client>> {
+    pub async fn client(&self, connecting: &Connecting, id: &str) -> Result<Option<OAuthClient>> {
         if let Some(named) = connecting.clients.iter().find(|client| client.id == id) {
             return Ok(Some(named.clone()));
         }
@@ -408,7 +408,7 @@ impl Memoir {
         };
         let addresses = registered.addresses.iter();
         let addresses: Result<_, _> = addresses.map(|text| ClientAddress::parse(text)).collect();
-        Ok(addresses.ok().map(|addresses| Client {
+        Ok(addresses.ok().map(|addresses| OAuthClient {
             id: id.to_owned(),
             name: registered.name,
             addresses,
@@ -422,7 +422,7 @@ impl Memoir {
     /// The store fails.
     pub async fn redeem_code(
         &self,
-        client: &Client,
+        client: &OAuthClient,
         presented: &str,
         proof: &CodeProof<'_>,
         resource: Option<&str>,
@@ -455,7 +455,7 @@ impl Memoir {
     /// The store fails.
     pub async fn refresh_connection(
         &self,
-        client: &Client,
+        client: &OAuthClient,
         presented: &str,
         resource: Option<&str>,
     ) -> Result<Result<Granted, GrantRefusal>> {
@@ -469,7 +469,7 @@ impl Memoir {
     /// ends it.
     async fn exchange(
         &self,
-        client: &Client,
+        client: &OAuthClient,
         part: ConnectionPart,
         presented: &str,
         resource: Option<&str>,
@@ -517,7 +517,7 @@ impl Memoir {
     }
 
     /// Why a client has no connection: one whose registration is over is to register again, not only to connect.
-    fn refused(&self, client: &Client) -> GrantRefusal {
+    fn refused(&self, client: &OAuthClient) -> GrantRefusal {
         match client.is_over(self.now()) {
             true => GrantRefusal::Client,
             false => GrantRefusal::Grant,
@@ -556,7 +556,7 @@ impl Memoir {
     /// The store fails.
     pub async fn revoke_connection(
         &self,
-        client: &Client,
+        client: &OAuthClient,
         presented: &str,
     ) -> Result<Result<(), GrantRefusal>> {
         let parts = [ConnectionPart::Refresh, ConnectionPart::Access];
@@ -603,7 +603,7 @@ impl Memoir {
     }
 }
 
-impl Client {
+impl OAuthClient {
     /// Whether it registered itself so long ago that it had to be connected by now.
     fn is_over(&self, now: Timestamp) -> bool {
         let since = self.registered_at;
@@ -617,7 +617,7 @@ impl Account {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn takes_client(&self, client: &Client) -> Result<bool> {
+    pub async fn takes_client(&self, client: &OAuthClient) -> Result<bool> {
         let now = self.memoir.now();
         if !client.is_over(now) {
             return Ok(true);
@@ -653,7 +653,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::ConsentNeeded`](crate::Error::ConsentNeeded) where the agent is in use and gave no leave for this
     /// program; the store fails.
-    pub async fn connect(&self, wish: &ConnectionWish, by: &SignedIn) -> Result<TokenSecret> {
+    pub async fn connect(&self, wish: &ConnectionWish, by: &SignedInUser) -> Result<TokenSecret> {
         let handle = ConnectionHandle::generate()?;
         let code = handle.secret(ConnectionPart::Code)?;
         let scope = (self.scope.account, Some(self.scope.agent));
@@ -769,7 +769,7 @@ mod tests {
     fn spec_5_5_a_code_is_sent_to_an_address_that_was_given_before() {
         let parse = |text: &&str| ClientAddress::parse(text).unwrap();
         let given = ["https://a.example/callback", "http://127.0.0.1/callback"];
-        let client = Client {
+        let client = OAuthClient {
             id: "a".to_owned(),
             name: "A".to_owned(),
             addresses: given.iter().map(parse).collect(),

@@ -77,7 +77,7 @@ use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
 use memoir_store::{AgentQuery, AgentRow, Snapshot, Store};
 use memoir_vault::{AgentKey, KeyStore};
 
-pub use access::{NewToken, Principal, Provision, Role, SignedIn, TokenView};
+pub use access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::check_settings;
@@ -86,8 +86,8 @@ pub use authoring::{OwnSetting, SettingVersion};
 pub use checkpoint::{CheckpointView, Growth};
 pub use clock::{Clock, Random, SystemClock};
 pub use connections::{
-    ACCESS_SECONDS, ADDRESSES_LIMIT, Client, ClientAddress, CodeProof, Connecting, ConnectionView,
-    ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, SCOPE,
+    ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, ConnectionView,
+    ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
@@ -101,7 +101,7 @@ pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, Noted,
     Reflected, TranscriptView, UnreadPart,
 };
-pub use look_back::{History, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
+pub use look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordPlace, WaitingSession,
 };
@@ -110,7 +110,7 @@ pub use notices::{EndNotice, Retry};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
 pub use rewind::{Point, Rewound};
-pub use settings::{Limits, Price, RecallSettings, Settings};
+pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
     AgentFacts, AgentLens, AgentWords, Explanation, MemoryCounts, MemoryFacts, MemoryWords,
     RecordFacts, RecordQuery, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo,
@@ -123,7 +123,7 @@ pub use sign_in::{
 };
 pub use spans::TARGET as SPANS;
 pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
-pub use take_over::{ForeignMemory, ImportUndone, Part, TakeOver, TakenOver};
+pub use take_over::{ForeignMemory, ForeignPart, ImportUndone, TakeOver, TakenOver};
 pub use users::{UserView, check_new_password};
 pub use vectors::{AgentEmbedding, VectorsMade};
 pub use verify::{Misfit, Verification};
@@ -205,11 +205,11 @@ pub struct Memoir {
     models: Arc<dyn Models>,
     clock: Arc<clock::SharedClock>,
     random: Arc<dyn Random>,
-    settings: Arc<Settings>,
+    settings: Arc<InstallationSettings>,
     recent: Arc<sessions::Recent>,
     opened: Arc<opened::OpenedMemories>,
     indexes: Arc<recall::Indexes>,
-    vectors: Arc<vectors::Vectors>,
+    vectors: Arc<vectors::VectorUpkeep>,
     refusals: sessions::Refusals,
     uses: access::Uses,
     failures: account_log::Failures,
@@ -227,7 +227,7 @@ impl Memoir {
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
         models: Arc<dyn Models>,
-        settings: Settings,
+        settings: InstallationSettings,
     ) -> Self {
         let (settings, metrics) = (Arc::new(settings), Arc::<metrics::Metrics>::default());
         let watched = metrics::Watched {
@@ -274,7 +274,7 @@ impl Memoir {
     }
 
     /// The settings of the installation.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &InstallationSettings {
         &self.settings
     }
 

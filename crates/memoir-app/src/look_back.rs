@@ -33,7 +33,7 @@ use crate::{
 /// Summaries that are read at a time.
 const PAGE: u32 = 64;
 
-/// Most points of [`History::mass`].
+/// Most points of [`LogHistory::mass`].
 pub const MASS_POINTS: u64 = 500;
 
 /// One point of an agent's history.
@@ -52,7 +52,7 @@ pub struct LookBack {
     /// The session that is running, which stands in the way.
     pub running: Option<SessionId>,
     /// The whole history around it.
-    pub history: History,
+    pub history: LogHistory,
 }
 
 /// What lies in the open of a record.
@@ -72,7 +72,7 @@ pub struct RecordMark {
 
 /// An agent's log at a glance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct History {
+pub struct LogHistory {
     /// The place of the newest record; 0 where there is none.
     pub newest_seq: u64,
     /// The mass from before the first record to the newest, in at most [`MASS_POINTS`] points.
@@ -154,7 +154,7 @@ impl AgentHandle {
                 now: agent.tally,
                 foresight,
                 running,
-                history: History {
+                history: LogHistory {
                     newest_seq,
                     mass: mass(past.masses(), newest_seq),
                     sessions: spans(&past, &sessions),

@@ -169,7 +169,7 @@ mod tests {
     use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::{Memoir, Settings};
+    use crate::{InstallationSettings, Memoir};
 
     fn memoir() -> Memoir {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
@@ -177,7 +177,7 @@ mod tests {
             Arc::new(SqliteStore::in_memory().unwrap()),
             Arc::new(keys),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            Settings::default(),
+            InstallationSettings::default(),
         )
     }
 

@@ -11,7 +11,7 @@ use memoir_model::{EmbeddingModel, ModelError, ModelName};
 
 /// The settings of an installation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct InstallationSettings {
     /// The model of agents that set none.
     pub default_model: Option<ModelName>,
     /// Whether several machines share the store: then the installation is closed from the beginning, until
@@ -28,7 +28,7 @@ pub struct Settings {
     /// Whether a session's ledger names pairs of memories that look alike, and what differs.
     pub near_doubles_in_ledger: bool,
     /// The limits of a session that Memoir drives.
-    pub limits: Limits,
+    pub limits: SessionLimits,
     /// Recall.
     pub recall: RecallSettings,
     /// What models cost, by `provider:name`.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub idle: Duration,
 }
 
-impl Default for Settings {
+impl Default for InstallationSettings {
     fn default() -> Self {
         Self {
             default_model: None,
@@ -51,7 +51,7 @@ impl Default for Settings {
             daily_slot: DailySlot::default(),
             loss_limits: LossLimits::default(),
             near_doubles_in_ledger: false,
-            limits: Limits::default(),
+            limits: SessionLimits::default(),
             recall: RecallSettings::default(),
             prices: BTreeMap::new(),
             context_tokens: 32_000,
@@ -104,7 +104,7 @@ impl RecallSettings {
 
 /// How far a session may go before it is abandoned (SPEC 3.16), and how a failing provider is asked again.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct SessionLimits {
     /// Answers of the model once the session is open.
     pub turns: u32,
     /// Time from the request for consent on.
@@ -123,7 +123,7 @@ pub struct Limits {
     pub longest_wait: Duration,
 }
 
-impl Default for Limits {
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             turns: 40,
@@ -138,7 +138,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl SessionLimits {
     /// The wait after so many failed attempts, the last of which failed with `error`: growing, and never shorter than
     /// what the provider asks for.
     pub(crate) fn wait_after(&self, failures: u32, error: &ModelError) -> Duration {

@@ -31,7 +31,7 @@ use zeroize::Zeroizing;
 pub use memoir_vault::second_factor::RecoveryCodes;
 
 use crate::{
-    Account, Error, Memoir, NewToken, Result, SignedIn,
+    Account, Error, Memoir, Result, SignedInUser, TokenWithSecret,
     access::{HeldToken, TokenSignIn, time_bytes},
     again,
     users::{self, User},
@@ -56,7 +56,7 @@ pub enum SignIn {
         seconds: u32,
     },
     /// Whoever it is is in.
-    In(NewToken),
+    In(TokenWithSecret),
 }
 
 /// What shows, for five minutes, that somebody knew a password. Wiped when dropped; `Debug` prints its type's
@@ -380,7 +380,7 @@ impl Account {
         user: &User,
         by_browser: bool,
         expires_at: Option<Timestamp>,
-    ) -> Result<NewToken> {
+    ) -> Result<TokenWithSecret> {
         let sign_in = TokenSignIn {
             user: user.id,
             generation: user.open.generation,
@@ -410,7 +410,11 @@ impl Account {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn sign_in_new_user(&self, user: UserId, expires_at: Timestamp) -> Result<NewToken> {
+    pub async fn sign_in_new_user(
+        &self,
+        user: UserId,
+        expires_at: Timestamp,
+    ) -> Result<TokenWithSecret> {
         /// Of somebody who was never signed out.
         const FIRST: u64 = 0;
         let found = self.user_of(user, FIRST).await?;
@@ -440,7 +444,7 @@ impl Account {
     }
 }
 
-impl SignedIn {
+impl SignedInUser {
     /// The name of the account.
     ///
     /// # Errors
@@ -462,7 +466,7 @@ impl SignedIn {
         Ok(())
     }
 
-    /// As [`SignedIn::sign_out`], for everything that this administrator ever signed in for, wholly or by
+    /// As [`SignedInUser::sign_out`], for everything that this administrator ever signed in for, wholly or by
     /// half: other browsers, and tokens too. How many that were.
     ///
     /// # Errors
@@ -566,7 +570,11 @@ impl SignedIn {
     ///
     /// # Errors
     /// The password is too short or too long; somebody else changed the user meanwhile; the store fails.
-    pub async fn change_password(&self, proven: Proven, new: &PrivateText) -> Result<NewToken> {
+    pub async fn change_password(
+        &self,
+        proven: Proven,
+        new: &PrivateText,
+    ) -> Result<TokenWithSecret> {
         let Proven(mut user) = proven;
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user, Action::PasswordChanged).await
@@ -616,7 +624,7 @@ impl SignedIn {
         proven: Proven,
         sealed: &str,
         code: &PrivateText,
-    ) -> Result<Option<(NewToken, RecoveryCodes)>> {
+    ) -> Result<Option<(TokenWithSecret, RecoveryCodes)>> {
         let Some(secret) = self.offered_secret(sealed).await? else {
             return Ok(None);
         };
@@ -634,7 +642,7 @@ impl SignedIn {
     ///
     /// # Errors
     /// Somebody else changed the user meanwhile; the store fails.
-    pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<NewToken> {
+    pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<TokenWithSecret> {
         let Proven(mut user) = proven;
         user.sealed.second_factor = None;
         self.begin_anew(user, Action::SecondFactorRemoved).await
@@ -670,7 +678,7 @@ impl SignedIn {
 
     /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
     /// it was signed in for before.
-    async fn begin_anew(&self, mut user: User, action: Action) -> Result<NewToken> {
+    async fn begin_anew(&self, mut user: User, action: Action) -> Result<TokenWithSecret> {
         user.end_sign_ins();
         self.write(&mut user, action).await?;
         let made = self

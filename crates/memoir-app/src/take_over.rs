@@ -40,7 +40,7 @@ pub struct ForeignMemory {
 
 /// What comes from the file.
 #[derive(Debug)]
-pub enum Part {
+pub enum ForeignPart {
     /// Memories, in their order.
     Memories(Vec<ForeignMemory>),
     /// That there are no more. Where the parts end without it, nothing is written.
@@ -106,7 +106,7 @@ impl AgentHandle {
     /// written then.
     pub async fn take_over(
         &self,
-        mut parts: mpsc::Receiver<Part>,
+        mut parts: mpsc::Receiver<ForeignPart>,
         how: &TakeOver,
     ) -> Result<TakenOver> {
         let loaded = self.load(&wanted(Selection::None)).await?;
@@ -114,7 +114,7 @@ impl AgentHandle {
         self.fill(&mut sieve, &loaded, &how.actor).await?;
         if how.dry_run {
             let key = loaded.base.key().clone();
-            while let Some(Part::Memories(memories)) = parts.recv().await {
+            while let Some(ForeignPart::Memories(memories)) = parts.recv().await {
                 self.sift(&mut sieve, memories, &key).await?;
             }
             return Ok(sieve.taken);
@@ -124,7 +124,7 @@ impl AgentHandle {
         let written = self.write_together(loaded, async |together| {
             let mut is_whole = false;
             while let Some(part) = parts.recv().await {
-                let Part::Memories(memories) = part else {
+                let ForeignPart::Memories(memories) = part else {
                     is_whole = true;
                     break;
                 };

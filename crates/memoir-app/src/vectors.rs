@@ -1,4 +1,4 @@
-//! Vectors of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
+//! VectorUpkeep of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
 //!
 //! Off unless [`crate::RecallSettings::embeddings`] names a model. They are made after the save, in the background
 //! ([`Memoir::keep_making_vectors`]) or at once ([`AgentHandle::make_vectors`]), in batches and with as many attempts
@@ -51,7 +51,7 @@ const HALVINGS: u32 = 4;
 
 /// What this process has to do, and what it knows of the server.
 #[derive(Default)]
-pub(crate) struct Vectors {
+pub(crate) struct VectorUpkeep {
     /// Agents some memories of which may have none, each with the number behind which these are: of an agent with
     /// many, most are not looked at for each save.
     waiting: Mutex<HashMap<AgentScope, u64>>,
@@ -60,7 +60,7 @@ pub(crate) struct Vectors {
     rests_until: Mutex<Option<Duration>>,
 }
 
-impl Vectors {
+impl VectorUpkeep {
     fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<AgentScope, u64>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -565,7 +565,7 @@ mod tests {
             account: AccountId::from_bytes([1; 16]),
             agent: AgentId::from_bytes([agent; 16]),
         };
-        let vectors = Vectors::default();
+        let vectors = VectorUpkeep::default();
         for (agent, after) in [(1, 9), (2, 4), (1, 3), (1, 7)] {
             vectors.tell(scope(agent), after);
         }

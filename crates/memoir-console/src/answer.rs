@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{Error, FaultId, SignedIn};
+use memoir_app::{Error, FaultId, SignedInUser};
 
 use crate::{
     field::with_code,
@@ -113,7 +113,7 @@ impl PageFailure {
     }
 
     /// As a page of somebody who is signed in, who finds the way on from there.
-    pub(crate) fn framed(&self, visitor: &SignedIn, path: &str) -> Response {
+    pub(crate) fn framed(&self, visitor: &SignedInUser, path: &str) -> Response {
         let place = match path {
             "/audit" => ConsoleSection::Audit,
             _ => ConsoleSection::Fleet,

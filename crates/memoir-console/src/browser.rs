@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::html;
-use memoir_app::{HalfSignedIn, NewToken, SignedIn};
+use memoir_app::{HalfSignedIn, SignedInUser, TokenWithSecret};
 
 use crate::{
     Console,
@@ -42,7 +42,7 @@ const OPEN_PASSAGE: &str = "memoir-code";
 const PASSAGE_SECONDS: i64 = 5 * 60;
 
 /// The administrator who looks. Clones share it.
-pub(crate) type Visitor = Arc<SignedIn>;
+pub(crate) type Visitor = Arc<SignedInUser>;
 
 /// Lets in whoever is signed in, and forms that were filled in on a page of this browser.
 pub(crate) async fn admit(
@@ -66,7 +66,7 @@ pub(crate) async fn admit_script(
 
 async fn let_in(
     console: &Console,
-    found: Result<Option<SignedIn>, PageFailure>,
+    found: Result<Option<SignedInUser>, PageFailure>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -123,7 +123,7 @@ fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Respons
 /// Puts who is signed in, and the form, beside the request.
 async fn pass(
     console: &Console,
-    visitor: SignedIn,
+    visitor: SignedInUser,
     parts: &mut Parts,
     body: Body,
 ) -> Result<(), PageFailure> {
@@ -151,7 +151,7 @@ async fn pass(
 async fn recognized(
     console: &Console,
     headers: &HeaderMap,
-) -> Result<Option<SignedIn>, PageFailure> {
+) -> Result<Option<SignedInUser>, PageFailure> {
     let Some(secret) = cookie(headers, cookie_name(console)) else {
         return Ok(None);
     };
@@ -163,7 +163,7 @@ async fn recognized(
 pub(crate) async fn visitor(
     console: &Console,
     headers: &HeaderMap,
-) -> Result<Option<SignedIn>, PageFailure> {
+) -> Result<Option<SignedInUser>, PageFailure> {
     let Some(secret) = cookie(headers, cookie_name(console)) else {
         return Ok(None);
     };
@@ -174,7 +174,7 @@ pub(crate) async fn visitor(
 pub(crate) async fn visitor_by(
     console: &Console,
     secret: &str,
-) -> Result<Option<SignedIn>, PageFailure> {
+) -> Result<Option<SignedInUser>, PageFailure> {
     let memoir = console.memoir();
     Ok(memoir.enter_with_browser(secret, IDLE_SECONDS).await?)
 }
@@ -288,7 +288,7 @@ fn passage_name(console: &Console) -> &'static str {
 }
 
 /// Signs the browser in, and sends it on.
-pub(crate) fn enter(console: &Console, made: &NewToken, path: &str) -> PageResult {
+pub(crate) fn enter(console: &Console, made: &TokenWithSecret, path: &str) -> PageResult {
     let cookie = set_cookie(console, Some(made.secret.expose()))?;
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }

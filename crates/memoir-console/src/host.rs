@@ -8,13 +8,14 @@ use axum::{
     response::Response,
 };
 use memoir_app::{
-    AgentHandle, Connecting, HalfSignedIn, Memoir, NewToken, PasswordProof, Proven, SignedIn,
+    AgentHandle, Connecting, HalfSignedIn, Memoir, PasswordProof, Proven, SignedInUser,
+    TokenWithSecret,
 };
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
 /// An administrator's name and password, as they were typed.
 #[derive(Debug)]
-pub struct Credentials {
+pub struct TypedCredentials {
     /// The account; the default one where it is blank.
     pub account: String,
     /// The name.
@@ -27,7 +28,7 @@ pub struct Credentials {
 #[derive(Debug)]
 pub enum Admission {
     /// Whoever it is is in.
-    In(NewToken),
+    In(TokenWithSecret),
     /// The password is right, and a code is needed too; the browser holds this until it comes.
     CodeNeeded(PasswordProof),
 }
@@ -63,7 +64,7 @@ pub trait Host: Send + Sync {
     async fn sign_in(
         &self,
         head: &Parts,
-        given: &Credentials,
+        given: &TypedCredentials,
         seconds: i64,
     ) -> Result<Admission, SignInRefusal>;
 
@@ -77,7 +78,7 @@ pub trait Host: Send + Sync {
         half: &HalfSignedIn,
         code: &PrivateText,
         seconds: i64,
-    ) -> Result<NewToken, SignInRefusal>;
+    ) -> Result<TokenWithSecret, SignInRefusal>;
 
     /// That whoever is signed in knows the password and, where there is a second factor, has a code.
     ///
@@ -86,7 +87,7 @@ pub trait Host: Send + Sync {
     async fn prove(
         &self,
         head: &Parts,
-        visitor: &SignedIn,
+        visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
     ) -> Result<Proven, SignInRefusal>;
@@ -106,9 +107,9 @@ pub trait Host: Send + Sync {
         &self,
         head: &Parts,
         secret: &str,
-        given: &Credentials,
+        given: &TypedCredentials,
         seconds: i64,
-    ) -> Result<Option<NewToken>, SignInRefusal>;
+    ) -> Result<Option<TokenWithSecret>, SignInRefusal>;
 
     /// Which programs can be connected; `None` where none can.
     fn connecting(&self) -> Option<&Connecting>;
@@ -127,7 +128,7 @@ pub trait Host: Send + Sync {
     async fn watch(
         &self,
         head: &Parts,
-        visitor: Arc<SignedIn>,
+        visitor: Arc<SignedInUser>,
         agent: &AgentHandle,
         session: SessionId,
     ) -> Response;

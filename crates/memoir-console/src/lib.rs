@@ -48,7 +48,7 @@ use axum::{
     routing::{get, post},
 };
 
-pub use host::{Admission, Credentials, Host, SignInRefusal};
+pub use host::{Admission, Host, SignInRefusal, TypedCredentials};
 pub use nothing::{nothing, wants_page};
 
 /// What every request reaches.

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{KeptView, SignedIn};
+use memoir_app::{KeptView, SignedInUser};
 use memoir_domain::{Timestamp, rewind::RewindPreview, said, session::State};
 
 use crate::{
@@ -135,7 +135,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 
 /// A page of somebody who is signed in.
 pub(crate) struct Sheet<'a> {
-    visitor: &'a SignedIn,
+    visitor: &'a SignedInUser,
     title: &'a str,
     place: ConsoleSection,
     done: Option<&'a str>,
@@ -144,7 +144,7 @@ pub(crate) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    pub(crate) fn new(visitor: &'a SignedIn, title: &'a str, place: ConsoleSection) -> Self {
+    pub(crate) fn new(visitor: &'a SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
         Self {
             visitor,
             title,
@@ -198,7 +198,7 @@ impl<'a> Sheet<'a> {
 }
 
 /// The name of the console, the way between its parts, and who is signed in.
-fn top(visitor: &SignedIn, place: ConsoleSection) -> Markup {
+fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     let entry = |path: &str, text: &str, own: ConsoleSection| {
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
@@ -234,13 +234,13 @@ pub(crate) fn notice(done: Option<&str>) -> Markup {
 }
 
 /// The field that every form of a page has.
-pub(crate) fn form_token(visitor: &SignedIn) -> Markup {
+pub(crate) fn form_token(visitor: &SignedInUser) -> Markup {
     html! { input type="hidden" name=(form::TOKEN) value=(visitor.form_token); }
 }
 
 /// A form that is but a button. `name` says in full what it does; `class` how it looks.
 pub(crate) fn button(
-    visitor: &SignedIn,
+    visitor: &SignedInUser,
     path: &str,
     text: &str,
     name: &str,

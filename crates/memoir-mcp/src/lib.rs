@@ -50,7 +50,7 @@ const RESOURCE: &str = "memoir://context";
 
 /// The tools of one agent.
 #[derive(Clone)]
-pub struct Door(ToolsOf);
+pub struct AgentTools(ToolsOf);
 
 #[derive(Clone)]
 enum ToolsOf {
@@ -60,7 +60,7 @@ enum ToolsOf {
     Carried,
 }
 
-impl Door {
+impl AgentTools {
     /// For that agent alone.
     pub fn new(agent: AgentHandle) -> Self {
         Self(ToolsOf::One(Box::new(agent), AskedRequests::default()))
@@ -148,7 +148,7 @@ fn error_result(error: &Error) -> Value {
     result
 }
 
-impl ServerHandler for Door {
+impl ServerHandler for AgentTools {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -279,7 +279,7 @@ pub async fn serve_lines(
     let (passed, taken) = tokio::io::duplex(64 << 10);
     // Ends with the input, or when nobody takes the lines any more.
     let passing = tokio::spawn(lines::pass(BufReader::new(input), passed));
-    let service = Door::new(agent)
+    let service = AgentTools::new(agent)
         .serve((taken, output))
         .await
         .map_err(|error| error.to_string())?;
@@ -289,12 +289,12 @@ pub async fn serve_lines(
 }
 
 /// The protocol over HTTP, as a service for requests that carry an [`AgentHandle`] among their extensions.
-pub type HttpDoor = StreamableHttpService<Door, NeverSessionManager>;
+pub type HttpDoor = StreamableHttpService<AgentTools, NeverSessionManager>;
 
 /// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
 /// puts the agent there.
 pub fn http_door() -> HttpDoor {
-    over_http(|| Door(ToolsOf::Carried))
+    over_http(|| AgentTools(ToolsOf::Carried))
 }
 
 /// The protocol over HTTP as Memoir speaks it, whatever answers. No request depends on an earlier one.

@@ -16,7 +16,7 @@ const CLOSING: &str = include_str!("closing.md");
 /// One message as it is given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Message {
+struct GivenMessage {
     id: PrivateText,
     at: Option<Timestamp>,
     speaker: PrivateText,
@@ -46,7 +46,7 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
         return Err(Invalid::new("messages", problem).into());
     }
     let messages = items.iter().enumerate().map(|(place, item)| {
-        let message = Message::deserialize(item).map_err(|_| {
+        let message = GivenMessage::deserialize(item).map_err(|_| {
             // Not what the parser says: it may quote what was said.
             let problem = format!(
                 "has one, number {}, that is not of the form of a message",

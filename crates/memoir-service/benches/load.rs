@@ -21,10 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{Memoir, Models, Provision, Settings, import};
+use memoir_app::{InstallationSettings, Memoir, Models, Provision, import};
 use memoir_domain::audit::Actor;
 use memoir_model::{ConnectError, Model, ModelName};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::MasterSource;
@@ -76,7 +76,7 @@ fn open(path: &Path) -> Memoir {
         store,
         Arc::new(keys),
         Arc::new(NoModels),
-        Settings::default(),
+        InstallationSettings::default(),
     )
 }
 
@@ -168,7 +168,7 @@ fn serve(path: &Path) {
         let stopped = async {
             let _ = stopped.await;
         };
-        memoir_service::serve(open(path), Options::default(), listener, stopped)
+        memoir_service::serve(open(path), ServiceOptions::default(), listener, stopped)
             .await
             .unwrap();
     });

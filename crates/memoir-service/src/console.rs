@@ -10,9 +10,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, NewToken, Proven, SignedIn,
+    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, Proven, SignedInUser,
+    TokenWithSecret,
 };
-use memoir_console::{Admission, Credentials, Host, SignInRefusal};
+use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
 use memoir_vault::password::Password;
 
@@ -65,7 +66,7 @@ impl Host for Service {
     async fn sign_in(
         &self,
         head: &Parts,
-        given: &Credentials,
+        given: &TypedCredentials,
         seconds: i64,
     ) -> Result<Admission, SignInRefusal> {
         self.check_transport(head)?;
@@ -90,7 +91,7 @@ impl Host for Service {
         half: &HalfSignedIn,
         code: &PrivateText,
         seconds: i64,
-    ) -> Result<NewToken, SignInRefusal> {
+    ) -> Result<TokenWithSecret, SignInRefusal> {
         self.check_transport(head)?;
         let ends = self.memoir.now().plus_seconds(seconds);
         let made = sign_in::check_code(self, &head.headers, peer(head), half, code, ends).await;
@@ -100,7 +101,7 @@ impl Host for Service {
     async fn prove(
         &self,
         head: &Parts,
-        visitor: &SignedIn,
+        visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
     ) -> Result<Proven, SignInRefusal> {
@@ -122,9 +123,9 @@ impl Host for Service {
         &self,
         head: &Parts,
         secret: &str,
-        given: &Credentials,
+        given: &TypedCredentials,
         seconds: i64,
-    ) -> Result<Option<NewToken>, SignInRefusal> {
+    ) -> Result<Option<TokenWithSecret>, SignInRefusal> {
         if !self.opens_first_link(head, secret).await? {
             return Ok(None);
         }
@@ -150,7 +151,7 @@ impl Host for Service {
     async fn watch(
         &self,
         head: &Parts,
-        visitor: Arc<SignedIn>,
+        visitor: Arc<SignedInUser>,
         agent: &AgentHandle,
         session: SessionId,
     ) -> Response {
@@ -164,9 +165,9 @@ impl Host for Service {
 /// Makes the first administrator and signs it in; `None` where there is one by now.
 async fn make_first(
     service: &Service,
-    given: &Credentials,
+    given: &TypedCredentials,
     seconds: i64,
-) -> Result<Option<NewToken>, Problem> {
+) -> Result<Option<TokenWithSecret>, Problem> {
     let password = Password::from_text(given.password.expose());
     let password = password.map_err(|error| Problem::invalid(error.to_string()))?;
     let memoir = &service.memoir;

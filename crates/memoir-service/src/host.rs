@@ -5,13 +5,13 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, Uri, header, request::Parts, uri::Authority};
 
-use crate::{Options, Problem};
+use crate::{Problem, ServiceOptions};
 
 /// Refuses a request for a host that is not this one, or from a page of another.
 ///
 /// A host is this one where it is written as an address or `localhost`, or is named in the options; behind a proxy
 /// it is whatever the proxy passes on. A page is one of this host, or one of this machine.
-pub(crate) fn check(parts: &Parts, options: &Options) -> Result<(), Problem> {
+pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Problem> {
     let host = host_of(&parts.uri, &parts.headers)
         .ok_or_else(|| Problem::invalid("the request names no host"))?;
     let is_named = |name: &str| {
@@ -75,15 +75,15 @@ mod tests {
 
     #[test]
     fn only_pages_and_names_of_its_own_are_answered() {
-        let named = Options {
+        let named = ServiceOptions {
             hosts: vec!["memoir.lan".to_owned()],
-            ..Options::default()
+            ..ServiceOptions::default()
         };
-        let proxied = Options {
+        let proxied = ServiceOptions {
             behind_proxy: true,
-            ..Options::default()
+            ..ServiceOptions::default()
         };
-        let plain = Options::default();
+        let plain = ServiceOptions::default();
         for (options, host, origin, is_answered) in [
             (&plain, "localhost:8750", None, true),
             (

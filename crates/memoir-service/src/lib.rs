@@ -35,7 +35,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Client, Connecting, Memoir};
+use memoir_app::{Connecting, Memoir, OAuthClient};
 use memoir_vault::token::TokenSecret;
 
 pub use logs::may_be_logged;
@@ -46,7 +46,7 @@ pub use webhooks::{Webhook, WebhookProblem};
 
 /// How the service is to run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServiceOptions {
     /// Sessions that run at once.
     pub concurrency: usize,
     /// How often it is looked which agents are due.
@@ -92,7 +92,7 @@ pub struct Programs {
     /// connected without one.
     pub address: Option<String>,
     /// Clients that are known without having registered themselves.
-    pub clients: Vec<Client>,
+    pub clients: Vec<OAuthClient>,
     /// Whether clients may register themselves.
     pub takes_registrations: bool,
 }
@@ -110,7 +110,7 @@ impl Programs {
     }
 }
 
-impl Default for Options {
+impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
             concurrency: 4,
@@ -140,7 +140,7 @@ pub(crate) struct Service(Arc<ServiceParts>);
 
 pub(crate) struct ServiceParts {
     pub(crate) memoir: Memoir,
-    pub(crate) options: Options,
+    pub(crate) options: ServiceOptions,
     pub(crate) limiter: limits::Limiter,
     /// Of the addresses of those who have no token.
     pub(crate) strangers: limits::Limiter<IpAddr>,
@@ -176,7 +176,7 @@ impl std::ops::Deref for Service {
 
 impl Service {
     /// Of what listens at that address.
-    pub(crate) fn new(memoir: Memoir, mut options: Options, address: SocketAddr) -> Self {
+    pub(crate) fn new(memoir: Memoir, mut options: ServiceOptions, address: SocketAddr) -> Self {
         let is_local = address.ip().is_loopback();
         let is_near = is_local && !options.behind_proxy;
         let programs = options.programs.take();

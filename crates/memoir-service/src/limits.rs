@@ -19,7 +19,7 @@ use memoir_domain::{TokenId, agent};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Options, Problem};
+use crate::{Problem, ServiceOptions};
 
 /// Of a body that is too large so many times the limit are read and thrown away: a client that is still
 /// sending would not see the answer otherwise.
@@ -46,7 +46,7 @@ const SHORT_ROOM: usize = 32 << 20;
 
 impl BodyRoom {
     /// With room for `bytes` of long bodies, at least for one of the longest that is taken.
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &ServiceOptions) -> Self {
         let room = |bytes: usize| Arc::new(Semaphore::new(bytes / ROOM_UNIT + 1));
         Self {
             short: room(SHORT_ROOM),
@@ -55,7 +55,11 @@ impl BodyRoom {
     }
 
     /// Waits for room for a body of that length; of one that does not say its length, for the longest.
-    async fn take(&self, options: &Options, headers: &HeaderMap) -> Result<HeldRoom, Problem> {
+    async fn take(
+        &self,
+        options: &ServiceOptions,
+        headers: &HeaderMap,
+    ) -> Result<HeldRoom, Problem> {
         let length = stated_length(headers).unwrap_or(options.body_bytes);
         if length > options.body_bytes {
             // Nothing of it is kept.
@@ -94,7 +98,7 @@ fn stated_length(headers: &HeaderMap) -> Option<usize> {
 /// It is too large, it comes too slowly, or it breaks off; there was no room for it in time.
 pub(crate) async fn whole_body(
     room: &BodyRoom,
-    options: &Options,
+    options: &ServiceOptions,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(Bytes, HeldRoom), Problem> {
@@ -329,11 +333,11 @@ mod tests {
 
     #[tokio::test]
     async fn all_bodies_in_flight_share_one_room_and_short_ones_have_their_own() {
-        let options = Options {
+        let options = ServiceOptions {
             body_bytes: 1 << 20,
             bodies_bytes: 1 << 20,
             request_time: Duration::from_millis(50),
-            ..Options::default()
+            ..ServiceOptions::default()
         };
         let room = BodyRoom::new(&options);
         let take = async |length: Option<usize>| {

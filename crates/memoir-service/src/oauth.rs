@@ -4,7 +4,7 @@
 //!
 //! These doors are described as OAuth has it, by the service's own metadata, and not with the interface under `/v1`.
 //!
-//! There is nothing of it where the service has no address that clients may know it by ([`crate::Options`]). What is
+//! There is nothing of it where the service has no address that clients may know it by ([`crate::ServiceOptions`]). What is
 //! wrong with a question is told as OAuth has it, in a JSON object with `error`; no code and no token is in it, nor in
 //! any log.
 
@@ -19,8 +19,8 @@ use axum::{
     routing::{get, post},
 };
 use memoir_app::{
-    ACCESS_SECONDS, ADDRESSES_LIMIT, Client, ClientAddress, CodeProof, Connecting, Error,
-    GrantRefusal, Granted, NAME_LIMIT, SCOPE,
+    ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, Error, GrantRefusal,
+    Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
 use memoir_domain::quote;
 use serde::{Deserialize, Serialize};
@@ -306,7 +306,7 @@ impl Given {
     }
 
     /// The client that asks.
-    async fn client(&self, service: &Service) -> Result<Client, Refused> {
+    async fn client(&self, service: &Service) -> Result<OAuthClient, Refused> {
         let id = self.need("client_id")?;
         let found = service.memoir.client(connecting(service)?, id).await?;
         Ok(found.ok_or(GrantRefusal::Client)?)

@@ -34,7 +34,7 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use crate::{Options, Problem, Service, routes, webhooks, workers};
+use crate::{Problem, Service, ServiceOptions, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
@@ -69,7 +69,7 @@ pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
 /// The listener cannot be used.
 pub async fn serve(
     memoir: Memoir,
-    options: Options,
+    options: ServiceOptions,
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {

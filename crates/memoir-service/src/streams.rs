@@ -20,7 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hyper::body::Frame;
-use memoir_app::SignedIn;
+use memoir_app::SignedInUser;
 use memoir_domain::TokenId;
 use serde::Serialize;
 use tokio::{
@@ -85,7 +85,7 @@ pub(crate) enum Listener {
     /// The holder of a token.
     Token(Caller),
     /// An administrator's browser, which holds a cookie instead.
-    Browser(Arc<SignedIn>),
+    Browser(Arc<SignedInUser>),
 }
 
 impl Listener {

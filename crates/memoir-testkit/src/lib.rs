@@ -19,5 +19,5 @@ pub use model::{ModelScript, Turn};
 pub use models::SetModel;
 #[cfg(unix)]
 pub use postgres::{Postgres, next_migrations};
-pub use server::{Received, ScriptedServer};
-pub use step::{ModelAnswer, Step};
+pub use server::{ReceivedRequest, ScriptedServer};
+pub use step::{ModelAnswer, ServerStep};

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::Step;
+use crate::ServerStep;
 
 /// One request as it arrived.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// Such as `POST`.
     pub method: String,
     /// Such as `/v1/chat/completions`.
@@ -28,7 +28,7 @@ pub struct Received {
     pub body: Value,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// The first header of that name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let header = self.headers.iter().find(|(known, _)| known == name);
@@ -38,13 +38,13 @@ impl Received {
 
 #[derive(Debug)]
 struct Shared {
-    script: Mutex<VecDeque<Step>>,
-    otherwise: Option<Step>,
-    received: Mutex<Vec<Received>>,
+    script: Mutex<VecDeque<ServerStep>>,
+    otherwise: Option<ServerStep>,
+    received: Mutex<Vec<ReceivedRequest>>,
     over: AtomicBool,
 }
 
-/// A server that takes one [`Step`] of its script for each request. Past the end of the script it
+/// A server that takes one [`ServerStep`] of its script for each request. Past the end of the script it
 /// answers 500 with the code `script_exhausted`. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ScriptedServer {
@@ -59,17 +59,17 @@ impl ScriptedServer {
     /// # Panics
     ///
     /// When the machine has no port left.
-    pub fn start(script: impl IntoIterator<Item = Step>) -> Self {
+    pub fn start(script: impl IntoIterator<Item = ServerStep>) -> Self {
         Self::launch(script.into_iter().collect(), None)
     }
 
     /// As [`ScriptedServer::start`], answering every request alike.
-    pub fn always(step: Step) -> Self {
+    pub fn always(step: ServerStep) -> Self {
         Self::launch(VecDeque::new(), Some(step))
     }
 
     #[expect(clippy::expect_used, reason = "a test that has no port cannot go on")]
-    fn launch(script: VecDeque<Step>, otherwise: Option<Step>) -> Self {
+    fn launch(script: VecDeque<ServerStep>, otherwise: Option<ServerStep>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let address = listener
             .local_addr()
@@ -100,7 +100,7 @@ impl ScriptedServer {
     }
 
     /// Appends to the script.
-    pub fn push(&self, step: Step) {
+    pub fn push(&self, step: ServerStep) {
         lock(&self.shared.script).push_back(step);
     }
 
@@ -110,7 +110,7 @@ impl ScriptedServer {
     }
 
     /// Everything received so far, in order.
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedRequest> {
         lock(&self.shared.received).clone()
     }
 
@@ -165,43 +165,43 @@ fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     act(stream, shared, &received, number, step)
 }
 
-fn exhausted() -> Step {
+fn exhausted() -> ServerStep {
     let error = json!({"error": {"code": "script_exhausted", "message": "the script is over"}});
-    Step::status(500).with_body(error.to_string())
+    ServerStep::status(500).with_body(error.to_string())
 }
 
 fn act(
     mut stream: &TcpStream,
     shared: &Shared,
-    received: &Received,
+    received: &ReceivedRequest,
     number: usize,
-    step: Step,
+    step: ServerStep,
 ) -> io::Result<()> {
     let json = |body: Value| {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         head(200, &headers, &body.to_string().into_bytes(), false)
     };
     let bytes = match step {
-        Step::Answer(answer) if received.path.ends_with("/messages") => {
+        ServerStep::Answer(answer) if received.path.ends_with("/messages") => {
             json(answer.message(number))
         }
-        Step::Answer(answer) => json(answer.chat_completion(number)),
-        Step::Reply(reply) => json(reply),
-        Step::Raw {
+        ServerStep::Answer(answer) => json(answer.chat_completion(number)),
+        ServerStep::Reply(reply) => json(reply),
+        ServerStep::Raw {
             status,
             headers,
             body,
         } => head(status, &headers, &body, false),
-        Step::CutConnection => head(200, &[], br#"{"choices":[{"mess"#, true),
-        Step::Hangup => Vec::new(),
-        Step::Slow(wait, step) => {
+        ServerStep::CutConnection => head(200, &[], br#"{"choices":[{"mess"#, true),
+        ServerStep::Hangup => Vec::new(),
+        ServerStep::Slow(wait, step) => {
             let until = std::time::Instant::now() + wait;
             while std::time::Instant::now() < until && !shared.over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5).min(wait));
             }
             return act(stream, shared, received, number, *step);
         }
-        Step::Respond(respond) => {
+        ServerStep::Respond(respond) => {
             return act(stream, shared, received, number, respond(received));
         }
     };
@@ -224,7 +224,7 @@ fn head(status: u16, headers: &[(String, String)], body: &[u8], cut: bool) -> Ve
 }
 
 /// Reads a request with a `content-length`, which is all that the models' adapters send.
-fn read(reader: &mut impl BufRead) -> io::Result<Received> {
+fn read(reader: &mut impl BufRead) -> io::Result<ReceivedRequest> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let mut words = line.split_whitespace().map(str::to_owned);
@@ -240,7 +240,7 @@ fn read(reader: &mut impl BufRead) -> io::Result<Received> {
         };
         headers.push((name.to_lowercase(), value.trim().to_owned()));
     }
-    let mut received = Received {
+    let mut received = ReceivedRequest {
         method,
         path,
         headers,

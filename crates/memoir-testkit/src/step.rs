@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::Received;
+use crate::ReceivedRequest;
 
 /// What the server does with one request.
 #[derive(Clone)]
-pub enum Step {
+pub enum ServerStep {
     /// An answer of a well-behaved model, in the wire format of the path that was asked.
     Answer(ModelAnswer),
     /// Status 200 with this JSON, whatever the path.
@@ -29,9 +29,9 @@ pub enum Step {
     /// The end of the connection before any byte of an answer.
     Hangup,
     /// The step, after a wait.
-    Slow(Duration, Box<Step>),
+    Slow(Duration, Box<ServerStep>),
     /// The step that the function makes of the request.
-    Respond(Arc<dyn Fn(&Received) -> Step + Send + Sync>),
+    Respond(Arc<dyn Fn(&ReceivedRequest) -> ServerStep + Send + Sync>),
 }
 
 /// What a well-behaved model says.
@@ -45,7 +45,7 @@ pub struct ModelAnswer {
     pub usage: Option<(u64, u64)>,
 }
 
-impl Step {
+impl ServerStep {
     /// The model says `text`.
     pub fn text(text: &str) -> Self {
         let text = Some(text.to_owned());
@@ -93,7 +93,7 @@ impl Step {
     }
 
     /// An error of that status, in the shape that OpenAI and Anthropic share. The message quotes
-    /// nothing; see [`Step::with_body`] for one that does.
+    /// nothing; see [`ServerStep::with_body`] for one that does.
     pub fn status(status: u16) -> Self {
         Self::Raw {
             status,
@@ -135,7 +135,9 @@ impl Step {
     }
 
     /// The step that `respond` makes of the request, for scripts that depend on what they are asked.
-    pub fn respond(respond: impl Fn(&Received) -> Step + Send + Sync + 'static) -> Self {
+    pub fn respond(
+        respond: impl Fn(&ReceivedRequest) -> ServerStep + Send + Sync + 'static,
+    ) -> Self {
         Self::Respond(Arc::new(respond))
     }
 
@@ -145,7 +147,7 @@ impl Step {
         Self::Slow(wait, Box::new(self))
     }
 
-    /// Adds a header to a [`Step::Raw`].
+    /// Adds a header to a [`ServerStep::Raw`].
     ///
     /// # Panics
     ///
@@ -159,7 +161,7 @@ impl Step {
         self
     }
 
-    /// Adds `retry-after` to a [`Step::Raw`].
+    /// Adds `retry-after` to a [`ServerStep::Raw`].
     ///
     /// # Panics
     ///
@@ -169,7 +171,7 @@ impl Step {
         self.with_header("retry-after", value)
     }
 
-    /// Replaces the body of a [`Step::Raw`].
+    /// Replaces the body of a [`ServerStep::Raw`].
     ///
     /// # Panics
     ///
@@ -183,7 +185,7 @@ impl Step {
         self
     }
 
-    /// Replaces the usage of a [`Step::Answer`]; `None` reports none.
+    /// Replaces the usage of a [`ServerStep::Answer`]; `None` reports none.
     ///
     /// # Panics
     ///
@@ -198,7 +200,7 @@ impl Step {
     }
 }
 
-impl fmt::Debug for Step {
+impl fmt::Debug for ServerStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answer(answer) => answer.fmt(formatter),

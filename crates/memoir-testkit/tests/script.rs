@@ -8,7 +8,7 @@ use memoir_model::{
     Arguments, Finish, Model, ModelError, ModelMessage, ModelRequest, ProviderKind,
     ProviderSettings, Providers,
 };
-use memoir_testkit::{ModelScript, ScriptedServer, Step, Turn};
+use memoir_testkit::{ModelScript, ScriptedServer, ServerStep, Turn};
 use serde_json::json;
 
 fn request(text: &str) -> ModelRequest {
@@ -69,9 +69,12 @@ async fn a_slow_turn_waits_first() {
 #[tokio::test]
 async fn both_kinds_of_script_say_the_same() {
     let server = ScriptedServer::start([]);
-    server.push(Step::calls([("a", json!({"id": 1})), ("b", json!({}))]));
-    server.push(Step::respond(|received| {
-        Step::text(received.body["model"].as_str().unwrap_or("?"))
+    server.push(ServerStep::calls([
+        ("a", json!({"id": 1})),
+        ("b", json!({})),
+    ]));
+    server.push(ServerStep::respond(|received| {
+        ServerStep::text(received.body["model"].as_str().unwrap_or("?"))
     }));
     let settings = ProviderSettings {
         base_url: Some(server.base_url()),

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 
 const RUNS: usize = 60;
 
@@ -100,8 +100,8 @@ fn hook(folder: &Path, event: &str, limit: &str) {
 /// A session that waits for its model holds everything that a session ever holds.
 fn idle(folder: &Path) {
     let server = ScriptedServer::start([
-        Step::text("YES"),
-        Step::text("").after(Duration::from_secs(30)),
+        ServerStep::text("YES"),
+        ServerStep::text("").after(Duration::from_secs(30)),
     ]);
     let settings = format!(
         "[providers.bench]\nkind = \"openai\"\nbase_url = \"{}\"\nkey_env = \"\"\n",

@@ -11,7 +11,8 @@ use std::{
 use etcetera::BaseStrategy;
 use jiff::tz::TimeZone;
 use memoir_app::{
-    ADDRESSES_LIMIT, Client, ClientAddress, Limits, NAME_LIMIT, Price, RecallSettings, Settings,
+    ADDRESSES_LIMIT, ClientAddress, InstallationSettings, NAME_LIMIT, OAuthClient, Price,
+    RecallSettings, SessionLimits,
 };
 use memoir_domain::{
     loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
@@ -29,7 +30,7 @@ use crate::{
 /// What the configuration file says, over the defaults.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    pub(crate) settings: Settings,
+    pub(crate) settings: InstallationSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Where the master key is; `None` for the place that goes with the database.
     pub(crate) master_key_file: Option<PathBuf>,
@@ -181,7 +182,7 @@ struct PriceSection {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            settings: Settings::default(),
+            settings: InstallationSettings::default(),
             providers: BTreeMap::new(),
             master_key_file: None,
             keys_url: None,
@@ -238,9 +239,9 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: ConfigFile = toml::from_str(text).map_err(|error| located(&error, text))?;
-        let defaults = Settings::default();
+        let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
-        let settings = Settings {
+        let settings = InstallationSettings {
             // The URL of the database says that.
             is_shared: false,
             schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
@@ -396,7 +397,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
             );
         }
     }
-    let mut clients: Vec<Client> = Vec::new();
+    let mut clients: Vec<OAuthClient> = Vec::new();
     for section in section.clients {
         let client = client(section)?;
         if clients.iter().any(|known| known.id == client.id) {
@@ -411,7 +412,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
     }))
 }
 
-fn client(section: ClientSection) -> Result<Client, String> {
+fn client(section: ClientSection) -> Result<OAuthClient, String> {
     let ClientSection {
         id,
         name,
@@ -438,7 +439,7 @@ fn client(section: ClientSection) -> Result<Client, String> {
         ClientAddress::parse(text).map_err(|problem| wrong(format!("`{text}` {problem}")))
     };
     let addresses: Result<Vec<_>, _> = redirect_uris.iter().map(parse).collect();
-    Ok(Client {
+    Ok(OAuthClient {
         addresses: addresses?,
         id,
         name,
@@ -454,9 +455,9 @@ fn loss_limits(section: &LossSection) -> Result<LossLimits, String> {
     .map_err(|invalid| format!("`loss.{}` {}", invalid.field, invalid.problem))
 }
 
-fn limits(section: &LimitsSection) -> Result<Limits, String> {
+fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
     const DAY: f64 = 86_400.0;
-    let defaults = Limits::default();
+    let defaults = SessionLimits::default();
     let seconds = |key: &str, value: Option<f64>, least: f64, default: Duration| match value {
         Some(value) => within(key, value, least, DAY).map(Duration::from_secs_f64),
         None => Ok(default),
@@ -470,7 +471,7 @@ fn limits(section: &LimitsSection) -> Result<Limits, String> {
         }
         (None, given) => seconds("limits.seconds", given, 1.0, defaults.time)?,
     };
-    Ok(Limits {
+    Ok(SessionLimits {
         time,
         turns: match section.turns {
             Some(turns) => whole("limits.turns", turns, 1, 10_000)?,
@@ -682,7 +683,10 @@ mod tests {
         let none = Config::parse("[oauth]\nenabled = false").unwrap();
         assert!(none.programs.is_none());
         assert!(Config::default().programs.unwrap().takes_registrations);
-        assert_eq!(Config::parse("").unwrap().settings, Settings::default());
+        assert_eq!(
+            Config::parse("").unwrap().settings,
+            InstallationSettings::default()
+        );
     }
 
     #[test]

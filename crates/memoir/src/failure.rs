@@ -7,7 +7,7 @@ use memoir_store as store;
 use memoir_vault::archive::ArchiveError;
 
 use crate::{
-    show::{self, Table},
+    show::{self, TextTable},
     terminal::{BOLD, CYAN, RED, safe},
 };
 
@@ -171,7 +171,7 @@ fn details(error: &Error) -> Option<String> {
     match error {
         Error::BadLines { bad, .. } => Some(bad_lines(bad)),
         Error::InTheWay { obstacles, .. } | Error::BeyondAgent { obstacles, .. } => {
-            let mut table = Table::new(["record", "time", "action", "memories", "session"]);
+            let mut table = TextTable::new(["record", "time", "action", "memories", "session"]);
             for obstacle in obstacles {
                 table.row([
                     obstacle.seq.to_string(),

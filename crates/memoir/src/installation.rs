@@ -344,7 +344,7 @@ pub(crate) fn on(
         store,
         Arc::new(keys),
         Arc::new(providers),
-        memoir_app::Settings {
+        memoir_app::InstallationSettings {
             is_shared,
             ..config.settings
         },

@@ -11,13 +11,13 @@ use memoir_model::{
 use tracing::{Instrument, Span};
 
 use super::{Metrics, seconds};
-use crate::{Models, Price, Settings, spans};
+use crate::{InstallationSettings, Models, Price, spans};
 
 /// Models whose requests are counted.
 pub(crate) struct Watched {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<InstallationSettings>,
 }
 
 impl Models for Watched {

@@ -40,7 +40,7 @@ const AT_ONCE: u32 = 100;
 
 /// How far somebody has seen a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct SeenUpTo {
     /// The place of the last record seen in the agent's log; 0 for none.
     pub seq: u64,
     /// How the session stood when it was last shown; `None` where it was not.
@@ -106,7 +106,7 @@ pub struct Live {
     agent: AgentHandle,
     id: SessionId,
     sight: Sight,
-    seen: Seen,
+    seen: SeenUpTo,
     /// The agent's version at the last look that brought everything.
     looked_at: Option<u64>,
     has_ended: bool,
@@ -116,7 +116,7 @@ pub struct Live {
 impl AgentLens<'_> {
     /// Watches a session of the agent from there on. An administrator is shown no words, whatever the agent
     /// allows: nothing of a grant is judged while it is watched.
-    pub fn watch(&self, id: SessionId, seen: Seen) -> Live {
+    pub fn watch(&self, id: SessionId, seen: SeenUpTo) -> Live {
         let agent = self.agent;
         Live {
             agent: agent.clone(),
@@ -187,7 +187,7 @@ impl Live {
     ///
     /// # Errors
     /// There is no such session; the agent was erased; the store fails.
-    pub async fn look(&mut self) -> Result<Vec<(LiveEvent, Seen)>> {
+    pub async fn look(&mut self) -> Result<Vec<(LiveEvent, SeenUpTo)>> {
         if self.has_ended {
             return Ok(Vec::new());
         }

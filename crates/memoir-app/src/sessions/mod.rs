@@ -23,7 +23,7 @@ pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
 pub use drive::{Observer, Progress};
 pub(crate) use live::AgentChanges;
-pub use live::{Live, LiveEvent, LiveRecord, LiveSession, Seen, SessionProgress};
+pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::{BoundedCache, KnownSession, Recent, open_in};

@@ -14,7 +14,7 @@ use super::{
     rehearsal_copy::RehearsalCopy,
 };
 use crate::{
-    AgentHandle, Error, Loaded, Result, SessionFacts, Settings, again, codec::Writing,
+    AgentHandle, Error, InstallationSettings, Loaded, Result, SessionFacts, again, codec::Writing,
     memories::wanted,
 };
 
@@ -197,7 +197,7 @@ impl AgentHandle {
 }
 
 /// How long the hold of an agent on a session of its own lasts unless it is renewed.
-pub(crate) fn own_lease_time(settings: &Settings) -> Duration {
+pub(crate) fn own_lease_time(settings: &InstallationSettings) -> Duration {
     settings
         .idle
         .saturating_add(Duration::from_secs(RENEWED_AFTER_SECONDS.unsigned_abs()))

@@ -37,7 +37,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 
 use crate::{
-    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedIn, again,
+    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
     codec::{self, Beside},
 };
 
@@ -81,7 +81,7 @@ impl Viewer {
 }
 
 impl Administrator {
-    fn of(visitor: &SignedIn) -> Self {
+    fn of(visitor: &SignedInUser) -> Self {
         Self {
             actor: visitor.actor(),
             since: visitor.user.created_at,
@@ -95,7 +95,7 @@ impl Administrator {
     }
 }
 
-impl SignedIn {
+impl SignedInUser {
     /// This administrator, as one who looks at agents.
     pub fn viewer(&self) -> Viewer {
         Viewer::Administrator(Administrator::of(self))

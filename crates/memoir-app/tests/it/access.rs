@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Account, Error, Memoir, NewToken, Principal, Provision};
+use memoir_app::{Account, Error, Memoir, Principal, Provision, TokenWithSecret};
 use memoir_domain::{Timestamp, audit::Actor};
 use memoir_vault::password::Password;
 
@@ -32,20 +32,20 @@ impl Door {
         }
     }
 
-    async fn first(&self) -> NewToken {
+    async fn first(&self) -> TokenWithSecret {
         let actor = person();
         let made = self.agent.create_token(Provision::First, None, &actor);
         made.await.unwrap()
     }
 
     /// One that the agent makes itself.
-    async fn another(&self) -> NewToken {
+    async fn another(&self) -> TokenWithSecret {
         let actor = memoir_domain::audit::Actor::agent("wren");
         let made = self.agent.create_token(Provision::Any, None, &actor);
         made.await.unwrap()
     }
 
-    async fn enters(&self, token: &NewToken) -> Option<Principal> {
+    async fn enters(&self, token: &TokenWithSecret) -> Option<Principal> {
         self.memoir
             .authenticate(token.secret.expose())
             .await
@@ -80,7 +80,7 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
             .await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
-    let revoke = async |door: &Door, token: &NewToken| {
+    let revoke = async |door: &Door, token: &TokenWithSecret| {
         door.agent
             .revoke_token(token.view.id, &person())
             .await
@@ -274,7 +274,7 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     let (one, other) = (door.first().await, door.another().await);
     let used = async || {
         let tokens = door.account.tokens().await.unwrap();
-        let of = |token: &NewToken| {
+        let of = |token: &TokenWithSecret| {
             let found = tokens.iter().find(|view| view.id == token.view.id);
             found.unwrap().last_used_at
         };

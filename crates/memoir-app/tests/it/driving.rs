@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, Limits, MemoryInput, Price, Settings,
+    Error, InstallationSettings, MemoryInput, Price, SessionLimits,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -228,10 +228,10 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
 
 #[tokio::test]
 async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
-    let settings = Settings {
-        limits: Limits {
+    let settings = InstallationSettings {
+        limits: SessionLimits {
             tokens: 2_000,
-            ..Limits::default()
+            ..SessionLimits::default()
         },
         context_tokens: 200_000,
         ..settings()
@@ -400,7 +400,7 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
-    let world = World::with(&DOUBLES, Settings::default()).await;
+    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
     let unavailable = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Status(500),
@@ -434,7 +434,7 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_stay() {
-    let world = World::with(&DOUBLES, Settings::default()).await;
+    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
     let outage = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Connect,
@@ -465,7 +465,7 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_each_limit_abandons_the_session() {
     let search = || Turn::call("search_memories", json!({"query": "cat"}));
-    let with = |limits: Limits| Settings {
+    let with = |limits: SessionLimits| InstallationSettings {
         limits,
         prices: [(
             "scripted:model".parse().unwrap(),
@@ -475,27 +475,27 @@ async fn spec_3_16_each_limit_abandons_the_session() {
             },
         )]
         .into(),
-        ..Settings::default()
+        ..InstallationSettings::default()
     };
     for (limits, reason) in [
         (
-            Limits {
+            SessionLimits {
                 turns: 3,
-                ..Limits::default()
+                ..SessionLimits::default()
             },
             "turn_limit",
         ),
         (
-            Limits {
+            SessionLimits {
                 tokens: 1,
-                ..Limits::default()
+                ..SessionLimits::default()
             },
             "token_limit",
         ),
         (
-            Limits {
+            SessionLimits {
                 cost: Some(0.000_001),
-                ..Limits::default()
+                ..SessionLimits::default()
             },
             "cost_limit",
         ),
@@ -511,7 +511,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
         );
         world.check().await;
     }
-    let world = World::with(&DOUBLES, Settings::default()).await;
+    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
     let slow = search().after(Duration::from_secs(16 * 60));
     let (driven, _) = world.refine([slow]).await;
     assert_eq!(driven.end_reason, Some("time_limit"));
@@ -628,7 +628,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
 /// Far more than a context of so many tokens holds; the last two are doubles.
 const SMALL_CONTEXT_TOKENS: u32 = 8_000;
 
-async fn outgrown(settings: Settings) -> World {
+async fn outgrown(settings: InstallationSettings) -> World {
     let mut memories: Vec<String> = (0..40)
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(90)))
         .collect();
@@ -648,7 +648,7 @@ async fn outgrown(settings: Settings) -> World {
 
 #[tokio::test]
 async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
-    let default = Settings {
+    let default = InstallationSettings {
         context_tokens: SMALL_CONTEXT_TOKENS,
         ..settings()
     };
@@ -685,7 +685,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
 
 #[tokio::test]
 async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
-    let world = outgrown(Settings {
+    let world = outgrown(InstallationSettings {
         context_tokens: SMALL_CONTEXT_TOKENS,
         ..settings()
     })

@@ -12,8 +12,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, Limits, Memoir, MemoryInput, RecallPage, RecallSettings, Settings,
-    Severity, Viewer,
+    AgentHandle, Error, InstallationSettings, Memoir, MemoryInput, RecallPage, RecallSettings,
+    SessionLimits, Severity, Viewer,
 };
 use memoir_domain::{
     audit::Actor,
@@ -23,7 +23,7 @@ use memoir_domain::{
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, Step, TestClock};
+use memoir_testkit::{ScriptedServer, ServerStep, TestClock};
 use memoir_vault::KeyStore;
 use serde_json::json;
 
@@ -40,8 +40,8 @@ fn about(text: &str) -> Vec<f32> {
     ]
 }
 
-fn model() -> Step {
-    Step::embeddings(about)
+fn model() -> ServerStep {
+    ServerStep::embeddings(about)
 }
 
 struct House {
@@ -60,19 +60,19 @@ fn provider(base_url: &str) -> ProviderSettings {
     }
 }
 
-fn settings(model: &str) -> Settings {
-    Settings {
+fn settings(model: &str) -> InstallationSettings {
+    InstallationSettings {
         recall: RecallSettings {
             embeddings: Some(model.parse().unwrap()),
             ..RecallSettings::default()
         },
-        limits: Limits {
+        limits: SessionLimits {
             first_wait: Duration::from_millis(1),
             longest_wait: Duration::from_millis(1),
             attempts: 3,
-            ..Limits::default()
+            ..SessionLimits::default()
         },
-        ..Settings::default()
+        ..InstallationSettings::default()
     }
 }
 
@@ -87,7 +87,7 @@ impl House {
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
         base_url: &str,
-        settings: Settings,
+        settings: InstallationSettings,
     ) -> Self {
         Self::with(store, keys, [("lab", provider(base_url))], settings).await
     }
@@ -97,7 +97,7 @@ impl House {
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
         named: impl IntoIterator<Item = (&str, ProviderSettings)>,
-        settings: Settings,
+        settings: InstallationSettings,
     ) -> Self {
         let named = named.into_iter();
         let providers: BTreeMap<String, ProviderSettings> = named
@@ -205,7 +205,7 @@ async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
 async fn spec_2_8_without_a_model_of_embeddings_nothing_is_sent() {
     let server = ScriptedServer::always(model());
     let store = Arc::new(SqliteStore::in_memory().unwrap());
-    let off = Settings::default();
+    let off = InstallationSettings::default();
     let house = House::on(store, keys(), &server.base_url(), off).await;
     assert_eq!(house.ask("kiln").await, (vec![2], None));
     assert!(house.agent.make_vectors().await.unwrap().problem.is_some());
@@ -239,14 +239,14 @@ async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
 
 #[tokio::test]
 async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
-    let never = || Step::Slow(Duration::from_secs(3_600), Box::new(model()));
-    let data = |data: serde_json::Value| Step::Reply(json!({"data": data}));
+    let never = || ServerStep::Slow(Duration::from_secs(3_600), Box::new(model()));
+    let data = |data: serde_json::Value| ServerStep::Reply(json!({"data": data}));
     let one = json!({"index": 0, "embedding": [1.0, 2.0, 3.0]});
     for (what, step) in [
         ("slow", never()),
-        ("down", Step::status(503)),
-        ("gone", Step::Hangup),
-        ("cut", Step::CutConnection),
+        ("down", ServerStep::status(503)),
+        ("gone", ServerStep::Hangup),
+        ("cut", ServerStep::CutConnection),
         ("wrong count", data(json!([one, one]))),
         (
             "no number",
@@ -256,9 +256,9 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
             "nothing",
             data(json!([{"index": 0, "embedding": [0.0, 0.0]}])),
         ),
-        ("no JSON", Step::html()),
-        ("half of it", Step::malformed()),
-        ("refused", Step::status(401)),
+        ("no JSON", ServerStep::html()),
+        ("half of it", ServerStep::malformed()),
+        ("refused", ServerStep::status(401)),
     ] {
         let server = ScriptedServer::start([model()]);
         let store = Arc::new(SqliteStore::in_memory().unwrap());
@@ -294,7 +294,10 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
     settings.limits.attempts = 1;
     let house = House::with(store, keys(), [("lab", provider)], settings).await;
     // It takes the batch and says nothing, while it answers questions.
-    server.push(Step::Slow(Duration::from_secs(3_600), Box::new(model())));
+    server.push(ServerStep::Slow(
+        Duration::from_secs(3_600),
+        Box::new(model()),
+    ));
     let (made, ()) = tokio::join!(house.agent.make_vectors(), async {
         while server.steps_left() > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -313,13 +316,17 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
 
 #[tokio::test]
 async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good() {
-    let server = ScriptedServer::start([Step::status(500), Step::malformed(), Step::status(429)]);
+    let server = ScriptedServer::start([
+        ServerStep::status(500),
+        ServerStep::malformed(),
+        ServerStep::status(429),
+    ]);
     let house = House::new(&server).await;
     let made = house.agent.make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     assert!(made.problem.unwrap().contains("rate of requests"));
     assert_eq!(server.steps_left(), 0, "as many attempts as are set");
-    for step in [Step::status(500), model()] {
+    for step in [ServerStep::status(500), model()] {
         server.push(step);
     }
     assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
@@ -328,11 +335,11 @@ async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good
 #[tokio::test]
 async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
     let most = |text: &str| text.chars().count() <= 2_000;
-    let server = ScriptedServer::always(Step::respond(move |received| {
+    let server = ScriptedServer::always(ServerStep::respond(move |received| {
         let texts = received.body["input"].as_array().unwrap().iter();
         match texts.into_iter().all(|text| most(text.as_str().unwrap())) {
             true => model(),
-            false => Step::status(400),
+            false => ServerStep::status(400),
         }
     }));
     let house = House::new(&server).await;
@@ -340,7 +347,7 @@ async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
     let made = house.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (3, 0, None));
     assert_eq!(house.ask("honey").await.1, ALL);
-    let none = ScriptedServer::always(Step::status(400));
+    let none = ScriptedServer::always(ServerStep::status(400));
     let house = House::new(&none).await;
     let made = house.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (0, 2, None));
@@ -350,7 +357,7 @@ async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
 async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
     let is_longer = Arc::new(AtomicUsize::new(0));
     let longer = is_longer.clone();
-    let server = ScriptedServer::always(Step::embeddings(move |text| {
+    let server = ScriptedServer::always(ServerStep::embeddings(move |text| {
         let mut vector = about(text);
         vector.resize(3 + longer.load(Ordering::SeqCst), 0.0);
         vector
@@ -376,9 +383,9 @@ async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
 async fn spec_2_8_a_model_that_changes_its_dimension_between_two_batches_is_asked_anew() {
     let batches = Arc::new(AtomicUsize::new(0));
     let asked = batches.clone();
-    let server = ScriptedServer::always(Step::respond(move |_| {
+    let server = ScriptedServer::always(ServerStep::respond(move |_| {
         let longer = 2 * usize::from(asked.fetch_add(1, Ordering::SeqCst) > 0);
-        Step::embeddings(move |text| {
+        ServerStep::embeddings(move |text| {
             let mut vector = about(text);
             vector.resize(3 + longer, 0.0);
             vector
@@ -426,7 +433,7 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     let server = ScriptedServer::always(model());
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
     let keys = keys();
-    let on = async |settings: Settings| {
+    let on = async |settings: InstallationSettings| {
         House::on(store.clone(), keys.clone(), &server.base_url(), settings).await
     };
     let sent = || -> Vec<_> {
@@ -489,7 +496,7 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
         said_of_another.contains(", of the agents that have agreed: 0 of 1; nothing"),
         "{said_of_another}"
     );
-    server.push(Step::status(503));
+    server.push(ServerStep::status(503));
     let (severity, down) = told("lab:small", &base_url).await;
     assert_eq!(severity, Severity::Warning);
     assert!(
@@ -581,7 +588,7 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
-    let server = ScriptedServer::always(Step::embeddings(marked));
+    let server = ScriptedServer::always(ServerStep::embeddings(marked));
     let keys = keys();
     let house = async || {
         let (store, keys) = (store.clone(), keys.clone());
@@ -757,7 +764,7 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     let asked = Arc::new(tokio::sync::Notify::new());
     let (go_on, waits) = std::sync::mpsc::channel::<()>();
     let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
-    server.push(Step::respond(move |_| {
+    server.push(ServerStep::respond(move |_| {
         told.notify_one();
         waits.lock().unwrap().recv().unwrap();
         model()
@@ -781,11 +788,15 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
 }
 
 /// A step that says when it is asked, and answers when it is told to.
-fn held() -> (Step, Arc<tokio::sync::Notify>, std::sync::mpsc::Sender<()>) {
+fn held() -> (
+    ServerStep,
+    Arc<tokio::sync::Notify>,
+    std::sync::mpsc::Sender<()>,
+) {
     let asked = Arc::new(tokio::sync::Notify::new());
     let (go_on, waits) = std::sync::mpsc::channel::<()>();
     let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
-    let step = Step::respond(move |_| {
+    let step = ServerStep::respond(move |_| {
         told.notify_one();
         waits.lock().unwrap().recv().unwrap();
         model()
@@ -844,12 +855,12 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let server = ScriptedServer::start([]);
     let house = House::new(&server).await;
     let (failing, asked, go_on) = held();
-    let Step::Respond(held) = failing else {
+    let ServerStep::Respond(held) = failing else {
         unreachable!("it responds")
     };
-    server.push(Step::respond(move |received| {
+    server.push(ServerStep::respond(move |received| {
         held(received);
-        Step::status(503)
+        ServerStep::status(503)
     }));
     server.push(model());
     let meanwhile = async {
@@ -872,7 +883,7 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
 #[tokio::test]
 async fn spec_6_4_once_the_leave_is_taken_back_no_further_request_of_a_batch_is_made() {
     // Texts that are too long together, so that each goes by itself.
-    let server = ScriptedServer::start([Step::status(400)]);
+    let server = ScriptedServer::start([ServerStep::status(400)]);
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
     let house = House::on(store, keys(), &elsewhere, settings("lab:small")).await;
@@ -895,11 +906,11 @@ async fn spec_6_4_once_the_leave_is_taken_back_no_further_request_of_a_batch_is_
 async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector() {
     // Some servers say that they failed themselves where a text is too long.
     let most = |text: &str| text.chars().count() <= 2_000 && !text.contains("never");
-    let server = ScriptedServer::always(Step::respond(move |received| {
+    let server = ScriptedServer::always(ServerStep::respond(move |received| {
         let texts = received.body["input"].as_array().unwrap().iter();
         match texts.into_iter().all(|text| most(text.as_str().unwrap())) {
             true => model(),
-            false => Step::status(500),
+            false => ServerStep::status(500),
         }
     }));
     let house = House::new(&server).await;
@@ -925,8 +936,9 @@ async fn spec_2_8_an_answer_of_ten_megabytes_is_not_read_to_its_end() {
     let house = House::new(&server).await;
     assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
     let numbers = "0.125,".repeat(1_750_000);
-    let large =
-        || Step::status(200).with_body(format!("{{\"data\":[{{\"embedding\":[{numbers}1]}}]}}"));
+    let large = || {
+        ServerStep::status(200).with_body(format!("{{\"data\":[{{\"embedding\":[{numbers}1]}}]}}"))
+    };
     server.push(large());
     assert_eq!(house.ask("hot").await, (vec![2], DOWN));
     save(&house.agent, "An oven of brick").await;

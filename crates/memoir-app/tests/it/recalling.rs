@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Erased, Memoir, MemoryInput, RecallSettings, Settings, Viewer};
+use memoir_app::{Erased, InstallationSettings, Memoir, MemoryInput, RecallSettings, Viewer};
 use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -164,7 +164,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
 
 #[tokio::test]
 async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_first() {
-    let small = Settings {
+    let small = InstallationSettings {
         recall: RecallSettings {
             index_bytes: 48 << 10,
             ..RecallSettings::default()
@@ -213,7 +213,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
 
 #[tokio::test]
 async fn spec_5_3_an_index_larger_than_the_limit_is_not_built_for_each_question() {
-    let small = Settings {
+    let small = InstallationSettings {
         recall: RecallSettings {
             index_bytes: 1,
             ..RecallSettings::default()

@@ -9,7 +9,7 @@ use std::{
 
 use jiff::{civil, tz::TimeZone};
 use memoir_app::{
-    Account, AgentHandle, Clock, Memoir, MemoryInput, Models, Settings,
+    Account, AgentHandle, Clock, InstallationSettings, Memoir, MemoryInput, Models,
     sessions::{Progress, RefineOptions, Scheduled, Scheduler},
 };
 use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
@@ -75,7 +75,7 @@ impl Month {
         };
         Self::with(
             start,
-            Settings {
+            InstallationSettings {
                 weekly_slot: slot,
                 ..settings()
             },
@@ -83,7 +83,7 @@ impl Month {
         .await
     }
 
-    async fn with(start: &str, settings: Settings) -> Self {
+    async fn with(start: &str, settings: InstallationSettings) -> Self {
         let clock = Arc::new(TestClock::standing_at(start));
         let asked: Arc<Mutex<Vec<_>>> = Arc::default();
         let voices = Voices {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use memoir_app::{Models, sessions::RefineOptions};
 use memoir_domain::{memory::Kind, session::State};
 use memoir_model::{Model, Providers};
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::json;
 
 use crate::world::{World, person, state};
@@ -41,16 +41,16 @@ async fn world_on(server: &ScriptedServer) -> World {
 #[tokio::test]
 async fn spec_3_5_exactly_what_the_model_is_sent() {
     let server = ScriptedServer::start([
-        Step::text("**YES**, gladly."),
-        Step::calls([
+        ServerStep::text("**YES**, gladly."),
+        ServerStep::calls([
             ("search_memories", json!({"query": "rules"})),
             (
                 "consolidate_memories",
                 json!({"ids": [3, 4], "content": "The cat sleeps on the paper that was delivered in the morning."}),
             ),
         ]),
-        Step::text("I am done."),
-        Step::call("complete_refinement", json!({"summary": "Merged the cat."})),
+        ServerStep::text("I am done."),
+        ServerStep::call("complete_refinement", json!({"summary": "Merged the cat."})),
     ]);
     let world = world_on(&server).await;
     let driven = world
@@ -79,13 +79,13 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
 #[tokio::test]
 async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     let server = ScriptedServer::start([
-        Step::status(429).retry_after("0"),
-        Step::text("YES"),
-        Step::status(500),
-        Step::CutConnection,
-        Step::Hangup,
-        Step::text("").after(Duration::from_millis(5)),
-        Step::call("complete_refinement", json!({"summary": "Nothing to do."})),
+        ServerStep::status(429).retry_after("0"),
+        ServerStep::text("YES"),
+        ServerStep::status(500),
+        ServerStep::CutConnection,
+        ServerStep::Hangup,
+        ServerStep::text("").after(Duration::from_millis(5)),
+        ServerStep::call("complete_refinement", json!({"summary": "Nothing to do."})),
     ]);
     let world = world_on(&server).await;
     let driven = world
@@ -97,7 +97,7 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(server.steps_left(), 0);
 
-    let server = ScriptedServer::start([Step::text("YES"), Step::html()]);
+    let server = ScriptedServer::start([ServerStep::text("YES"), ServerStep::html()]);
     let world = world_on(&server).await;
     let driven = world
         .agent

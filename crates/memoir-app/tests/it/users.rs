@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Account, Error, Memoir, NewToken, Proof, Proven, SignIn, SignedIn};
+use memoir_app::{Account, Error, Memoir, Proof, Proven, SignIn, SignedInUser, TokenWithSecret};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
@@ -95,7 +95,7 @@ impl Door {
         attempt.await.unwrap()
     }
 
-    async fn enters(&self, token: &NewToken) -> Option<SignedIn> {
+    async fn enters(&self, token: &TokenWithSecret) -> Option<SignedInUser> {
         let entered = self
             .memoir
             .enter_with_browser(token.secret.expose(), IDLE_SECONDS);
@@ -103,7 +103,7 @@ impl Door {
     }
 
     /// Ada, signed in by a password alone.
-    async fn ada(&self) -> SignedIn {
+    async fn ada(&self) -> SignedInUser {
         let SignIn::In(made) = self.by_browser("Ada", PASSWORD).await else {
             panic!("no code is needed");
         };
@@ -111,7 +111,7 @@ impl Door {
     }
 
     /// Sets a second factor up for whoever is signed in, who is signed in anew by it.
-    async fn set_up(&self, visitor: &SignedIn) -> (Device, SignedIn) {
+    async fn set_up(&self, visitor: &SignedInUser) -> (Device, SignedInUser) {
         let offer = visitor.offer_second_factor().await.unwrap();
         let secret = typed(&offer.typed);
         let code = secret.code_at(self.lab.now().microseconds() / 1_000_000);
@@ -124,7 +124,7 @@ impl Door {
     }
 }
 
-async fn proven(visitor: &SignedIn, code: &str) -> Proven {
+async fn proven(visitor: &SignedInUser, code: &str) -> Proven {
     match visitor.prove(password(PASSWORD), &code.into()).await {
         Ok(Proof::Right(proven)) => *proven,
         _ => panic!("the proof is right"),
@@ -368,7 +368,7 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
     let SignIn::In(theirs) = theirs else {
         panic!("no code is needed");
     };
-    let enters = async |token: &NewToken| {
+    let enters = async |token: &TokenWithSecret| {
         let entered = door.memoir.authenticate(token.secret.expose()).await;
         entered.unwrap().is_some()
     };
@@ -418,7 +418,7 @@ async fn a_new_password_goes_with_this_browser_alone() {
     assert!(matches!(changed, Err(Error::Changed)));
 }
 
-async fn proven_with(visitor: &SignedIn, with: &str) -> Proven {
+async fn proven_with(visitor: &SignedInUser, with: &str) -> Proven {
     match visitor.prove(password(with), &"".into()).await {
         Ok(Proof::Right(proven)) => *proven,
         _ => panic!("the proof is right"),

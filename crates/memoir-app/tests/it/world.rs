@@ -10,8 +10,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Error, Limits, Memoir, MemoryInput, Random, RecordQuery, SessionFacts,
-    Settings, ShownSession, Viewer,
+    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, Random, RecordQuery,
+    SessionFacts, SessionLimits, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
@@ -60,13 +60,13 @@ pub fn person() -> Actor {
     Actor::administrator("test")
 }
 
-pub fn settings() -> Settings {
-    Settings {
-        limits: Limits {
+pub fn settings() -> InstallationSettings {
+    InstallationSettings {
+        limits: SessionLimits {
             first_wait: Duration::from_millis(1),
-            ..Limits::default()
+            ..SessionLimits::default()
         },
-        ..Settings::default()
+        ..InstallationSettings::default()
     }
 }
 
@@ -75,12 +75,16 @@ impl World {
         Self::with(memories, settings()).await
     }
 
-    pub async fn with(memories: &[&str], settings: Settings) -> Self {
+    pub async fn with(memories: &[&str], settings: InstallationSettings) -> Self {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
         Self::on(store, memories, settings).await
     }
 
-    pub async fn on(store: Arc<dyn Store>, memories: &[&str], settings: Settings) -> Self {
+    pub async fn on(
+        store: Arc<dyn Store>,
+        memories: &[&str],
+        settings: InstallationSettings,
+    ) -> Self {
         Self::under(store, keys(), memories, settings).await
     }
 
@@ -88,7 +92,7 @@ impl World {
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
         memories: &[&str],
-        settings: Settings,
+        settings: InstallationSettings,
     ) -> Self {
         let world = Self::unmade(store, keys, settings);
         let account = world.0.account("default").await.unwrap();
@@ -136,7 +140,11 @@ impl World {
         }
     }
 
-    fn unmade(store: Arc<dyn Store>, keys: Arc<KeyStore>, settings: Settings) -> Unmade {
+    fn unmade(
+        store: Arc<dyn Store>,
+        keys: Arc<KeyStore>,
+        settings: InstallationSettings,
+    ) -> Unmade {
         let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z").giving_way());
         let model = SetModel::default();
         let memoir = Memoir::new(

@@ -12,7 +12,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{
-    AccessRequestView, AgentHandle, Client, ClientAddress, Connecting, ConnectionWish, Error,
+    AccessRequestView, AgentHandle, ClientAddress, Connecting, ConnectionWish, Error, OAuthClient,
 };
 use memoir_domain::{PrivateText, access::AccessState};
 
@@ -57,7 +57,7 @@ struct ConnectionQuestion {
 
 /// What is wrong with a question, where it is known from whom it is.
 struct Wrong {
-    client: Client,
+    client: OAuthClient,
     address: ClientAddress,
     state: Option<String>,
     issuer: String,

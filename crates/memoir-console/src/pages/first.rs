@@ -9,7 +9,7 @@ use memoir_domain::PrivateText;
 
 use super::sign_in::refused;
 use crate::{
-    Console, Credentials, SignInRefusal,
+    Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, page_of},
     browser::{self, LONGEST_SECONDS},
     field::{Faults, LabelledField},
@@ -59,7 +59,7 @@ pub(crate) async fn create(
         let shown = page(form_page(&secret, &given, &faults, None));
         return Ok(page_of(StatusCode::BAD_REQUEST, shown));
     }
-    let credentials = Credentials {
+    let credentials = TypedCredentials {
         account: given.field(ACCOUNT.0).trim().to_owned(),
         name: given.field(NAME.0).to_owned(),
         password: PrivateText::from(given.field(PASSWORD.0)),

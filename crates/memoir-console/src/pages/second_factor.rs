@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{RecoveryCodes, SecondFactorOffer, SignedIn};
+use memoir_app::{RecoveryCodes, SecondFactorOffer, SignedInUser};
 use memoir_domain::PrivateText;
 
 use super::{
@@ -158,7 +158,7 @@ fn grouped(typed: &str) -> String {
 }
 
 /// The only page that ever shows the codes. They are in no address, and browsers keep no copy of the page.
-fn shown_once(visitor: &SignedIn, heading: &str, codes: &RecoveryCodes) -> Response {
+fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> Response {
     let content = html! {
         (account::crumb())
         h1 { (heading) }

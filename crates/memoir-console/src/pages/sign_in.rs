@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::code;
 use crate::{
-    Admission, Console, Credentials, SignInRefusal,
+    Admission, Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
     form::{self, SentForm},
@@ -60,7 +60,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
-    let credentials = Credentials {
+    let credentials = TypedCredentials {
         account: given.field("account").trim().to_owned(),
         name: given.field("name").to_owned(),
         password: PrivateText::from(given.field("password")),

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, History, LookBack, Point, RecordMark, SessionSpan};
+use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
 use memoir_domain::{Timestamp, audit::Action, memory::Tally, rewind::Foresight, said};
 use serde::Deserialize;
 
@@ -235,7 +235,7 @@ fn curve(view: &LookBack) -> Markup {
 }
 
 /// The curve's points. A dip between two of them is drawn as a stroke.
-fn outline(history: &History, highest: u64) -> String {
+fn outline(history: &LogHistory, highest: u64) -> String {
     let down = |core_tokens: u64| HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1);
     let mut points = Vec::new();
     let mut last = 0;
@@ -375,7 +375,7 @@ fn foreseen(foresight: &Foresight) -> Markup {
 }
 
 /// The latest sessions, as points to jump to.
-fn sessions(path: &str, agent: &AgentHandle, history: &History) -> Markup {
+fn sessions(path: &str, agent: &AgentHandle, history: &LogHistory) -> Markup {
     let rest = history.sessions.len().saturating_sub(LATEST);
     let all = format!("{}/sessions", agent_path(agent.scope().agent));
     html! {

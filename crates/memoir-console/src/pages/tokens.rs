@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, Error, NewToken, Provision, TokenView};
+use memoir_app::{AgentFacts, AgentHandle, Error, Provision, TokenView, TokenWithSecret};
 use memoir_domain::{Timestamp, TokenId};
 
 use super::{Tab, agent_head, agent_path, settings};
@@ -162,7 +162,7 @@ pub(crate) async fn make(
 }
 
 /// The only page that ever shows the secret. It is in no address, and browsers keep no copy of the page.
-fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &NewToken) -> Response {
+fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &TokenWithSecret) -> Response {
     let settings = format!("{}/settings#tokens", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(agent, Tab::Settings))

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memoir_app::{AgentHandle, Memoir, Models, Settings};
+use memoir_app::{AgentHandle, InstallationSettings, Memoir, Models};
 use memoir_domain::audit::Actor;
-use memoir_mcp::Door;
+use memoir_mcp::AgentTools;
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -31,7 +31,7 @@ pub async fn agent() -> AgentHandle {
         store,
         Arc::new(keys),
         Arc::new(NoModels),
-        Settings::default(),
+        InstallationSettings::default(),
     );
     let account = memoir.account("default").await.unwrap();
     let person = Actor::administrator("test");
@@ -57,7 +57,7 @@ pub async fn connected_by<H: ClientHandler>(
 ) -> RunningService<RoleClient, H> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     tokio::spawn(async move {
-        let service = Door::new(agent).serve(theirs).await.unwrap();
+        let service = AgentTools::new(agent).serve(theirs).await.unwrap();
         service.waiting().await.unwrap();
     });
     serve_client_with_lifecycle(client, ours, mode)

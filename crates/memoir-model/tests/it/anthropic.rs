@@ -4,13 +4,13 @@ use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
     Arguments, AssistantMessage, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall,
 };
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use super::{KEY, delete_tool, model, request, result, user};
 
 async fn read(answer: Value) -> Reply {
-    let server = ScriptedServer::start([Step::Reply(answer)]);
+    let server = ScriptedServer::start([ServerStep::Reply(answer)]);
     let request = request(vec![user("Begin.")], vec![delete_tool()]);
     model(ProviderKind::Anthropic, &server)
         .complete(&request)
@@ -32,7 +32,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
         {"type": "tool_use", "id": "toolu_1", "name": "delete_memory", "input": {"id": 17}},
         {"type": "tool_use", "id": "toolu_2", "name": "delete_memory", "input": {"id": 18}},
     ]);
-    let server = ScriptedServer::start([Step::call("delete_memory", json!({"id": 19}))]);
+    let server = ScriptedServer::start([ServerStep::call("delete_memory", json!({"id": 19}))]);
     let request = request(
         vec![
             user("Begin."),
@@ -102,7 +102,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
 
 #[tokio::test]
 async fn spec_6_3_without_tools_nothing_is_marked_for_the_cache_and_an_empty_turn_is_left_out() {
-    let server = ScriptedServer::start([Step::text("NO")]);
+    let server = ScriptedServer::start([ServerStep::text("NO")]);
     let messages = vec![
         user("Do you consent?"),
         ModelMessage::Assistant(assistant(&json!([]))),
@@ -206,7 +206,7 @@ async fn spec_6_3_stop_reasons_and_absent_usage() {
 
 #[tokio::test]
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
-    let server = ScriptedServer::start([Step::text("{}")]);
+    let server = ScriptedServer::start([ServerStep::text("{}")]);
     let model = model(ProviderKind::Anthropic, &server);
     let schema =
         json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});

@@ -6,7 +6,7 @@ use memoir_domain::PrivateText;
 use memoir_model::{
     ConnectError, Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, ProviderKind,
 };
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use super::{KEY, WORDS, providers, settings};
@@ -31,7 +31,7 @@ async fn spec_6_4_texts_are_sent_in_openais_form_and_vectors_come_back_in_their_
         ],
         "usage": {"prompt_tokens": 12},
     });
-    let server = ScriptedServer::start([Step::Reply(reply)]);
+    let server = ScriptedServer::start([ServerStep::Reply(reply)]);
     let made = embedded(&server, &["One.", "Two."]).await.unwrap();
     let bytes: Vec<Vec<u8>> = made.vectors.iter().map(|one| one.to_bytes()).collect();
     assert_eq!(bytes, [vec![127, 192], vec![0, 127]]);
@@ -82,7 +82,7 @@ fn spec_2_8_models_whose_cards_say_so_are_told_what_a_text_is_for() {
 
 #[tokio::test]
 async fn spec_2_8_what_a_model_wants_stands_before_each_text() {
-    let server = ScriptedServer::always(Step::embeddings(|_| vec![1.0]));
+    let server = ScriptedServer::always(ServerStep::embeddings(|_| vec![1.0]));
     let texts = ["One.".into(), "Two.".into()];
     let embedder = embedder(&server);
     embedder.embed("query: ", &texts).await.unwrap();
@@ -92,13 +92,16 @@ async fn spec_2_8_what_a_model_wants_stands_before_each_text() {
 
 #[tokio::test]
 async fn spec_6_4_what_is_no_vector_of_each_text_is_an_error_without_their_words() {
-    let data = |data: Value| Step::Reply(json!({"data": data}));
+    let data = |data: Value| ServerStep::Reply(json!({"data": data}));
     let one = json!({"index": 0, "embedding": [1.0, 2.0]});
     let other = |index: Value, embedding: Value| json!({"index": index, "embedding": embedding});
     let of_other = |embedding| data(json!([one, other(json!(1), embedding)]));
     for (step, told) in [
         (data(json!([one])), "1 vectors for 2 texts"),
-        (Step::Reply(json!({"vectors": []})), "no list of vectors"),
+        (
+            ServerStep::Reply(json!({"vectors": []})),
+            "no list of vectors",
+        ),
         (of_other(json!([1.0])), "of different lengths"),
         (of_other(json!([])), "no list of 1 to 8192 numbers"),
         (of_other(json!([0.0, 0])), "or all of them 0"),
@@ -117,12 +120,12 @@ async fn spec_6_4_what_is_no_vector_of_each_text_is_an_error_without_their_words
             "places (`index`)",
         ),
         (
-            Step::status(200).with_body(r#"{"data":[{"embedding":[NaN,1]}]}"#.to_owned()),
+            ServerStep::status(200).with_body(r#"{"data":[{"embedding":[NaN,1]}]}"#.to_owned()),
             "no valid JSON",
         ),
-        (Step::html(), "a web page"),
-        (Step::CutConnection, "before the answer was complete"),
-        (Step::status(500), "status 500"),
+        (ServerStep::html(), "a web page"),
+        (ServerStep::CutConnection, "before the answer was complete"),
+        (ServerStep::status(500), "status 500"),
     ] {
         let server = ScriptedServer::start([step]);
         let error = embedded(&server, &[WORDS, "Two."]).await.unwrap_err();

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use memoir_model::{ModelError, Outage, ProviderKind};
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use super::{KEY, WORDS, delete_tool, model, providers, request, settings, user};
@@ -20,7 +20,7 @@ async fn failure_of(kind: ProviderKind, server: &ScriptedServer) -> ModelError {
     error
 }
 
-async fn failure(step: Step) -> ModelError {
+async fn failure(step: ServerStep) -> ModelError {
     failure_of(ProviderKind::OpenAi, &ScriptedServer::start([step])).await
 }
 
@@ -35,14 +35,14 @@ fn tells_no_secret(error: &ModelError) {
 }
 
 /// An error body whose words quote the prompt and the key, as providers' do.
-fn telling(status: u16, error: Value) -> Step {
+fn telling(status: u16, error: Value) -> ServerStep {
     let mut error = error;
     error["message"] = format!(
         "{} in: {WORDS} by {KEY}",
         error["message"].as_str().unwrap_or("bad")
     )
     .into();
-    Step::status(status).with_body(json!({"error": error, "prompt": WORDS}).to_string())
+    ServerStep::status(status).with_body(json!({"error": error, "prompt": WORDS}).to_string())
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn spec_3_16_rate_limits_are_retryable_and_carry_retry_after() {
         error.to_string(),
         "the provider limits the rate of requests; it asks to wait 1 s"
     );
-    let error = failure(Step::status(429)).await;
+    let error = failure(ServerStep::status(429)).await;
     assert_eq!((error.retry_after(), error.is_retryable()), (None, true));
 }
 
@@ -78,11 +78,11 @@ async fn spec_3_16_statuses_that_pass_are_retryable() {
         );
         assert!(error.is_retryable());
     }
-    let page = Step::html().with_body("<html>Bad gateway</html>");
-    let Step::Raw { headers, body, .. } = page else {
+    let page = ServerStep::html().with_body("<html>Bad gateway</html>");
+    let ServerStep::Raw { headers, body, .. } = page else {
         unreachable!()
     };
-    let error = failure(Step::Raw {
+    let error = failure(ServerStep::Raw {
         status: 502,
         headers,
         body,
@@ -187,7 +187,7 @@ async fn spec_5_1_what_a_provider_sends_as_a_code_or_a_type_may_be_the_key_and_i
         json!({"type": KEY, "error": {"type": KEY}}),
     ] {
         for status in [200, 400, 401, 500] {
-            let step = Step::status(status).with_body(body.to_string());
+            let step = ServerStep::status(status).with_body(body.to_string());
             let error = failure(step).await;
             let told = format!("{error} {error:?} {:?}", error.hint());
             assert!(!told.contains(KEY), "{told}");
@@ -220,14 +220,14 @@ async fn spec_6_3_error_bodies_of_every_shape_are_read() {
         (WORDS.to_owned(), "status 400"),
         (String::new(), "status 400"),
     ] {
-        let error = failure(Step::status(400).with_body(body)).await;
+        let error = failure(ServerStep::status(400).with_body(body)).await;
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
 
 #[tokio::test]
 async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() {
-    let embedded = |error: Value| Step::Reply(json!({"error": error}));
+    let embedded = |error: Value| ServerStep::Reply(json!({"error": error}));
     let limited = ModelError::RateLimited { retry_after: None };
     assert_eq!(
         failure(embedded(json!({"code": 429, "message": WORDS}))).await,
@@ -270,15 +270,15 @@ async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() 
     assert!(error.is_retryable(), "{error}");
     let choice =
         json!({"choices": [{"finish_reason": "error", "error": {"code": 503, "message": WORDS}}]});
-    assert_eq!(failure(Step::Reply(choice)).await, out(503));
+    assert_eq!(failure(ServerStep::Reply(choice)).await, out(503));
 }
 
 #[tokio::test]
 async fn spec_6_3_anthropic_overload_is_retryable() {
     let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": WORDS}});
     let server = ScriptedServer::start([
-        Step::status(529).with_body(body.to_string()),
-        Step::Reply(body),
+        ServerStep::status(529).with_body(body.to_string()),
+        ServerStep::Reply(body),
     ]);
     for _ in 0..2 {
         let error = failure_of(ProviderKind::Anthropic, &server).await;
@@ -295,11 +295,11 @@ async fn spec_6_3_anthropic_overload_is_retryable() {
 #[tokio::test]
 async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check() {
     for status in [200, 403, 404] {
-        let Step::Raw { headers, .. } = Step::html() else {
+        let ServerStep::Raw { headers, .. } = ServerStep::html() else {
             unreachable!()
         };
         let body = format!("<html>{WORDS}</html>").into_bytes();
-        let error = failure(Step::Raw {
+        let error = failure(ServerStep::Raw {
             status,
             headers,
             body,
@@ -311,7 +311,7 @@ async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check(
         );
         assert!(!error.is_retryable() && error.hint().unwrap().contains("`base_url`"));
     }
-    let unlabelled = Step::Raw {
+    let unlabelled = ServerStep::Raw {
         status: 200,
         headers: vec![],
         body: b"\n<!doctype HTML><p>".to_vec(),
@@ -327,29 +327,29 @@ async fn spec_6_3_a_web_page_is_named_with_its_status_and_the_base_url_to_check(
 
 #[tokio::test]
 async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
-    let plain = |body: &str| Step::status(200).with_body(body);
+    let plain = |body: &str| ServerStep::status(200).with_body(body);
     for (step, expected, retryable) in [
-        (Step::malformed(), "no valid JSON", true),
+        (ServerStep::malformed(), "no valid JSON", true),
         (plain(""), "an empty body", true),
         (plain("[]"), "JSON, but no object", true),
         (plain("{}"), "there is no choice in it", true),
         (
-            Step::Reply(json!({"choices": []})),
+            ServerStep::Reply(json!({"choices": []})),
             "there is no choice in it",
             true,
         ),
         (
-            Step::Reply(json!({"choices": [{}]})),
+            ServerStep::Reply(json!({"choices": [{}]})),
             "its choice has no message",
             true,
         ),
         (
-            Step::Reply(json!({"choices": [{"message": WORDS}]})),
+            ServerStep::Reply(json!({"choices": [{"message": WORDS}]})),
             "its choice has no message",
             true,
         ),
         (
-            Step::Raw {
+            ServerStep::Raw {
                 status: 200,
                 headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
                 body: b"data: {}\n\n".to_vec(),
@@ -365,7 +365,7 @@ async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
         );
         assert_eq!(error.is_retryable(), retryable, "{expected}");
     }
-    let server = ScriptedServer::start([Step::Reply(json!({"role": "assistant"}))]);
+    let server = ScriptedServer::start([ServerStep::Reply(json!({"role": "assistant"}))]);
     let error = failure_of(ProviderKind::Anthropic, &server).await;
     assert_eq!(
         error.to_string(),
@@ -375,9 +375,9 @@ async fn spec_6_3_answers_that_are_none_of_a_model_are_named() {
 
 #[tokio::test]
 async fn spec_6_3_redirects_are_not_followed() {
-    let elsewhere = ScriptedServer::always(Step::text("stolen"));
+    let elsewhere = ScriptedServer::always(ServerStep::text("stolen"));
     for status in [301, 302, 303, 307, 308] {
-        let error = failure(Step::redirect(status, &elsewhere.base_url())).await;
+        let error = failure(ServerStep::redirect(status, &elsewhere.base_url())).await;
         assert!(
             error
                 .to_string()
@@ -391,7 +391,7 @@ async fn spec_6_3_redirects_are_not_followed() {
 
 #[tokio::test]
 async fn spec_6_3_a_huge_answer_is_given_up_before_it_is_held() {
-    let error = failure(Step::status(200).with_body(vec![b' '; 8 * 1024 * 1024 + 1])).await;
+    let error = failure(ServerStep::status(200).with_body(vec![b' '; 8 * 1024 * 1024 + 1])).await;
     assert_eq!(
         error.to_string(),
         "the answer is not one of a model: more than 8388608 bytes"
@@ -405,9 +405,9 @@ async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
         outage,
         retry_after: None,
     };
-    assert_eq!(failure(Step::CutConnection).await, out(Outage::Cut));
-    assert_eq!(failure(Step::Hangup).await, out(Outage::Cut));
-    let slow = failure(Step::text("late").after(Duration::from_secs(20))).await;
+    assert_eq!(failure(ServerStep::CutConnection).await, out(Outage::Cut));
+    assert_eq!(failure(ServerStep::Hangup).await, out(Outage::Cut));
+    let slow = failure(ServerStep::text("late").after(Duration::from_secs(20))).await;
     assert_eq!(slow, out(Outage::Timeout));
     assert!(slow.is_retryable() && slow.hint().unwrap().contains("`request_timeout_seconds`"));
 
@@ -483,7 +483,7 @@ async fn spec_3_16_past_the_script_the_server_fails_in_a_way_that_is_seen() {
 
 #[tokio::test]
 async fn spec_5_1_requests_and_replies_print_lengths_only() {
-    let server = ScriptedServer::start([Step::call("delete_memory", json!({"id": WORDS}))]);
+    let server = ScriptedServer::start([ServerStep::call("delete_memory", json!({"id": WORDS}))]);
     let request = request(vec![user(WORDS)], vec![]);
     let reply = model(ProviderKind::OpenAi, &server)
         .complete(&request)

@@ -7,7 +7,7 @@ use memoir_model::{
     Arguments, AssistantMessage, Finish, ModelMessage, OutputLimitField, ProviderKind,
     ProviderSettings, Providers, Reply, TokenUsage, ToolCall,
 };
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use super::{KEY, delete_tool, model, providers, request, result, settings, user};
@@ -22,7 +22,7 @@ async fn read(message: Value, finish_reason: Value) -> Reply {
 }
 
 async fn answer(reply: Value) -> Reply {
-    let server = ScriptedServer::start([Step::Reply(reply)]);
+    let server = ScriptedServer::start([ServerStep::Reply(reply)]);
     let request = request(vec![user("Begin.")], vec![delete_tool()]);
     model(ProviderKind::OpenAi, &server)
         .complete(&request)
@@ -46,7 +46,7 @@ fn raw(id: Value, arguments: Value) -> Value {
 #[tokio::test]
 async fn spec_6_3_claude_over_openrouter_gets_its_marks_for_the_cache_and_no_other_model_does() {
     let sent = async |provider: &str, name: &str, tools| {
-        let server = ScriptedServer::start([Step::text("Done.")]);
+        let server = ScriptedServer::start([ServerStep::text("Done.")]);
         let configured = BTreeMap::from([(
             provider.to_owned(),
             settings(ProviderKind::OpenAi, server.base_url()),
@@ -95,7 +95,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
         "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))],
         "reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln"}],
     });
-    let server = ScriptedServer::start([Step::text("Done.")]);
+    let server = ScriptedServer::start([ServerStep::text("Done.")]);
     let request = request(
         vec![
             user("Begin."),
@@ -160,7 +160,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
 
 #[tokio::test]
 async fn spec_6_3_without_system_tools_and_key_none_is_sent() {
-    let server = ScriptedServer::start([Step::text("YES")]);
+    let server = ScriptedServer::start([ServerStep::text("YES")]);
     let settings = ProviderSettings {
         key_env: None,
         output_limit_field: Some(OutputLimitField::MaxCompletionTokens),
@@ -292,7 +292,7 @@ async fn spec_6_3_a_call_of_the_time_before_tools_is_answered_in_kind() {
         "function_call": {"name": "delete_memory", "arguments": "{\"id\":17}"},
     });
     let answered = json!({"choices": [{"message": legacy, "finish_reason": "function_call"}]});
-    let server = ScriptedServer::start([Step::Reply(answered), Step::text("Done.")]);
+    let server = ScriptedServer::start([ServerStep::Reply(answered), ServerStep::text("Done.")]);
     let model = model(ProviderKind::OpenAi, &server);
     let mut request = request(vec![user("Begin.")], vec![delete_tool()]);
     let reply = model.complete(&request).await.unwrap();
@@ -397,7 +397,7 @@ async fn spec_3_16_usage_is_measured_or_estimated_and_says_which() {
 #[tokio::test]
 async fn spec_6_3_bytes_that_are_no_utf_8_do_not_cost_the_answer() {
     let body = b"\xef\xbb\xbf\n{\"choices\":[{\"message\":{\"content\":\"YES \xff\"}}]}\n".to_vec();
-    let server = ScriptedServer::start([Step::status(200).with_body(body)]);
+    let server = ScriptedServer::start([ServerStep::status(200).with_body(body)]);
     let request = request(vec![user("Begin.")], vec![]);
     let reply = model(ProviderKind::OpenAi, &server)
         .complete(&request)
@@ -408,7 +408,7 @@ async fn spec_6_3_bytes_that_are_no_utf_8_do_not_cost_the_answer() {
 
 #[tokio::test]
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
-    let server = ScriptedServer::start([Step::text("{}")]);
+    let server = ScriptedServer::start([ServerStep::text("{}")]);
     let model = model(ProviderKind::OpenAi, &server);
     let schema =
         json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});

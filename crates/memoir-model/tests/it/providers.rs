@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memoir_model::{ModelName, ProviderKind, ProviderSettings, Providers};
 
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 
 use super::{KEY, WORDS, providers, request, settings, user};
 
@@ -184,8 +184,8 @@ fn spec_6_4_a_proxy_that_cannot_be_used_is_an_error_for_encrypted_providers_only
 
 #[tokio::test]
 async fn spec_6_4_only_encrypted_requests_go_through_a_proxy_and_the_proxy_sees_the_host_only() {
-    let proxy = ScriptedServer::always(Step::status(403));
-    let server = ScriptedServer::always(Step::text("YES"));
+    let proxy = ScriptedServer::always(ServerStep::status(403));
+    let server = ScriptedServer::always(ServerStep::text("YES"));
     let ask = async |base_url: String, except: &'static str| {
         let address = format!("http://{}", proxy.address());
         let environment = move |variable: &str| match variable {

@@ -9,7 +9,7 @@ use axum::{
 };
 use memoir_app::{
     AgentLens,
-    sessions::{Live, LiveEvent, Seen, SessionProgress},
+    sessions::{Live, LiveEvent, SeenUpTo, SessionProgress},
 };
 use memoir_domain::SessionId;
 
@@ -71,7 +71,7 @@ pub(crate) async fn follow(
 
 async fn tell(
     mut live: Live,
-    mut news: Vec<(LiveEvent, Seen)>,
+    mut news: Vec<(LiveEvent, SeenUpTo)>,
     mut sink: Sink,
 ) -> Result<(), StreamOver> {
     loop {
@@ -100,7 +100,7 @@ async fn tell(
 }
 
 /// `SEQ`, or `SEQ-VERSION-MASS-LINE` once the session itself was shown.
-struct EventId(Seen);
+struct EventId(SeenUpTo);
 
 impl fmt::Display for EventId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,20 +116,20 @@ impl fmt::Display for EventId {
     }
 }
 
-fn seen_before(headers: &HeaderMap) -> Result<Seen, Problem> {
+fn seen_before(headers: &HeaderMap) -> Result<SeenUpTo, Problem> {
     let Some(id) = headers.get(LAST_EVENT_ID) else {
-        return Ok(Seen::default());
+        return Ok(SeenUpTo::default());
     };
     let id = id.to_str().unwrap_or_default();
     if id.is_empty() {
-        return Ok(Seen::default());
+        return Ok(SeenUpTo::default());
     }
     parse(id).ok_or_else(|| {
         Problem::invalid("Last-Event-ID: is none that this stream gave; leave it out to begin anew")
     })
 }
 
-fn parse(id: &str) -> Option<Seen> {
+fn parse(id: &str) -> Option<SeenUpTo> {
     let number = |text: &str| {
         text.parse::<u64>()
             .ok()
@@ -137,11 +137,11 @@ fn parse(id: &str) -> Option<Seen> {
     };
     let numbers: Option<Vec<u64>> = id.split('-').map(number).collect();
     match numbers?[..] {
-        [seq] => Some(Seen {
+        [seq] => Some(SeenUpTo {
             seq,
             standing: None,
         }),
-        [seq, version, core_tokens, breaker_tokens] => Some(Seen {
+        [seq, version, core_tokens, breaker_tokens] => Some(SeenUpTo {
             seq,
             standing: Some(SessionProgress {
                 version,

@@ -15,7 +15,9 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{DEFAULT_ACCOUNT, HalfSignedIn, NewToken, PasswordProof, Proof, Proven, SignIn};
+use memoir_app::{
+    DEFAULT_ACCOUNT, HalfSignedIn, PasswordProof, Proof, Proven, SignIn, TokenWithSecret,
+};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
 use serde::{Deserialize, Serialize};
@@ -134,7 +136,7 @@ pub(crate) enum SignInSecret<'a> {
 
 /// What signing in came to where it was not refused.
 pub(crate) enum Admitted {
-    In(NewToken),
+    In(TokenWithSecret),
     /// The password is right, and the code is to come.
     CodeNeeded(PasswordProof),
 }
@@ -169,7 +171,7 @@ pub(crate) async fn check_code(
     half: &HalfSignedIn,
     code: &PrivateText,
     expires_at: Timestamp,
-) -> Result<NewToken, Problem> {
+) -> Result<TokenWithSecret, Problem> {
     let who = (half.account_name(), half.name.as_str());
     let attempt = SignInAttempt::begin(service, headers, peer, who)?;
     let memoir = &service.memoir;
@@ -189,7 +191,7 @@ pub(crate) async fn prove(
     service: &Service,
     headers: &HeaderMap,
     peer: Option<IpAddr>,
-    visitor: &memoir_app::SignedIn,
+    visitor: &memoir_app::SignedInUser,
     (password, code): (&PrivateText, &PrivateText),
 ) -> Result<Proven, Problem> {
     let account = visitor.account_name().await?;

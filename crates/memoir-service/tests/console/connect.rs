@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_app::{AgentHandle, Provision};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
-use memoir_service::{Options, Programs};
+use memoir_service::{Programs, ServiceOptions};
 use reqwest::{Client, Method, redirect};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -19,14 +19,14 @@ const CALLBACK: &str = "https://connector.example/callback?of=memoir";
 const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-method-S256";
 const STATE: &str = "what the client & nobody else knows";
 
-pub fn with_programs() -> Options {
-    Options {
+pub fn with_programs() -> ServiceOptions {
+    ServiceOptions {
         programs: Some(Programs {
             address: None,
             clients: Vec::new(),
             takes_registrations: true,
         }),
-        ..Options::default()
+        ..ServiceOptions::default()
     }
 }
 
@@ -823,13 +823,13 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
         );
     }
     // Nor the same door of a service that is known by another address.
-    let elsewhere = Options {
+    let elsewhere = ServiceOptions {
         programs: Some(Programs {
             address: Some("https://memory.example".to_owned()),
             clients: Vec::new(),
             takes_registrations: true,
         }),
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let mut other = Connector::new(&installation);
     other.address = installation.serve_beside(elsewhere).await;
@@ -859,13 +859,13 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
     grace.sign_in("Grace", crate::installation::PASSWORD).await;
     let connector = Connector::registered(&installation).await;
     let address = installation.address.clone();
-    let same = Options {
+    let same = ServiceOptions {
         programs: Some(Programs {
             address: Some(address),
             clients: Vec::new(),
             takes_registrations: true,
         }),
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let mut node = Connector::new(&installation);
     let elsewhere = installation.serve_beside(same).await;
@@ -977,11 +977,11 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
 
 #[tokio::test]
 async fn spec_5_5_without_an_address_no_program_is_connected() {
-    let behind = Options {
+    let behind = ServiceOptions {
         behind_proxy: true,
         ..with_programs()
     };
-    for options in [Options::default(), behind] {
+    for options in [ServiceOptions::default(), behind] {
         let installation = Installation::with(options).await;
         let connector = Connector::new(&installation);
         for path in [
@@ -1006,19 +1006,19 @@ async fn spec_5_5_without_an_address_no_program_is_connected() {
 #[tokio::test]
 async fn spec_5_5_clients_of_the_settings_need_not_register() {
     let address = memoir_app::ClientAddress::parse(CALLBACK).unwrap();
-    let named = memoir_app::Client {
+    let named = memoir_app::OAuthClient {
         id: "connector".to_owned(),
         name: "The one that we know".to_owned(),
         addresses: vec![address],
         registered_at: None::<Timestamp>,
     };
-    let options = Options {
+    let options = ServiceOptions {
         programs: Some(Programs {
             address: None,
             clients: vec![named],
             takes_registrations: false,
         }),
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let installation = Installation::with(options).await;
     let (ada, wren) = (

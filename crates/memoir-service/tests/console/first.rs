@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_vault::{password::Password, token::TokenSecret};
 
 use crate::{
@@ -15,9 +15,9 @@ fn secret() -> Arc<TokenSecret> {
 }
 
 /// An installation that has no administrator, and the path of its link.
-async fn empty(options: Options) -> (Installation, String) {
+async fn empty(options: ServiceOptions) -> (Installation, String) {
     let link = secret();
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         first_link: Some(link.clone()),
         ..options
     })
@@ -32,7 +32,7 @@ async fn create(browser: &Browser, path: &str, name: &str) -> HttpAnswer {
 
 #[tokio::test]
 async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
-    let (installation, path) = empty(Options::default()).await;
+    let (installation, path) = empty(ServiceOptions::default()).await;
     let mut browser = installation.browser();
     let page = browser.page(&path).await;
     page.check("/first/SECRET");
@@ -82,7 +82,7 @@ async fn the_link_makes_one_administrator_who_is_signed_in_and_is_dead_then() {
 
 #[tokio::test]
 async fn a_wrong_link_is_answered_as_a_used_one() {
-    let (installation, path) = empty(Options::default()).await;
+    let (installation, path) = empty(ServiceOptions::default()).await;
     let browser = installation.browser();
     let wrong = format!("/first/{}", secret().expose());
     let (before, posted) = (
@@ -102,7 +102,7 @@ async fn a_wrong_link_is_answered_as_a_used_one() {
 
 #[tokio::test]
 async fn an_administrator_who_was_made_otherwise_ends_the_link_for_good() {
-    let (installation, path) = empty(Options::default()).await;
+    let (installation, path) = empty(ServiceOptions::default()).await;
     installation
         .memoir
         .create_account("lab", &memoir_domain::audit::Actor::owner())
@@ -123,7 +123,7 @@ async fn an_administrator_who_was_made_otherwise_ends_the_link_for_good() {
 
 #[tokio::test]
 async fn of_two_who_come_at_once_one_is_made() {
-    let (installation, path) = empty(Options::default()).await;
+    let (installation, path) = empty(ServiceOptions::default()).await;
     let tasks: Vec<_> = ["Ada", "Grace", "Eve"]
         .into_iter()
         .map(|name| {
@@ -142,7 +142,7 @@ async fn of_two_who_come_at_once_one_is_made() {
 
 #[tokio::test]
 async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_keep_nobody_out() {
-    let (installation, path) = empty(Options::default()).await;
+    let (installation, path) = empty(ServiceOptions::default()).await;
     let browser = installation.browser();
     let fields = [("name", "Eve"), ("password", PASSWORD), ("again", PASSWORD)];
     let foreign = [("sec-fetch-site", "cross-site")];
@@ -157,9 +157,9 @@ async fn links_come_by_a_safe_way_from_this_host_and_wrong_ones_keep_nobody_out(
     let signed_in = installation.browser().sign_in("Ada", PASSWORD).await;
     assert_eq!(signed_in.leads_to(), "/");
 
-    let behind = Options {
+    let behind = ServiceOptions {
         behind_proxy: true,
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let (installation, path) = empty(behind).await;
     let open = installation.browser().get(&path).await;

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memoir_app::{Account, AgentHandle, Memoir, MemoryInput, Settings};
+use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, MemoryInput};
 use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ProviderSettings, Providers};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_testkit::TestClock;
 use memoir_vault::{KeyStore, MasterKey, password::Password};
@@ -33,10 +33,10 @@ pub fn owner() -> Actor {
 
 impl Installation {
     pub async fn open() -> Self {
-        Self::with(Options::default()).await
+        Self::with(ServiceOptions::default()).await
     }
 
-    pub async fn with(options: Options) -> Self {
+    pub async fn with(options: ServiceOptions) -> Self {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store: Arc<dyn Store> = crate::store::empty().await;
@@ -48,7 +48,7 @@ impl Installation {
             ..ProviderSettings::default()
         };
         let providers = BTreeMap::from([("lab".to_owned(), elsewhere)]);
-        let mut settings = Settings::default();
+        let mut settings = InstallationSettings::default();
         settings.recall.embeddings = Some("lab:small".parse().unwrap());
         let providers = Providers::with_environment(providers, |_| None).unwrap();
         let memoir = Memoir::new(store, Arc::new(keys), Arc::new(providers), settings)
@@ -70,7 +70,7 @@ impl Installation {
     }
 
     /// The address of another service on the same store, beside this one.
-    pub async fn serve_beside(&self, options: Options) -> String {
+    pub async fn serve_beside(&self, options: ServiceOptions) -> String {
         serve(&self.memoir, options).await
     }
 
@@ -78,7 +78,7 @@ impl Installation {
     pub async fn serve_again(&mut self) {
         // Uses are written every few seconds, and when a service stops.
         self.memoir.write_uses().await.unwrap();
-        self.address = serve(&self.memoir, Options::default()).await;
+        self.address = serve(&self.memoir, ServiceOptions::default()).await;
     }
 
     pub async fn administrator(&self, name: &str) {
@@ -137,7 +137,7 @@ impl Installation {
     }
 }
 
-async fn serve(memoir: &Memoir, options: Options) -> String {
+async fn serve(memoir: &Memoir, options: ServiceOptions) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let served = memoir.clone();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memoir_app::{AgentHandle, sessions::RefineOptions};
 use memoir_domain::{SessionId, session::Mode};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -228,9 +228,9 @@ async fn spec_5_6_what_is_anothers_is_not_followed() {
 
 #[tokio::test]
 async fn a_browser_has_so_many_streams_and_no_more() {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         streams_per_token: 2,
-        ..Options::default()
+        ..ServiceOptions::default()
     })
     .await;
     let (_, session) = opened(&installation).await;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_vault::second_factor::FactorSecret;
 use serde_json::{Value, json};
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
@@ -424,9 +424,9 @@ async fn turning_it_off_and_setting_it_up_anew_take_the_password_and_a_code() {
 
 #[tokio::test]
 async fn behind_a_proxy_with_tls_what_waits_for_the_code_is_of_this_host_alone() {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         behind_proxy: true,
-        ..Options::default()
+        ..ServiceOptions::default()
     })
     .await;
     installation.administrator("Ada").await;
@@ -486,7 +486,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
         .init();
     tracing::trace!(target: "memoir_console", "what is logged is seen");
     let link = Arc::new(memoir_vault::token::TokenSecret::generate_for_link().unwrap());
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         first_link: Some(link.clone()),
         ..connect::with_programs()
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use serde_json::json;
 
 use crate::installation::{Browser, Installation, PASSWORD};
@@ -106,9 +106,9 @@ async fn attempts_are_counted_together_with_those_of_other_doors() {
 
 #[tokio::test]
 async fn behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone() {
-    let options = Options {
+    let options = ServiceOptions {
         behind_proxy: true,
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let installation = Installation::with(options).await;
     installation.administrator("Ada").await;

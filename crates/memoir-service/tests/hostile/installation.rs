@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, AgentHandle, Memoir, Provision, Settings};
+use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, Provision};
 use memoir_domain::{agent::Field, audit::Actor};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::SetModel;
@@ -38,10 +38,10 @@ pub fn owner() -> Actor {
     Actor::administrator("test")
 }
 
-pub fn options() -> Options {
-    Options {
+pub fn options() -> ServiceOptions {
+    ServiceOptions {
         stop_time: Duration::from_secs(10),
-        ..Options::default()
+        ..ServiceOptions::default()
     }
 }
 
@@ -51,7 +51,12 @@ pub fn memoir_in(dir: &Path, model: &SetModel) -> Memoir {
     let source = MasterSource::File(path.with_extension("master-key"));
     let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
     let models = Arc::new(model.clone());
-    Memoir::new(store, Arc::new(keys), models, Settings::default())
+    Memoir::new(
+        store,
+        Arc::new(keys),
+        models,
+        InstallationSettings::default(),
+    )
 }
 
 impl Installation {
@@ -59,11 +64,11 @@ impl Installation {
         Self::with(options()).await
     }
 
-    pub async fn with(options: Options) -> Self {
+    pub async fn with(options: ServiceOptions) -> Self {
         Self::at(TempDir::new().unwrap(), options, "127.0.0.1:0").await
     }
 
-    pub async fn at(dir: TempDir, options: Options, address: &str) -> Self {
+    pub async fn at(dir: TempDir, options: ServiceOptions, address: &str) -> Self {
         let model = SetModel::default();
         let memoir = memoir_in(dir.path(), &model);
         let listener = TcpListener::bind(address).await.unwrap();

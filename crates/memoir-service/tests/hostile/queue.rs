@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::{MemoryInput, sessions::RefineOptions};
 use memoir_domain::{agent::Field, session::State};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_testkit::{ModelScript, SetModel, Turn};
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
             [broken.as_bytes()],
         )
         .unwrap();
-    let one = Options {
+    let one = ServiceOptions {
         concurrency: 1,
         ..options()
     };

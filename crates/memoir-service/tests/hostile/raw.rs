@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -18,7 +18,7 @@ const PATH: &str = "/v1/agents/wren/memories";
 
 /// A service whose clients have little time.
 async fn hasty() -> (Installation, Tenant) {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         head_time: Duration::from_millis(600),
         request_time: Duration::from_millis(600),
         ..options()
@@ -309,7 +309,7 @@ async fn a_connection_that_is_idle_is_closed_in_time() {
 
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_given_up() {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         request_time: Duration::from_millis(600),
         connections: 1,
         ..options()
@@ -417,7 +417,7 @@ async fn nobody_gets_in_by_another_form_of_the_token() {
 
 #[tokio::test]
 async fn a_token_over_its_rate_is_told_when_to_come_back() {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         requests_per_second: 20,
         ..options()
     })
@@ -438,12 +438,12 @@ async fn a_token_over_its_rate_is_told_when_to_come_back() {
     }
     assert!((30..=60).contains(&limited), "{limited}");
     assert_eq!(client.get("/v1/agents/kite", &kite.token).await.status, 200);
-    assert!(Options::default().requests_per_second >= 2_000);
+    assert!(ServiceOptions::default().requests_per_second >= 2_000);
 }
 
 #[tokio::test]
 async fn connections_over_the_limit_wait_for_their_turn() {
-    let installation = Installation::with(Options {
+    let installation = Installation::with(ServiceOptions {
         connections: 3,
         ..options()
     })

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_vault::password::Password;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -183,7 +183,7 @@ fn from(told: &str) -> [(&str, &str); 2] {
 
 #[tokio::test]
 async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
-    let behind = Options {
+    let behind = ServiceOptions {
         behind_proxy: true,
         ..options()
     };
@@ -211,7 +211,7 @@ async fn a_password_travels_over_this_machine_only_or_sealed() {
     // What a client says, and a proxy that adds to it.
     let both = [https[0], http[0]];
     let listed = [("x-forwarded-proto", "https, http")];
-    let behind = Options {
+    let behind = ServiceOptions {
         behind_proxy: true,
         ..options()
     };

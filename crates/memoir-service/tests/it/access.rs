@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Models, Settings};
+use memoir_app::{InstallationSettings, Models};
 use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::{ModelScript, Turn};
@@ -550,7 +550,11 @@ impl Models for One {
 #[tokio::test]
 async fn spec_5_2_the_service_asks_the_agents_model() {
     let script = Arc::new(ModelScript::always(Turn::text("YES. You may look.")));
-    let installation = Installation::with(Arc::new(One(script.clone())), Settings::default()).await;
+    let installation = Installation::with(
+        Arc::new(One(script.clone())),
+        InstallationSettings::default(),
+    )
+    .await;
     let (agent, wren) = installation.agent_with("wren", &["Ada keeps bees."]).await;
     let model = [(Field::Model, Some("lab:wren"))];
     agent.configure(&model, &owner()).await.unwrap();

@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Memoir, Settings};
+use memoir_app::{InstallationSettings, Memoir};
 use memoir_model::Providers;
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
@@ -29,16 +29,16 @@ async fn spec_5_4_an_erasing_whose_key_could_not_be_destroyed_is_told_truly_and_
         Arc::new(SqliteStore::in_memory().unwrap()),
         keys.clone(),
         Arc::new(Providers::new([].into()).unwrap()),
-        Settings::default(),
+        InstallationSettings::default(),
     );
     let account = memoir.account("default").await.unwrap();
     let token = administrator_of(&account).await;
     let (agent, _) = agent_of(&account, "wren").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let options = Options {
+    let options = ServiceOptions {
         finish_every: Duration::from_millis(10),
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let service = memoir_service::serve(memoir, options, listener, std::future::pending());
     tokio::spawn(service);

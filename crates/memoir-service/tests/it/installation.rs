@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use memoir_app::{Account, AgentHandle, Memoir, Models, Provision, Settings};
+use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, Models, Provision};
 use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::Providers;
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_testkit::TestClock;
 use memoir_vault::{KeyStore, MasterKey};
@@ -74,10 +74,10 @@ pub fn owner() -> Actor {
 impl Installation {
     pub async fn open() -> Self {
         let models = Arc::new(Providers::new(BTreeMap::new()).unwrap());
-        Self::with(models, Settings::default()).await
+        Self::with(models, InstallationSettings::default()).await
     }
 
-    pub async fn with(models: Arc<dyn Models>, settings: Settings) -> Self {
+    pub async fn with(models: Arc<dyn Models>, settings: InstallationSettings) -> Self {
         // Not used, but the client asks for one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store: Arc<dyn Store> = crate::store::empty().await;
@@ -94,8 +94,13 @@ impl Installation {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let served = memoir.clone();
         tokio::spawn(async move {
-            memoir_service::serve(served, Options::default(), listener, std::future::pending())
-                .await
+            memoir_service::serve(
+                served,
+                ServiceOptions::default(),
+                listener,
+                std::future::pending(),
+            )
+            .await
         });
         Self {
             memoir,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Models, Settings};
+use memoir_app::{InstallationSettings, Models};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ async fn installation(turns: impl IntoIterator<Item = Turn>) -> (Installation, A
     let script = Arc::new(ModelScript::new(turns));
     let models = Arc::new(One(script.clone()));
     (
-        Installation::with(models, Settings::default()).await,
+        Installation::with(models, InstallationSettings::default()).await,
         script,
     )
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Limits, Models, Price, Settings};
+use memoir_app::{InstallationSettings, Models, Price, SessionLimits};
 use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
 use memoir_testkit::{ModelScript, Turn};
@@ -38,13 +38,13 @@ async fn installation(script: Vec<Turn>) -> Installation {
         input_per_million: 3.0,
         output_per_million: 15.0,
     };
-    let settings = Settings {
+    let settings = InstallationSettings {
         prices: BTreeMap::from([("scripted:model".parse().unwrap(), price)]),
-        limits: Limits {
+        limits: SessionLimits {
             first_wait: Duration::from_millis(1),
-            ..Limits::default()
+            ..SessionLimits::default()
         },
-        ..Settings::default()
+        ..InstallationSettings::default()
     };
     Installation::with(
         Arc::new(Both(providers, Arc::new(ModelScript::new(script)))),

@@ -9,10 +9,12 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, Memoir, MemoryInput, Models, Settings, sessions::RefineOptions};
+use memoir_app::{
+    Account, InstallationSettings, Memoir, MemoryInput, Models, sessions::RefineOptions,
+};
 use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_testkit::{ModelScript, TestClock, Turn};
 use memoir_vault::{KeyStore, MasterKey};
 use tokio::{net::TcpListener, sync::Semaphore};
@@ -104,7 +106,7 @@ impl Shop {
             crate::store::empty().await,
             Arc::new(KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap()),
             Arc::new(gates.clone()),
-            Settings::default(),
+            InstallationSettings::default(),
         )
         .with_clock(clock.clone());
         Self {
@@ -127,10 +129,10 @@ impl Shop {
     /// Serves with so many workers.
     async fn serve(&self, concurrency: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let options = Options {
+        let options = ServiceOptions {
             concurrency,
             schedule_every: Duration::from_millis(10),
-            ..Options::default()
+            ..ServiceOptions::default()
         };
         let memoir = self.memoir.clone();
         let served = memoir_service::serve(memoir, options, listener, std::future::pending());

@@ -2,9 +2,9 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use memoir_app::{Account, AgentHandle, Memoir, Provision, Settings};
+use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, Provision};
 use memoir_domain::{agent::Field, audit::Actor};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{SetModel, TestClock, Turn};
@@ -65,7 +65,7 @@ impl Installation {
         memoir_in(self.dir.path(), &self.model, &self.clock)
     }
 
-    pub async fn serve(&self, options: Options) -> Running {
+    pub async fn serve(&self, options: ServiceOptions) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
@@ -189,9 +189,9 @@ fn memoir_in(dir: &Path, model: &SetModel, clock: &Arc<TestClock>) -> Memoir {
     let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
     let models = Arc::new(model.clone());
     // Time is moved by days here: no session is to come of that.
-    let settings = Settings {
+    let settings = InstallationSettings {
         schedule: false,
-        ..Settings::default()
+        ..InstallationSettings::default()
     };
     Memoir::new(store, Arc::new(keys), models, settings).with_clock(clock.clone())
 }

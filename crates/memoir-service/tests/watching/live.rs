@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{Provision, sessions::RefineOptions};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// A stop waits longer than any test may take, so that whatever holds it up shows.
-fn options() -> Options {
-    Options {
+fn options() -> ServiceOptions {
+    ServiceOptions {
         stop_time: Duration::from_secs(600),
-        ..Options::default()
+        ..ServiceOptions::default()
     }
 }
 
@@ -428,7 +428,7 @@ async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
 async fn a_token_has_so_many_streams_and_no_more() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
-    let two = Options {
+    let two = ServiceOptions {
         streams_per_token: 2,
         ..options()
     };
@@ -458,7 +458,7 @@ async fn a_token_has_so_many_streams_and_no_more() {
 async fn a_stop_ends_streams_at_once_and_a_silent_one_beats() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
-    let beating = Options {
+    let beating = ServiceOptions {
         stream_beat: Duration::from_millis(1),
         ..options()
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_service::{Options, Webhook};
+use memoir_service::{ServiceOptions, Webhook};
 use serde_json::json;
 
 use crate::{
@@ -14,11 +14,11 @@ fn to(url: &str, allow_private: bool) -> Webhook {
     Webhook::new(url, SECRET, None, allow_private).unwrap()
 }
 
-fn telling(webhooks: Vec<Webhook>) -> Options {
-    Options {
+fn telling(webhooks: Vec<Webhook>) -> ServiceOptions {
+    ServiceOptions {
         stop_time: Duration::from_secs(600),
         webhooks,
-        ..Options::default()
+        ..ServiceOptions::default()
     }
 }
 

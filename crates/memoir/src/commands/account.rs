@@ -4,7 +4,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation,
-    show::{List, Table, when},
+    show::{List, TextTable, when},
     terminal::{self, safe},
 };
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             if global.json {
                 terminal::json(&List::whole(accounts))?;
             } else {
-                let mut table = Table::new(["account", "made"]);
+                let mut table = TextTable::new(["account", "made"]);
                 for account in &accounts {
                     table.row([safe(&account.name).into_owned(), when(account.created_at)]);
                 }

@@ -161,11 +161,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             return archive(global, arguments, bytes).await;
         }
         Some(form) => {
-            let input = foreign::Opened::new(&path)?.into_input();
+            let input = foreign::NamedInput::new(&path)?.into_input();
             return foreign::run(global, arguments, form.foreign(), input).await;
         }
     }
-    let opened = foreign::Opened::new(&path)?;
+    let opened = foreign::NamedInput::new(&path)?;
     if opened.may_be_foreign() || opened.is_of_another_kind() {
         return foreign::run(global, arguments, None, opened.into_input()).await;
     }

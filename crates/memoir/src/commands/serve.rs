@@ -8,7 +8,7 @@ use std::{
 };
 
 use memoir_app::{Memoir, ScheduleView};
-use memoir_service::Options;
+use memoir_service::ServiceOptions;
 use memoir_store_postgres::PostgresStore;
 use memoir_vault::token::TokenSecret;
 use tokio::{
@@ -103,15 +103,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let stop = interrupt::listening().await;
     let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
     tell(global, &memoir, address, &arguments, first_link.as_deref())?;
-    let options = Options {
+    let options = ServiceOptions {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
         hosts: arguments.hosts,
         programs,
         first_link,
         webhooks,
-        connections: connections.min(Options::default().connections),
-        ..Options::default()
+        connections: connections.min(ServiceOptions::default().connections),
+        ..ServiceOptions::default()
     };
     memoir_service::serve(memoir, options, listener, stop)
         .await

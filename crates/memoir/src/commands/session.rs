@@ -2,7 +2,7 @@
 
 use memoir_app::{
     RecordQuery,
-    sessions::{Live, LiveEvent, Seen},
+    sessions::{Live, LiveEvent, SeenUpTo},
 };
 use serde_json::json;
 
@@ -34,7 +34,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         installation.for_its_own_eyes(&agent).await?;
     }
     if arguments.follow {
-        return follow(global, lens.watch(id, Seen::default())).await;
+        return follow(global, lens.watch(id, SeenUpTo::default())).await;
     }
     let session = lens.session(id).await?;
     if global.json {

@@ -9,7 +9,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
-    show::{List, Table, when},
+    show::{List, TextTable, when},
     terminal::{self, safe},
 };
 
@@ -116,7 +116,7 @@ async fn list(global: &Global) -> Outcome {
         terminal::note("there is no token yet; `memoir token create` makes one");
         return Ok(Ending::Done);
     }
-    let mut table = Table::new(["token", "role", "agent", "made", "last used", "ends"]);
+    let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
     let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
     for token in tokens {
         table.row([

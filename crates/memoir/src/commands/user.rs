@@ -14,7 +14,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::{List, Table, when},
+    show::{List, TextTable, when},
     terminal::{self, safe},
 };
 
@@ -124,7 +124,7 @@ async fn list(global: &Global) -> Outcome {
         terminal::note("there is no administrator yet; `memoir user add NAME` makes one");
         return Ok(Ending::Done);
     }
-    let mut table = Table::new(["name", "second factor", "made"]);
+    let mut table = TextTable::new(["name", "second factor", "made"]);
     for user in users {
         table.row([
             safe(&user.name).into_owned(),

@@ -3,12 +3,12 @@
 use memoir_app::AccessRequestView;
 use memoir_domain::said;
 
-use super::{Table, when};
+use super::{TextTable, when};
 use crate::terminal::safe;
 
 /// Requests, one a line.
 pub(crate) fn list(requests: &[AccessRequestView]) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "request", "state", "asked", "until", "by", "for", "reads", "memories", "purpose",
     ])
     .right(6)

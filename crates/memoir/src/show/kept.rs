@@ -3,7 +3,7 @@
 use memoir_app::{KeptView, ShownLetGo, ShownWording};
 use memoir_domain::PrivateText;
 
-use super::{Table, counted, moment, thousands};
+use super::{TextTable, counted, moment, thousands};
 use crate::terminal::safe;
 
 /// `carries 1,230 of 1,234 wordings; 4 let go`
@@ -37,7 +37,7 @@ pub(crate) fn list(all: &[ShownWording]) -> String {
     let lost = |wording| each(wording).map(move |lost| (lost, wording));
     let mut lost: Vec<(&ShownLetGo, &ShownWording)> = all.iter().flat_map(lost).collect();
     lost.sort_by_key(|(lost, wording)| (lost.at, wording.id));
-    let mut table = Table::new(["number", "let go", "session", "words"]).right(0);
+    let mut table = TextTable::new(["number", "let go", "session", "words"]).right(0);
     for (lost, wording) in lost {
         table.row([
             wording.number.to_string(),

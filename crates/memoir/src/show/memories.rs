@@ -8,7 +8,7 @@ use memoir_domain::{Timestamp, recall::FoundAs};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Table,
+    TextTable,
     wrap::{cut, wrap},
 };
 use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
@@ -106,8 +106,8 @@ fn rows(memories: &[ShownMemory], now: Timestamp, with_words: bool) -> String {
     let facts = ["number", "date", "kind", "tokens", "flags"];
     let [number, date, kind, tokens, flagged] = facts;
     let mut table = match with_words {
-        true => Table::new([number, date, kind, tokens, flagged, "tags", "text"]),
-        false => Table::new(facts),
+        true => TextTable::new([number, date, kind, tokens, flagged, "tags", "text"]),
+        false => TextTable::new(facts),
     };
     table = table.right(0).right(3);
     for memory in memories {
@@ -136,7 +136,7 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
     /// Where there is no terminal, lines are as on one of this width.
     const USUAL: u16 = 92;
     let columns = usize::from(terminal::width().unwrap_or(USUAL)).saturating_sub(NUMBERS);
-    let mut table = Table::new(["number", "tokens", "flags", "text"])
+    let mut table = TextTable::new(["number", "tokens", "flags", "text"])
         .right(0)
         .right(1);
     for memory in memories {

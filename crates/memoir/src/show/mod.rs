@@ -19,7 +19,7 @@ use memoir_app::{Clock, SystemClock};
 use memoir_domain::{Timestamp, memory::Number};
 use serde::Serialize;
 
-pub(crate) use table::Table;
+pub(crate) use table::TextTable;
 
 /// A list in the form of every door.
 #[derive(Debug, Serialize)]

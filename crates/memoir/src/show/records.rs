@@ -10,12 +10,12 @@ use memoir_domain::{
 };
 use serde_json::Value;
 
-use super::{Table, diff::diff, moment, thousands};
+use super::{TextTable, diff::diff, moment, thousands};
 use crate::terminal::{BOLD, DIM, YELLOW, safe};
 
 /// Records of any kind, one a line.
 pub(crate) fn list(records: &[ShownRecord]) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "record", "time", "actor", "action", "memory", "session", "facts",
     ])
     .right(0);
@@ -38,7 +38,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
 
 /// The records of one session, one a line.
 pub(crate) fn timeline(records: &[ShownRecord]) -> String {
-    let mut table = Table::new(["record", "time", "action", "memory", "facts"]).right(0);
+    let mut table = TextTable::new(["record", "time", "action", "memory", "facts"]).right(0);
     for record in records {
         table.row([
             record.seq.to_string(),

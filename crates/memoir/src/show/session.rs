@@ -12,7 +12,7 @@ use memoir_domain::{
     session::{EndReason, State, Stats},
 };
 
-use super::{Table, counted, diff::diff, percent, thousands, when};
+use super::{TextTable, counted, diff::diff, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
 /// The outcome, beginning with a line that is the state alone.
@@ -128,7 +128,7 @@ pub(crate) fn state_style(state: State) -> Style {
 
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "session", "begun", "state", "mode", "tokens", "edits", "note",
     ]);
     for session in sessions {

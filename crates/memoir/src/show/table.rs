@@ -13,9 +13,9 @@ use crate::terminal::{self, BOLD};
 const GAP: usize = 2;
 
 /// A table for people.
-pub(crate) struct Table(comfy_table::Table);
+pub(crate) struct TextTable(comfy_table::Table);
 
-impl Table {
+impl TextTable {
     pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Self {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING);
@@ -46,7 +46,7 @@ const LAST_COLUMN: usize = 20;
 /// What stands before what a row says beside its first cell, where the terminal is too narrow for columns.
 const INDENT: usize = 2;
 
-impl Table {
+impl TextTable {
     /// In a terminal of that width with the last column wrapped to it, or each row as a paragraph where it has no
     /// room for the columns. Where no terminal sets a width, a row stays on its line, for `grep` and its like.
     fn drawn(&self, width: Option<usize>) -> String {
@@ -127,7 +127,7 @@ fn columns(table: &comfy_table::Table) -> String {
     text
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.drawn(terminal::width().map(usize::from)))
     }
@@ -137,8 +137,8 @@ impl fmt::Display for Table {
 mod tests {
     use super::*;
 
-    fn sessions() -> Table {
-        let mut table = Table::new(["session", "begun", "state", "mode", "note"]);
+    fn sessions() -> TextTable {
+        let mut table = TextTable::new(["session", "begun", "state", "mode", "note"]);
         for number in 0..2 {
             table.row([
                 format!("01a207be-b3b9-75cd-925a-f6714020f56{number}"),

@@ -23,8 +23,11 @@ fn installation() -> (Installation, String) {
     ]);
     steps.pop();
     let summary = json!({"summary": format!("{WORD} was put in order.")});
-    steps.push(memoir_testkit::Step::call("complete_refinement", summary));
-    steps.push(memoir_testkit::Step::text(&format!("No. {WORD}!")));
+    steps.push(memoir_testkit::ServerStep::call(
+        "complete_refinement",
+        summary,
+    ));
+    steps.push(memoir_testkit::ServerStep::text(&format!("No. {WORD}!")));
     let server = installation.scripted(steps);
     installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
     installation.ok(&["refine", "wren"]);
@@ -201,7 +204,9 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
     let (installation, _) = installation();
     close(&installation);
     let session = first_session(&installation);
-    let server = installation.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
+    let server = installation.scripted(vec![memoir_testkit::ServerStep::text(&format!(
+        "No. {WORD}!"
+    ))]);
     for arguments in [
         &["refine", "wren"][..],
         &["agent", "show", "wren", "--json"],
@@ -216,7 +221,9 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
         assert!(!format!("{ran:?}").contains(WORD), "{arguments:?}: {ran:?}");
     }
     drop(server);
-    let server = installation.scripted(vec![memoir_testkit::Step::text(&format!("No. {WORD}!"))]);
+    let server = installation.scripted(vec![memoir_testkit::ServerStep::text(&format!(
+        "No. {WORD}!"
+    ))]);
     let ran = installation.run(&["refine", "wren", "--json"]);
     assert!(
         !ran.stdout.contains(WORD) && ran.stdout.contains("declined"),

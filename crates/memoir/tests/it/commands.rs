@@ -1,6 +1,6 @@
 //! The happy path of each command that needs no session.
 
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, names_in};
@@ -206,7 +206,7 @@ fn about(text: &str) -> Vec<f32> {
 fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() {
     let installation = Installation::with_agent();
     installation.remember(&["Rosa keeps bees", "The kiln is hot"]);
-    let server = ScriptedServer::always(Step::embeddings(about));
+    let server = ScriptedServer::always(ServerStep::embeddings(about));
     let configuration = installation.write(
         "meaning.toml",
         format!(
@@ -380,7 +380,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
 #[test]
 fn doctor_calls_each_model_where_that_is_asked_for() {
     let installation = Installation::with_agent();
-    let server = installation.scripted([Step::text("OK"), Step::html()]);
+    let server = installation.scripted([ServerStep::text("OK"), ServerStep::html()]);
     installation.ok(&["agent", "create", "robin", "--model", "lab:small"]);
     assert!(!installation.ok(&["doctor"]).contains("answered"));
     assert!(

@@ -1,6 +1,6 @@
 //! Bad input and bad surroundings: one clear error, a hint where one helps, status 1, nothing lost.
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 
 use crate::installation::{Installation, names_in};
 
@@ -350,7 +350,7 @@ fn a_missing_key_or_model_is_told_before_anything_is_begun() {
 fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() {
     let installation = Installation::with_agent();
     installation.remember(&["something"]);
-    let _server = installation.scripted([Step::html()]);
+    let _server = installation.scripted([ServerStep::html()]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.starts_with("failed\n"), "{ran:?}");
@@ -371,7 +371,7 @@ fn a_model_that_answers_with_a_web_page_fails_the_session_and_changes_nothing() 
 fn a_model_that_is_down_is_asked_again_and_then_given_up() {
     let installation = Installation::with_agent();
     installation.remember(&["something"]);
-    let _server = installation.scripted([Step::status(503), Step::status(503)]);
+    let _server = installation.scripted([ServerStep::status(503), ServerStep::status(503)]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("waiting "), "{ran:?}");

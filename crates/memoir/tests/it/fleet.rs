@@ -15,7 +15,7 @@ use std::{
 };
 
 use memoir_store_postgres::{MIGRATIONS, Migration, PostgresStore};
-use memoir_testkit::{Postgres, Received, ScriptedServer, Step};
+use memoir_testkit::{Postgres, ReceivedRequest, ScriptedServer, ServerStep};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -55,25 +55,27 @@ fn number(name: &str, otherwise: u64) -> u64 {
 /// happen.
 fn model() -> ScriptedServer {
     let said = AtomicU64::new(0);
-    ScriptedServer::always(Step::Respond(Arc::new(move |received: &Received| {
-        let said = said.fetch_add(1, Ordering::SeqCst);
-        let messages = received.body["messages"].as_array().unwrap();
-        let calls = messages
-            .iter()
-            .filter(|message| message["role"] == "tool")
-            .count();
-        let rewrite = |id: u64| {
-            let content = format!("Lena comes on day {said} of her year, as always.");
-            Step::call("update_memory", json!({"id": id, "content": content}))
-        };
-        let step = match (received.body["tools"].is_array(), calls) {
-            (false, _) => Step::text("YES"),
-            (true, 0) => rewrite(2),
-            (true, 1) => rewrite(3),
-            (true, _) => Step::call("complete_refinement", json!({"summary": "Done."})),
-        };
-        step.after(Duration::from_millis(20 + said * 37 % 180))
-    })))
+    ScriptedServer::always(ServerStep::Respond(Arc::new(
+        move |received: &ReceivedRequest| {
+            let said = said.fetch_add(1, Ordering::SeqCst);
+            let messages = received.body["messages"].as_array().unwrap();
+            let calls = messages
+                .iter()
+                .filter(|message| message["role"] == "tool")
+                .count();
+            let rewrite = |id: u64| {
+                let content = format!("Lena comes on day {said} of her year, as always.");
+                ServerStep::call("update_memory", json!({"id": id, "content": content}))
+            };
+            let step = match (received.body["tools"].is_array(), calls) {
+                (false, _) => ServerStep::text("YES"),
+                (true, 0) => rewrite(2),
+                (true, 1) => rewrite(3),
+                (true, _) => ServerStep::call("complete_refinement", json!({"summary": "Done."})),
+            };
+            step.after(Duration::from_millis(20 + said * 37 % 180))
+        },
+    )))
 }
 
 /// The nodes, and what they are on.

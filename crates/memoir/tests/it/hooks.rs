@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 use crate::{
@@ -493,7 +493,7 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
         let is_about = |word| f32::from(u8::from(text.to_lowercase().contains(word)));
         vec![is_about("bees"), is_about("kiln"), 0.125]
     };
-    let server = ScriptedServer::always(Step::embeddings(move |text| {
+    let server = ScriptedServer::always(ServerStep::embeddings(move |text| {
         about(&text.replace("honey", "bees").replace("oven", "kiln"))
     }));
     let installation = Installation::with_agent();

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_testkit::{ScriptedServer, Step};
+use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
 /// A user's home, empty at first.
@@ -139,7 +139,7 @@ impl Installation {
     }
 
     /// Makes `lab:small` a model that follows the script.
-    pub(crate) fn scripted(&self, script: impl IntoIterator<Item = Step>) -> ScriptedServer {
+    pub(crate) fn scripted(&self, script: impl IntoIterator<Item = ServerStep>) -> ScriptedServer {
         let server = ScriptedServer::start(script);
         let config = format!(
             "[limits]\nattempts = 2\nfirst_wait_seconds = 0.01\n[providers.lab]\nbase_url = \"{}\"\n",
@@ -151,14 +151,14 @@ impl Installation {
 }
 
 /// The model consents, makes these calls, and completes.
-pub(crate) fn script(calls: &[(&str, Value)]) -> Vec<Step> {
-    let mut script = vec![Step::text("YES")];
+pub(crate) fn script(calls: &[(&str, Value)]) -> Vec<ServerStep> {
+    let mut script = vec![ServerStep::text("YES")];
     script.extend(
         calls
             .iter()
-            .map(|(tool, arguments)| Step::call(tool, arguments.clone())),
+            .map(|(tool, arguments)| ServerStep::call(tool, arguments.clone())),
     );
-    script.push(Step::call(
+    script.push(ServerStep::call(
         "complete_refinement",
         json!({"summary": "Done."}),
     ));

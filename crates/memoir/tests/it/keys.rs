@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 use serde_json::json;
 
 use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
@@ -405,7 +405,7 @@ fn a_session_goes_on_while_the_master_key_is_rotated() {
             "update_memory",
             json!({"id": 1, "content": "Marta waxes her thread twice."}),
         )]);
-        steps[1] = Step::Slow(Duration::from_secs(2), Box::new(steps[1].clone()));
+        steps[1] = ServerStep::Slow(Duration::from_secs(2), Box::new(steps[1].clone()));
         let server = installation.scripted(steps);
         let session = command(GIVEN, &["refine", "wren", "--model", "lab:small"])
             .stdout(Stdio::piped())
@@ -455,9 +455,9 @@ fn other_processes_go_on_while_the_master_key_is_rotated_again_and_again() {
 fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
     let installation = Installation::with_agent();
     installation.remember(&["something"]);
-    let server = installation.scripted([Step::Slow(
+    let server = installation.scripted([ServerStep::Slow(
         Duration::from_secs(60),
-        Box::new(Step::text("YES")),
+        Box::new(ServerStep::text("YES")),
     )]);
     // As much as the machine allows, so that it is the program that takes it away.
     let mut child = std::process::Command::new("sh")

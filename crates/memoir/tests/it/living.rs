@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
-use memoir_testkit::{Received, ScriptedServer, Step};
+use memoir_testkit::{ReceivedRequest, ScriptedServer, ServerStep};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::{
     serving::Running,
 };
 
-fn notes(journal: &[&str], core: &[&str]) -> Step {
-    Step::text(&json!({"journal": journal, "core": core}).to_string())
+fn notes(journal: &[&str], core: &[&str]) -> ServerStep {
+    ServerStep::text(&json!({"journal": journal, "core": core}).to_string())
 }
 
 /// With an agent whose model is scripted.
-fn installation(script: impl IntoIterator<Item = Step>) -> (Installation, ScriptedServer) {
+fn installation(script: impl IntoIterator<Item = ServerStep>) -> (Installation, ScriptedServer) {
     let installation = Installation::new();
     let server = installation.scripted(script);
     installation.ok(&["agent", "create", "wren", "--model", "lab:small"]);
@@ -148,7 +148,7 @@ fn spec_2_6_a_file_that_breaks_off_is_taken_up_to_there() {
 
 #[test]
 fn spec_2_6_an_answer_that_cannot_be_used_saves_nothing_and_the_command_tries_again() {
-    let nonsense = || Step::text("How nice.");
+    let nonsense = || ServerStep::text("How nice.");
     let (installation, _server) =
         installation([nonsense(), nonsense(), notes(&["Somebody spoke."], &[])]);
     let ran = installation.run(&["absorb", "wren", &fixture("text.txt")]);
@@ -175,7 +175,7 @@ fn long_conversation() -> String {
     json!({"messages": messages.collect::<Vec<_>>()}).to_string()
 }
 
-fn marks(received: &Received) -> BTreeSet<String> {
+fn marks(received: &ReceivedRequest) -> BTreeSet<String> {
     let question = question(&received.body);
     // Before it stands what was noted of the parts before.
     let (_, conversation) = question.split_once("## The conversation").unwrap();
@@ -187,15 +187,15 @@ fn marks(received: &Received) -> BTreeSet<String> {
 }
 
 /// A model that notes each message by its mark; the answer to the third question takes its time.
-fn remembering() -> Vec<Step> {
+fn remembering() -> Vec<ServerStep> {
     let step = || {
-        Step::respond(|received| {
+        ServerStep::respond(|received| {
             let marks = marks(received);
             let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
             notes(&marks, &[])
         })
     };
-    let mut steps: Vec<Step> = (0..12).map(|_| step()).collect();
+    let mut steps: Vec<ServerStep> = (0..12).map(|_| step()).collect();
     steps[2] = step().after(Duration::from_secs(600));
     steps
 }
@@ -276,10 +276,10 @@ fn spec_2_6_a_service_that_is_stopped_leaves_what_it_read_to_the_next_one_at_onc
 #[test]
 fn spec_2_5_reflect_says_what_stays() {
     let (installation, _server) = installation([
-        Step::text(r#"{"promote": [1]}"#),
-        Step::text(r#"{"promote": []}"#),
-        Step::text("All of them."),
-        Step::text("All."),
+        ServerStep::text(r#"{"promote": [1]}"#),
+        ServerStep::text(r#"{"promote": []}"#),
+        ServerStep::text("All of them."),
+        ServerStep::text("All."),
     ]);
     let ran = installation.run(&["reflect", "wren"]);
     assert_eq!(ran.stdout, "there is no journal entry of the last week\n");
@@ -346,8 +346,8 @@ fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
 #[test]
 fn spec_2_6_a_sweep_reads_and_reflects_too() {
     let (installation, server) = installation([
-        Step::text("Later."),
-        Step::text("Later."),
+        ServerStep::text("Later."),
+        ServerStep::text("Later."),
         notes(&["Somebody spoke."], &[]),
     ]);
     let idle = installation.run(&["sweep"]);

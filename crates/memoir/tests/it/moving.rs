@@ -1,6 +1,6 @@
 //! Moving in from other programs, and out again.
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -132,9 +132,9 @@ fn spec_2_4_an_import_whose_memories_were_merged_with_others_is_not_undone_in_pa
     installation.ok(&["import", "wren", &file]);
     let merge = json!({"ids": [1, 4], "content": "Prefers tea to coffee."});
     let _server = installation.scripted([
-        Step::text("YES"),
-        Step::call("consolidate_memories", merge),
-        Step::call("complete_refinement", json!({"summary": "One double."})),
+        ServerStep::text("YES"),
+        ServerStep::call("consolidate_memories", merge),
+        ServerStep::call("complete_refinement", json!({"summary": "One double."})),
     ]);
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let before = installation.ok(&["export", "wren"]);

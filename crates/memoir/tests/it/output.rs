@@ -110,7 +110,7 @@ fn words_of_a_model_cannot_drive_the_terminal() {
     assert!(installation.ok(&["context", "wren"]).contains('\u{202e}'));
     assert!(installation.ok(&["export", "wren"]).contains('\u{202e}'));
 
-    let _server = installation.scripted([memoir_testkit::Step::text(
+    let _server = installation.scripted([memoir_testkit::ServerStep::text(
         "NO \u{1b}[2J\u{1b}]0;title\u{7} \u{9b}31m",
     )]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -546,11 +546,11 @@ fn waiting_session(installation: &Installation, service: &Running, token: &str) 
     id
 }
 
-fn slow_script() -> Vec<Step> {
+fn slow_script() -> Vec<ServerStep> {
     vec![
-        Step::text("YES"),
-        Step::call("delete_memory", json!({"id": 6})),
-        Step::text("never").after(Duration::from_secs(20)),
+        ServerStep::text("YES"),
+        ServerStep::call("delete_memory", json!({"id": 6})),
+        ServerStep::text("never").after(Duration::from_secs(20)),
     ]
 }
 
@@ -578,8 +578,8 @@ fn spec_3_2_a_session_is_handed_back_by_a_stop_and_goes_on_after_it() {
     drop(model);
 
     let model = installation.scripted([
-        Step::call("protect_memory", json!({"id": 1})),
-        Step::call("complete_refinement", json!({"summary": "Done."})),
+        ServerStep::call("protect_memory", json!({"id": 1})),
+        ServerStep::call("complete_refinement", json!({"summary": "Done."})),
     ]);
     let service = Running::start(&installation, &[]);
     let path = format!("/v1/sessions/{id}");

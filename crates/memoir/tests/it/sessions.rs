@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran, script, wait_until};
@@ -80,7 +80,7 @@ fn with_json_progress_and_the_session_are_lines() {
 fn an_agent_that_declines_is_no_failure() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let _server = installation.scripted([Step::text("No, thank you. Leave me as I am.")]);
+    let _server = installation.scripted([ServerStep::text("No, thank you. Leave me as I am.")]);
     let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("declined\n"), "{}", ran.stdout);
@@ -267,7 +267,7 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
 #[test]
 fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let installation = Installation::new();
-    let _server = installation.scripted([Step::html(), Step::html()]);
+    let _server = installation.scripted([ServerStep::html(), ServerStep::html()]);
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
         installation.ok(&[
             "agent",
@@ -317,9 +317,9 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
 fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let server = installation.scripted([Step::Slow(
+    let server = installation.scripted([ServerStep::Slow(
         Duration::from_secs(60),
-        Box::new(Step::text("YES")),
+        Box::new(ServerStep::text("YES")),
     )]);
     installation.write(
         "config.toml",
@@ -366,9 +366,9 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
 fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let server = installation.scripted([Step::Slow(
+    let server = installation.scripted([ServerStep::Slow(
         Duration::from_secs(60),
-        Box::new(Step::text("YES")),
+        Box::new(ServerStep::text("YES")),
     )]);
     let child = installation
         .command(&["refine", "wren", "--model", "lab:small"])
@@ -405,9 +405,9 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
     installation.remember(&TEXTS);
     let update = json!({"id": 3, "content": "Marta waxes her thread twice."});
     let server = installation.scripted([
-        Step::text("YES"),
-        Step::call("update_memory", update),
-        Step::Slow(Duration::from_secs(60), Box::new(Step::text("Hm."))),
+        ServerStep::text("YES"),
+        ServerStep::call("update_memory", update),
+        ServerStep::Slow(Duration::from_secs(60), Box::new(ServerStep::text("Hm."))),
     ]);
     // The worker looks after its lease every third of this.
     let config = format!(
@@ -451,9 +451,9 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
 fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let server = installation.scripted([Step::Slow(
+    let server = installation.scripted([ServerStep::Slow(
         Duration::from_secs(60),
-        Box::new(Step::text("YES")),
+        Box::new(ServerStep::text("YES")),
     )]);
     let mut worker = installation
         .command(&["refine", "wren", "--model", "lab:small"])

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use memoir_testkit::Step;
+use memoir_testkit::ServerStep;
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
     common::v1::{AnyValue, KeyValue, any_value::Value as Kind},
@@ -180,7 +180,10 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(collector: &Collector, script: Vec<Step>) -> (Self, memoir_testkit::ScriptedServer) {
+    fn new(
+        collector: &Collector,
+        script: Vec<ServerStep>,
+    ) -> (Self, memoir_testkit::ScriptedServer) {
         let installation = Installation::new();
         let model = installation.scripted(script);
         let path = ".config/memoir/config.toml";
@@ -252,8 +255,8 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     let collector = Collector::start(200);
     let words = format!("The {CANARY} sings at dawn and at noon.");
     let mut turns = script(&[("update_memory", json!({"id": 3, "content": words}))]);
-    turns.push(Step::text(&format!("No, {CANARY} stays.")));
-    turns.push(Step::status(400).with_body(format!("{{\"error\": \"{CANARY}\"}}")));
+    turns.push(ServerStep::text(&format!("No, {CANARY} stays.")));
+    turns.push(ServerStep::status(400).with_body(format!("{{\"error\": \"{CANARY}\"}}")));
     let (mut scene, _model) = Scene::new(&collector, turns);
     let own = scene.tripped();
     let ends: Vec<Value> = (0..3).map(|_| scene.driven()).collect();

@@ -14,7 +14,7 @@ use memoir_model::{
 };
 
 use super::{Progress, reminder, typed::typed_call, within};
-use crate::{Limits, Price};
+use crate::{Price, SessionLimits};
 
 /// Most calls of one answer that are carried out; the others are told so.
 const CALLS_PER_TURN: usize = 32;
@@ -88,7 +88,7 @@ pub(crate) enum SessionAction {
 
 /// Where the session stands.
 pub(crate) struct Machine {
-    limits: Limits,
+    limits: SessionLimits,
     price: Option<Price>,
     usage: Usage,
     turns: u32,
@@ -117,7 +117,7 @@ struct Conversation {
 
 impl Machine {
     /// `used` is what the session used before this worker took it up.
-    pub(crate) fn new(limits: Limits, price: Option<Price>, used: Usage) -> Self {
+    pub(crate) fn new(limits: SessionLimits, price: Option<Price>, used: Usage) -> Self {
         Self {
             limits,
             price,
@@ -239,7 +239,7 @@ impl Machine {
     }
 
     /// The answer to the request for consent.
-    fn answered_request(reply: &Reply, at: Duration, limits: &Limits) -> Vec<SessionEffect> {
+    fn answered_request(reply: &Reply, at: Duration, limits: &SessionLimits) -> Vec<SessionEffect> {
         if !prompt::is_consent(reply.text.expose()) {
             return vec![
                 SessionEffect::Note(Progress::Declined {

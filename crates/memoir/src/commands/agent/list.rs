@@ -6,7 +6,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
-    show::{List, Table, thousands, when},
+    show::{List, TextTable, thousands, when},
     terminal::{self, safe},
 };
 
@@ -21,7 +21,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         terminal::note("there is no agent yet; `memoir agent create NAME` makes one");
         return Ok(Ending::Done);
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "agent",
         "core",
         "tokens",

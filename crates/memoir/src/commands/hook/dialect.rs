@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// What a program tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Event {
+pub(crate) enum HookEvent {
     /// A session begins, goes on, or goes on after its conversation was summed up
     SessionStart,
     /// The user has typed a prompt
@@ -22,7 +22,7 @@ pub(crate) enum Event {
     SessionEnd,
 }
 
-impl Event {
+impl HookEvent {
     /// Whether words are printed for it.
     pub(super) fn is_answered(self) -> bool {
         matches!(self, Self::SessionStart | Self::UserPrompt)
@@ -203,15 +203,15 @@ impl Client {
 
 impl Dialect {
     /// Whether the program takes anything for the event.
-    pub(super) fn takes(self, event: Event) -> bool {
+    pub(super) fn takes(self, event: HookEvent) -> bool {
         self.answer_for(event) != HookOutput::Nothing
     }
 
-    fn answer_for(self, event: Event) -> HookOutput {
+    fn answer_for(self, event: HookEvent) -> HookOutput {
         match event {
-            Event::SessionStart => self.start,
-            Event::UserPrompt => self.prompt,
-            Event::Stop | Event::PreCompact | Event::SessionEnd => HookOutput::Nothing,
+            HookEvent::SessionStart => self.start,
+            HookEvent::UserPrompt => self.prompt,
+            HookEvent::Stop | HookEvent::PreCompact | HookEvent::SessionEnd => HookOutput::Nothing,
         }
     }
 
@@ -221,7 +221,7 @@ impl Dialect {
     /// The file that the program reads cannot be written.
     pub(super) fn answer(
         self,
-        event: Event,
+        event: HookEvent,
         payload: &Payload,
         text: &str,
     ) -> Result<Option<String>, Failure> {

@@ -24,7 +24,7 @@ use crate::{
 const REMOTE_QUESTION: usize = 5_000;
 
 /// An agent's memory.
-pub(super) enum Door {
+pub(super) enum ReachedMemory {
     Here {
         installation: Box<Installation>,
         agent: Box<AgentHandle>,
@@ -34,7 +34,7 @@ pub(super) enum Door {
 
 /// The text for the prompt.
 #[derive(Debug, Deserialize)]
-pub(super) struct Context {
+pub(super) struct ContextText {
     pub(super) text: PrivateText,
     pub(super) left_out: BTreeSet<u64>,
     /// Whether a session is due, and why.
@@ -43,7 +43,7 @@ pub(super) struct Context {
 
 /// A memory that was found.
 #[derive(Debug, Deserialize)]
-pub(super) struct Memory {
+pub(super) struct HookMemory {
     pub(super) number: u64,
     pub(super) kind: String,
     pub(super) origin: String,
@@ -62,7 +62,7 @@ struct Match {
     near: Option<usize>,
 }
 
-impl Memory {
+impl HookMemory {
     pub(super) fn is_core(&self) -> bool {
         self.kind == "core"
     }
@@ -107,7 +107,7 @@ struct HookAgent {
     effective_model: Option<String>,
 }
 
-impl Door {
+impl ReachedMemory {
     /// Opens the memory that the arguments name. A project's agent is made where there is none yet.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Door {
         })
     }
 
-    pub(super) async fn context(&self, max_tokens: u64) -> Result<Context, Failure> {
+    pub(super) async fn context(&self, max_tokens: u64) -> Result<ContextText, Failure> {
         match self {
             Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),
             Self::Away(remote) => {
@@ -182,7 +182,7 @@ impl Door {
         &self,
         prompt: &PrivateText,
         limit: usize,
-    ) -> Result<Vec<Memory>, Failure> {
+    ) -> Result<Vec<HookMemory>, Failure> {
         match self {
             Self::Here { agent, .. } => {
                 let lens = agent.seen_by(Viewer::Agent);
@@ -197,7 +197,7 @@ impl Door {
                 let limit = limit.to_string();
                 let wanted = [("q", query), ("limit", &limit), ("explain", "true")];
                 let mut found = remote
-                    .get::<Items<Memory>>("memories", &wanted)
+                    .get::<Items<HookMemory>>("memories", &wanted)
                     .await?
                     .items;
                 let scores = found.iter().filter_map(|memory| memory.found.as_ref());
@@ -228,7 +228,7 @@ async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
     Ok(!model.is_empty() && !model.starts_with("builtin:"))
 }
 
-impl Handing for Door {
+impl Handing for ReachedMemory {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         match self {
             Self::Here {

@@ -15,7 +15,7 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::TranscriptFormat;
 
-use super::{Arguments, Event, door::Door, log::Log, payload::Payload, state, told};
+use super::{Arguments, HookEvent, door::ReachedMemory, log::Log, payload::Payload, state, told};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
 /// How many sessions are taken up when one begins, which waits for the processes to be started: the others are with
@@ -84,10 +84,10 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
     }
-    let mut session = state::Session::lock(&payload, &arguments.agent(&payload))?;
+    let mut session = state::LockedSession::lock(&payload, &arguments.agent(&payload))?;
     session.transcript.clone_from(&payload.transcript);
     let handed = async {
-        let door = Door::open(global, arguments, &payload).await?;
+        let door = ReachedMemory::open(global, arguments, &payload).await?;
         let Some(path) = &payload.transcript else {
             let (told, format) = (Cursor::new(told), Some(TranscriptFormat::Messages));
             let taken = absorb::take(told, format, Path::new("-"), &door).await?;
@@ -103,7 +103,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         Ok((taken, end)) => {
             session.handed_over = end;
             // Some write after they have told of it, and not all tell of the end.
-            let may_go_on = matches!(arguments.event, Event::Stop | Event::PreCompact);
+            let may_go_on = matches!(arguments.event, HookEvent::Stop | HookEvent::PreCompact);
             session.is_waiting = may_go_on && payload.transcript.is_some();
             log.note(&format!(
                 "handed over {}; {} known before",
@@ -116,7 +116,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
             // A transcript that is not there by the next session's start does not come any more.
             session.is_waiting = payload
                 .transcript
-                .is_some_and(|path| arguments.event != Event::SessionStart || path.exists());
+                .is_some_and(|path| arguments.event != HookEvent::SessionStart || path.exists());
             session.keep()?;
             Err(problem)
         }

@@ -29,11 +29,11 @@ use std::{
 
 use memoir_app::{Clock, SystemClock};
 
-pub(crate) use dialect::{Client, Event};
-use door::Door;
+pub(crate) use dialect::{Client, HookEvent};
+use door::ReachedMemory;
 use log::Log;
 use payload::Payload;
-use state::Shown;
+use state::ShownMemories;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 
@@ -56,7 +56,7 @@ const ONE_EVENT: i64 = 2;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
     /// What happened
-    event: Event,
+    event: HookEvent,
     /// The program that tells of it
     #[arg(long)]
     client: Client,
@@ -167,12 +167,12 @@ fn answer_event(
         return Ok(None);
     }
     on_runtime(async {
-        let door = Door::open(global, arguments, &payload).await?;
+        let door = ReachedMemory::open(global, arguments, &payload).await?;
         let text = match arguments.event {
-            Event::SessionStart => session_start(arguments, &door, &payload).await?,
+            HookEvent::SessionStart => session_start(arguments, &door, &payload).await?,
             _ => user_prompt(arguments, &door, &payload).await?,
         };
-        if arguments.event == Event::SessionStart {
+        if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
         }
         let Some(text) = text else {
@@ -205,7 +205,7 @@ fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
 /// The context, and a line for each thing that waits.
 async fn session_start(
     arguments: &Arguments,
-    door: &Door,
+    door: &ReachedMemory,
     payload: &Payload,
 ) -> Result<Option<String>, Failure> {
     let now = SystemClock.now();
@@ -214,17 +214,17 @@ async fn session_start(
         .unwrap_or_else(|| arguments.client.context_tokens());
     let context = door.context(room).await?;
     let text = text::start(&context, &door.waiting().await?);
-    let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
+    let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
     let told = state::digest(&text);
     let (is_again, since) = (session.start == told, now.seconds_since(session.started_at));
     session.start = told;
     session.started_at = now;
     session.transcript.clone_from(&payload.transcript);
-    session.context = Some(state::Context {
+    session.context = Some(state::ShownContext {
         at: now,
         left_out: context.left_out,
     });
-    session.shown = Shown::default();
+    session.shown = ShownMemories::default();
     session.keep()?;
     let is_told = is_again && since < ONE_EVENT;
     Ok((!is_told && !text.is_empty()).then_some(text))
@@ -233,7 +233,7 @@ async fn session_start(
 /// The best few memories for the prompt that the session was not shown.
 async fn user_prompt(
     arguments: &Arguments,
-    door: &Door,
+    door: &ReachedMemory,
     payload: &Payload,
 ) -> Result<Option<String>, Failure> {
     let Some(prompt) = &payload.prompt else {
@@ -241,7 +241,7 @@ async fn user_prompt(
     };
     let now = SystemClock.now();
     let found = door.recall(prompt, text::CONSIDERED).await?;
-    let mut session = state::Session::lock(payload, &arguments.agent(payload))?;
+    let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
     let told = state::digest(prompt.expose());
     if session.prompt == told && now.seconds_since(session.prompted_at) < ONE_EVENT {
         return Ok(None);

@@ -14,7 +14,7 @@ use etcetera::BaseStrategy;
 use memoir_domain::{Timestamp, memory::JOURNAL_DAYS};
 use serde::{Deserialize, Serialize};
 
-use super::{door::Memory, payload::Payload};
+use super::{door::HookMemory, payload::Payload};
 use crate::{database, failure::Failure};
 
 /// The folder of the sessions' files.
@@ -34,8 +34,8 @@ struct KeptSession {
     started_at: Option<Timestamp>,
     prompt: u64,
     prompted_at: Option<Timestamp>,
-    context: Option<Context>,
-    shown: Shown,
+    context: Option<ShownContext>,
+    shown: ShownMemories,
     transcript: Option<PathBuf>,
     handed_over: u64,
     is_waiting: bool,
@@ -43,7 +43,7 @@ struct KeptSession {
 
 /// The context that the session was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Context {
+pub(super) struct ShownContext {
     pub(super) at: Timestamp,
     /// What was left out of it.
     pub(super) left_out: BTreeSet<u64>,
@@ -51,10 +51,10 @@ pub(super) struct Context {
 
 /// The memories that it was shown since, by number, and when each had been changed last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Shown(BTreeMap<u64, Timestamp>);
+pub(super) struct ShownMemories(BTreeMap<u64, Timestamp>);
 
-impl Shown {
-    pub(super) fn note(&mut self, memory: &Memory) {
+impl ShownMemories {
+    pub(super) fn note(&mut self, memory: &HookMemory) {
         self.0.insert(memory.number, memory.updated_at);
     }
 }
@@ -69,7 +69,7 @@ struct SessionFile {
 }
 
 /// A session's file, which no other process writes meanwhile.
-pub(super) struct Session {
+pub(super) struct LockedSession {
     file: Option<SessionFile>,
     session: Option<String>,
     /// What the text of its start was last.
@@ -78,8 +78,8 @@ pub(super) struct Session {
     /// What its last prompt was.
     pub(super) prompt: u64,
     pub(super) prompted_at: Timestamp,
-    pub(super) context: Option<Context>,
-    pub(super) shown: Shown,
+    pub(super) context: Option<ShownContext>,
+    pub(super) shown: ShownMemories,
     pub(super) transcript: Option<PathBuf>,
     /// Up to which byte the transcript was handed over.
     pub(super) handed_over: u64,
@@ -87,7 +87,7 @@ pub(super) struct Session {
     pub(super) is_waiting: bool,
 }
 
-impl Session {
+impl LockedSession {
     /// Opens the session's file, once whoever else has it has written it. A session without a name is
     /// remembered by nothing.
     ///
@@ -175,7 +175,7 @@ impl Session {
     }
 
     /// Whether the session has the memory before it, as it is now.
-    pub(super) fn was_shown(&self, memory: &Memory) -> bool {
+    pub(super) fn was_shown(&self, memory: &HookMemory) -> bool {
         if self.shown.0.get(&memory.number) == Some(&memory.updated_at) {
             return true;
         }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use memoir_domain::{context::NOTE, quote::quote};
 
-use super::door::{Context, Memory, Waiting};
+use super::door::{ContextText, HookMemory, Waiting};
 use crate::{failure::Failure, show::counted};
 
 /// How many memories are looked at for a prompt.
@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 const SHOWN_CHARACTERS: u64 = 3_000;
 
 /// The context, and a line for each thing that waits for the agent.
-pub(super) fn start(context: &Context, waiting: &Waiting) -> String {
+pub(super) fn start(context: &ContextText, waiting: &Waiting) -> String {
     let mut text = context.text.expose().trim_end().to_owned();
     let lines = waiting_lines(context, waiting);
     if !lines.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn start(context: &Context, waiting: &Waiting) -> String {
     text
 }
 
-fn waiting_lines(context: &Context, waiting: &Waiting) -> Vec<String> {
+fn waiting_lines(context: &ContextText, waiting: &Waiting) -> Vec<String> {
     let mut lines = Vec::new();
     if waiting.requests > 0 {
         let requests = counted(waiting.requests, "request", "requests");
@@ -66,7 +66,7 @@ fn waiting_lines(context: &Context, waiting: &Waiting) -> Vec<String> {
 }
 
 /// The best that there is room for.
-pub(super) fn choose(found: impl Iterator<Item = Memory>) -> Vec<Memory> {
+pub(super) fn choose(found: impl Iterator<Item = HookMemory>) -> Vec<HookMemory> {
     let mut room = SHOWN_CHARACTERS;
     found
         .filter(|memory| {
@@ -80,7 +80,7 @@ pub(super) fn choose(found: impl Iterator<Item = Memory>) -> Vec<Memory> {
 }
 
 /// Each on a line of its own, quoted, so that none can pass for anything else (SPEC 3.6).
-pub(super) fn prompt(memories: &[Memory]) -> String {
+pub(super) fn prompt(memories: &[HookMemory]) -> String {
     let mut text = format!("From your memory, since it may bear on this prompt. {NOTE}\n");
     for memory in memories {
         let origin = match memory.origin.as_str() {

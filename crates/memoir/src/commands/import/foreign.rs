@@ -14,7 +14,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use memoir_app::{AgentHandle, ForeignMemory, MemoryInput, Part, TakeOver, TakenOver};
+use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, MemoryInput, TakeOver, TakenOver};
 use memoir_domain::{PrivateText, agent::Field, import::ForeignGone, memory::Kind};
 use memoir_import::{
     Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
@@ -41,13 +41,13 @@ const BATCH: usize = 2_000;
 const BATCH_CHARACTERS: usize = 1_000_000;
 
 /// What was named, and how it begins.
-pub(super) struct Opened {
+pub(super) struct NamedInput {
     path: PathBuf,
     is_folder: bool,
     head: Vec<u8>,
 }
 
-impl Opened {
+impl NamedInput {
     /// Looks at a file or a folder; `-` is stdin.
     pub(super) fn new(path: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::file("read", path, &error);
@@ -277,7 +277,7 @@ fn read(
     options: &ImportOptions,
     shaping: &Shaping,
     skip_bad: bool,
-    sender: &mpsc::Sender<Part>,
+    sender: &mpsc::Sender<ForeignPart>,
 ) -> Result<ImportReport, Error> {
     let mut batch = Vec::new();
     let mut characters = 0;
@@ -291,15 +291,15 @@ fn read(
             return ControlFlow::Continue(());
         }
         characters = 0;
-        match sender.blocking_send(Part::Memories(std::mem::take(&mut batch))) {
+        match sender.blocking_send(ForeignPart::Memories(std::mem::take(&mut batch))) {
             Ok(()) => ControlFlow::Continue(()),
             // Whoever takes them has failed, and tells why.
             Err(_) => ControlFlow::Break(()),
         }
     })?;
-    let _ = sender.blocking_send(Part::Memories(batch));
+    let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
-        let _ = sender.blocking_send(Part::Last);
+        let _ = sender.blocking_send(ForeignPart::Last);
     }
     Ok(report)
 }
@@ -307,7 +307,7 @@ fn read(
 /// Takes over, and moves a count along while that takes place.
 async fn watched(
     agent: &AgentHandle,
-    parts: mpsc::Receiver<Part>,
+    parts: mpsc::Receiver<ForeignPart>,
     how: &TakeOver,
 ) -> Result<TakenOver, Failure> {
     let bar = ProgressBar::with_draw_target(None, terminal::bars());

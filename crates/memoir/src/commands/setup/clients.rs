@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use etcetera::BaseStrategy;
 use serde_json::{Value, json};
 
-use super::{json as members, json::Problem, lines};
+use super::{json as members, json::JsonProblem, lines};
 use crate::{
-    commands::hook::{self, Event},
+    commands::hook::{self, HookEvent},
     failure::Failure,
 };
 
@@ -43,14 +43,14 @@ pub(super) enum Program {
 }
 
 /// What Memoir is called with.
-pub(super) struct Call {
+pub(super) struct ProgramCall {
     /// The binary.
     pub(super) program: String,
     /// Whose memory, and where it is.
     pub(super) arguments: Vec<String>,
 }
 
-impl Call {
+impl ProgramCall {
     fn mcp(&self) -> Vec<String> {
         [&["mcp".to_owned()], &self.arguments[..]].concat()
     }
@@ -63,7 +63,7 @@ impl Call {
     }
 
     /// The line for a shell.
-    fn hook(&self, event: Event, client: hook::Client) -> String {
+    fn hook(&self, event: HookEvent, client: hook::Client) -> String {
         let client = client.name();
         let words = [&self.program, "hook", event.as_str(), "--client", &client];
         let words = words
@@ -85,19 +85,19 @@ fn for_shell(word: &str) -> String {
 /// What is done to one file.
 pub(super) struct Edit {
     pub(super) path: PathBuf,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<OwnedPart>,
 }
 
 impl Edit {
     /// Whether nobody else writes into the file.
     pub(super) fn is_own(&self) -> bool {
-        let is_own = |part: &Part| matches!(part, Part::Whole(_) | Part::Hints);
+        let is_own = |part: &OwnedPart| matches!(part, OwnedPart::Whole(_) | OwnedPart::Hints);
         self.parts.iter().all(is_own)
     }
 }
 
 /// One part of a file that is Memoir's.
-pub(super) enum Part {
+pub(super) enum OwnedPart {
     /// A member of objects of JSON.
     Member(Vec<&'static str>, Value),
     /// An element of a list of JSON: the command of a hook.
@@ -116,9 +116,9 @@ pub(super) enum Part {
     Hints,
 }
 
-impl Part {
+impl OwnedPart {
     /// The file with it.
-    pub(super) fn added(&self, text: &str) -> Result<String, Problem> {
+    pub(super) fn added(&self, text: &str) -> Result<String, JsonProblem> {
         match self {
             Self::Member(path, value) => members::set(text, path, value),
             Self::Needed(path, value) => match members::get(text, path)? {
@@ -136,7 +136,7 @@ impl Part {
 
     /// The file without it. What is not Memoir's own stays; so do objects that it was put into, where they stood
     /// in the file `before` or where that is not known.
-    pub(super) fn removed(&self, text: &str, before: Option<&str>) -> Result<String, Problem> {
+    pub(super) fn removed(&self, text: &str, before: Option<&str>) -> Result<String, JsonProblem> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());
         }
@@ -271,7 +271,7 @@ impl Program {
     }
 
     /// What is done to its files.
-    pub(super) fn edits(self, folders: &Folders, call: &Call) -> Vec<Edit> {
+    pub(super) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
         let folder = self.folder(folders);
         let file = |path: &str, parts| Edit {
             path: folder.join(path),
@@ -295,7 +295,7 @@ impl Program {
                 vec![
                     Edit {
                         path: servers,
-                        parts: vec![Part::Member(vec!["mcpServers", NAME], stdio)],
+                        parts: vec![OwnedPart::Member(vec!["mcpServers", NAME], stdio)],
                     },
                     file(
                         "settings.json",
@@ -315,8 +315,8 @@ impl Program {
                     file(
                         "config.toml",
                         vec![
-                            Part::True("features", "hooks"),
-                            Part::Table(format!("mcp_servers.{NAME}"), table),
+                            OwnedPart::True("features", "hooks"),
+                            OwnedPart::Table(format!("mcp_servers.{NAME}"), table),
                         ],
                     ),
                     file("hooks.json", claude_hooks(call, hook::Client::Codex)),
@@ -324,33 +324,42 @@ impl Program {
             }
             Self::Gemini => {
                 let events = [
-                    (Event::SessionStart, "SessionStart"),
-                    (Event::UserPrompt, "BeforeAgent"),
-                    (Event::Stop, "AfterAgent"),
-                    (Event::PreCompact, "PreCompress"),
-                    (Event::SessionEnd, "SessionEnd"),
+                    (HookEvent::SessionStart, "SessionStart"),
+                    (HookEvent::UserPrompt, "BeforeAgent"),
+                    (HookEvent::Stop, "AfterAgent"),
+                    (HookEvent::PreCompact, "PreCompress"),
+                    (HookEvent::SessionEnd, "SessionEnd"),
                 ];
                 let hooks = events.map(|(event, name)| {
                     let command = call.hook(event, hook::Client::Gemini);
                     let hook = json!({"name": NAME, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000});
-                    Part::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+                    OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
                 });
-                let mut parts = vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))];
+                let mut parts = vec![OwnedPart::Member(
+                    vec!["mcpServers", NAME],
+                    server(json!({})),
+                )];
                 parts.extend(hooks);
                 vec![file("settings.json", parts)]
             }
             Self::Cursor => {
-                let command = call.hook(Event::SessionStart, hook::Client::Cursor);
+                let command = call.hook(HookEvent::SessionStart, hook::Client::Cursor);
                 vec![
                     file(
                         "mcp.json",
-                        vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))],
+                        vec![OwnedPart::Member(
+                            vec!["mcpServers", NAME],
+                            server(json!({})),
+                        )],
                     ),
                     file(
                         "hooks.json",
                         vec![
-                            Part::Needed(vec!["version"], json!(1)),
-                            Part::Hook(vec!["hooks", "sessionStart"], json!({"command": command})),
+                            OwnedPart::Needed(vec!["version"], json!(1)),
+                            OwnedPart::Hook(
+                                vec!["hooks", "sessionStart"],
+                                json!({"command": command}),
+                            ),
                         ],
                     ),
                 ]
@@ -361,47 +370,50 @@ impl Program {
                     json!([{"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}])
                 };
                 let hooks = json!({"version": 1, "hooks": {
-                    "sessionStart": hook(Event::SessionStart),
-                    "userPromptSubmitted": hook(Event::UserPrompt),
-                    "agentStop": hook(Event::Stop),
+                    "sessionStart": hook(HookEvent::SessionStart),
+                    "userPromptSubmitted": hook(HookEvent::UserPrompt),
+                    "agentStop": hook(HookEvent::Stop),
                 }});
                 let server = server(json!({"type": "local", "tools": ["*"]}));
                 vec![
                     file(
                         "mcp-config.json",
-                        vec![Part::Member(vec!["mcpServers", NAME], server)],
+                        vec![OwnedPart::Member(vec!["mcpServers", NAME], server)],
                     ),
                     // Beside the file of Visual Studio Code, which keeps its own in the same folder.
                     file(
                         "hooks/memoir-cli.json",
-                        vec![Part::Whole(format!("{hooks:#}\n"))],
+                        vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
                     ),
                 ]
             }
             Self::Vscode => {
-                let command = call.hook(Event::SessionStart, hook::Client::Vscode);
+                let command = call.hook(HookEvent::SessionStart, hook::Client::Vscode);
                 let hooks = json!({"hooks": {"SessionStart": [
                     {"type": "command", "command": command, "timeout": HOOK_SECONDS}
                 ]}});
                 vec![
                     file(
                         "User/mcp.json",
-                        vec![Part::Member(vec!["servers", NAME], stdio)],
+                        vec![OwnedPart::Member(vec!["servers", NAME], stdio)],
                     ),
                     Edit {
                         path: folders.home.join(".copilot/hooks/memoir.json"),
-                        parts: vec![Part::Whole(format!("{hooks:#}\n"))],
+                        parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
                     },
                 ]
             }
             Self::ClaudeDesktop => vec![file(
                 "claude_desktop_config.json",
-                vec![Part::Member(vec!["mcpServers", NAME], server(json!({})))],
+                vec![OwnedPart::Member(
+                    vec!["mcpServers", NAME],
+                    server(json!({})),
+                )],
             )],
             Self::Goose => goose(folders, &folder, call),
             Self::Zed => vec![file(
                 "settings.json",
-                vec![Part::Member(
+                vec![OwnedPart::Member(
                     vec!["context_servers", NAME],
                     server(json!({"env": {}})),
                 )],
@@ -415,12 +427,12 @@ impl Program {
                 vec![
                     file(
                         "opencode.json",
-                        vec![Part::Member(
+                        vec![OwnedPart::Member(
                             vec!["mcp", NAME],
                             json!({"type": "local", "command": command, "enabled": true}),
                         )],
                     ),
-                    file("plugin/memoir.js", vec![Part::Whole(plugin)]),
+                    file("plugin/memoir.js", vec![OwnedPart::Whole(plugin)]),
                 ]
             }
         }
@@ -428,28 +440,28 @@ impl Program {
 }
 
 /// The hooks of Claude Code, and of whoever has taken over their form.
-fn claude_hooks(call: &Call, client: hook::Client) -> Vec<Part> {
+fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
     let events = [
-        (Event::SessionStart, "SessionStart"),
-        (Event::UserPrompt, "UserPromptSubmit"),
-        (Event::Stop, "Stop"),
-        (Event::PreCompact, "PreCompact"),
-        (Event::SessionEnd, "SessionEnd"),
+        (HookEvent::SessionStart, "SessionStart"),
+        (HookEvent::UserPrompt, "UserPromptSubmit"),
+        (HookEvent::Stop, "Stop"),
+        (HookEvent::PreCompact, "PreCompact"),
+        (HookEvent::SessionEnd, "SessionEnd"),
     ];
     // Codex has no event for a session's end.
     let events = events
         .into_iter()
-        .filter(|(event, _)| client != hook::Client::Codex || *event != Event::SessionEnd);
+        .filter(|(event, _)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
     events
         .map(|(event, name)| {
             let command = call.hook(event, client);
             let hook = json!({"type": "command", "command": command, "timeout": HOOK_SECONDS});
-            Part::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+            OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
         })
         .collect()
 }
 
-fn goose(folders: &Folders, folder: &Path, call: &Call) -> Vec<Edit> {
+fn goose(folders: &Folders, folder: &Path, call: &ProgramCall) -> Vec<Edit> {
     let mut entry = vec![
         format!("name: {NAME}"),
         "type: stdio".to_owned(),
@@ -463,7 +475,7 @@ fn goose(folders: &Folders, folder: &Path, call: &Call) -> Vec<Edit> {
             .iter()
             .map(|word| format!("  - {}", lines::quoted(word))),
     );
-    let command = call.hook(Event::SessionStart, hook::Client::Goose);
+    let command = call.hook(HookEvent::SessionStart, hook::Client::Goose);
     let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
         {"type": "command", "command": command, "timeout": HOOK_SECONDS}
     ]}]}});
@@ -477,19 +489,19 @@ fn goose(folders: &Folders, folder: &Path, call: &Call) -> Vec<Edit> {
     vec![
         Edit {
             path: folder.join("config.yaml"),
-            parts: vec![Part::Entry("extensions", entry)],
+            parts: vec![OwnedPart::Entry("extensions", entry)],
         },
         Edit {
             path: plugins.join("plugin.json"),
-            parts: vec![Part::Whole(format!("{plugin:#}\n"))],
+            parts: vec![OwnedPart::Whole(format!("{plugin:#}\n"))],
         },
         Edit {
             path: plugins.join("hooks/hooks.json"),
-            parts: vec![Part::Whole(format!("{hooks:#}\n"))],
+            parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
         },
         Edit {
             path: folder.join(".goosehints"),
-            parts: vec![Part::Hints],
+            parts: vec![OwnedPart::Hints],
         },
     ]
 }

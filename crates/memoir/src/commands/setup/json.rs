@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Why a file cannot be changed.
-pub(super) type Problem = String;
+pub(super) type JsonProblem = String;
 
 /// A value and where it stands.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl JsonNode {
 ///
 /// # Errors
 /// The text is no JSON.
-pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Problem> {
+pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProblem> {
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -93,7 +93,7 @@ fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
 ///
 /// # Errors
 /// The text is no JSON, or holds something else than an object on the way.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Problem> {
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, JsonProblem> {
     let empty = "{}\n";
     let text = if text.trim().is_empty() { empty } else { text };
     let root = JsonReader::read(text)?;
@@ -133,7 +133,7 @@ pub(super) fn put(
     path: &[&str],
     value: &Value,
     is_own: impl Fn(&Value) -> bool,
-) -> Result<String, Problem> {
+) -> Result<String, JsonProblem> {
     let root = JsonReader::read(if text.trim().is_empty() { "{}" } else { text })?;
     let Some(node) = root.at(path) else {
         return set(text, path, &Value::from(vec![value.clone()]));
@@ -158,7 +158,7 @@ pub(super) fn put(
 ///
 /// # Errors
 /// The text is no JSON.
-pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, Problem> {
+pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, JsonProblem> {
     let root = JsonReader::read(text)?;
     let Some((name, way)) = path.split_last() else {
         return Ok(text.to_owned());
@@ -188,7 +188,7 @@ pub(super) fn take(
     path: &[&str],
     kept: usize,
     is_own: impl Fn(&Value) -> bool,
-) -> Result<String, Problem> {
+) -> Result<String, JsonProblem> {
     let mut text = text.to_owned();
     loop {
         let root = JsonReader::read(&text)?;
@@ -211,7 +211,7 @@ pub(super) fn take(
     }
 }
 
-fn not_the_form(path: &[&str], form: &str) -> Problem {
+fn not_the_form(path: &[&str], form: &str) -> JsonProblem {
     match path {
         [] => format!("it is not {form}"),
         path => format!("`{}` is not {form}", path.join(".")),
@@ -330,7 +330,7 @@ struct JsonReader<'a> {
 const DEPTH: usize = 100;
 
 impl<'a> JsonReader<'a> {
-    fn read(text: &'a str) -> Result<JsonNode, Problem> {
+    fn read(text: &'a str) -> Result<JsonNode, JsonProblem> {
         let mut reader = Self {
             text,
             // A mark of the order of bytes is kept where it is.
@@ -344,7 +344,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn problem(&self) -> Problem {
+    fn problem(&self) -> JsonProblem {
         let line = self.text[..self.at].matches('\n').count() + 1;
         format!("it is no JSON from line {line} on")
     }
@@ -370,7 +370,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<JsonNode, Problem> {
+    fn value(&mut self, depth: usize) -> Result<JsonNode, JsonProblem> {
         self.space();
         let begin = self.at;
         let kind = match self.next() {
@@ -424,8 +424,8 @@ impl<'a> JsonReader<'a> {
     fn list(
         &mut self,
         end: u8,
-        mut part: impl FnMut(&mut Self) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        mut part: impl FnMut(&mut Self) -> Result<(), JsonProblem>,
+    ) -> Result<(), JsonProblem> {
         self.at += 1;
         loop {
             self.space();
@@ -443,7 +443,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Problem> {
+    fn string(&mut self) -> Result<String, JsonProblem> {
         let rest = &self.text[self.at..];
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
         match values.next() {

@@ -1,12 +1,12 @@
 //! Changes to files whose parts are lines: the tables of TOML, and the entries of one mapping of YAML.
 
-use super::json::Problem;
+use super::json::JsonProblem;
 
 /// Puts a table of TOML behind all others, or in the place of the one of that name.
 ///
 /// # Errors
 /// The text is no TOML, or would be none afterwards.
-pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Problem> {
+pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, JsonProblem> {
     let block = format!("[{name}]\n{body}");
     check_toml(text)?;
     let changed = match table(text, name) {
@@ -37,7 +37,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Pr
 ///
 /// # Errors
 /// The text is no TOML.
-pub(super) fn remove_table(text: &str, name: &str) -> Result<String, Problem> {
+pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
     Ok(match table(text, name) {
         Some((begin, end)) => {
@@ -63,7 +63,7 @@ pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
 ///
 /// # Errors
 /// The text is no TOML, or would be none afterwards.
-pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Problem> {
+pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, JsonProblem> {
     check_toml(text)?;
     if is_true(text, name, key) {
         return Ok(text.to_owned());
@@ -79,7 +79,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Prob
     Ok(changed)
 }
 
-fn check_toml(text: &str) -> Result<(), Problem> {
+fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
         .map_err(|error| {
@@ -119,7 +119,7 @@ pub(super) fn set_entry(
     mapping: &str,
     name: &str,
     body: &[String],
-) -> Result<String, Problem> {
+) -> Result<String, JsonProblem> {
     let text = remove_entry(text, mapping, name);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));

@@ -18,8 +18,8 @@ use std::{
 use clap::ValueEnum;
 use serde_json::json;
 
-use clients::{Call, Edit, Folders, Program};
-use record::Record;
+use clients::{Edit, Folders, Program, ProgramCall};
+use record::ProgramRecord;
 
 use super::hook::Whose;
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     installation::{Installation, TOKEN, agent_in_environment},
     private_file,
     remote::{self, Remote},
-    show::{Table, diff::diff},
+    show::{TextTable, diff::diff},
     terminal::{self, BOLD, safe},
 };
 
@@ -59,13 +59,13 @@ pub(crate) struct Arguments {
 }
 
 /// One file, and what becomes of it; `None` where there is none.
-struct Change {
+struct FileChange {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
 }
 
-impl Change {
+impl FileChange {
     fn is_one(&self) -> bool {
         self.before != self.after
     }
@@ -110,7 +110,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     match arguments.program {
         None => overview(global, &folders),
         Some(program) if arguments.remove => {
-            let record = Record::read(program)?;
+            let record = ProgramRecord::read(program)?;
             let changes = taken_back(program, &folders, &record)?;
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
@@ -131,7 +131,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if let Some(agent) = &agent {
                 make(global, &arguments, agent).await?;
             }
-            let mut record = Record::read(program)?;
+            let mut record = ProgramRecord::read(program)?;
             for change in changes.iter().filter(|change| change.is_one()) {
                 // The record first: what was there is known whatever happens next.
                 record.note(change)?;
@@ -143,7 +143,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// The agent, and what Memoir is called with. An agent is named; a project's is not known yet.
-async fn call(global: &Global, arguments: &Arguments) -> Result<(Option<String>, Call), Failure> {
+async fn call(
+    global: &Global,
+    arguments: &Arguments,
+) -> Result<(Option<String>, ProgramCall), Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("the path of this program is not known: {error}")))?;
     let mut words = Vec::new();
@@ -175,7 +178,7 @@ async fn call(global: &Global, arguments: &Arguments) -> Result<(Option<String>,
     }
     let program = program.display().to_string();
     let arguments = words;
-    Ok((agent, Call { program, arguments }))
+    Ok((agent, ProgramCall { program, arguments }))
 }
 
 fn absolute(path: &Path) -> Result<String, Failure> {
@@ -216,7 +219,7 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
 }
 
 /// The files with what is Memoir's.
-fn added(edits: Vec<Edit>) -> Result<Vec<Change>, Failure> {
+fn added(edits: Vec<Edit>) -> Result<Vec<FileChange>, Failure> {
     edits
         .into_iter()
         .filter_map(|edit| {
@@ -240,9 +243,9 @@ fn added(edits: Vec<Edit>) -> Result<Vec<Change>, Failure> {
 fn taken_back(
     program: Program,
     folders: &Folders,
-    record: &Record,
-) -> Result<Vec<Change>, Failure> {
-    let nobody = Call {
+    record: &ProgramRecord,
+) -> Result<Vec<FileChange>, Failure> {
+    let nobody = ProgramCall {
         program: String::new(),
         arguments: Vec::new(),
     };
@@ -278,8 +281,8 @@ fn taken_back(
 
 fn change(
     path: &Path,
-    changed: impl Fn(&str) -> Result<String, json::Problem>,
-) -> Result<Change, Failure> {
+    changed: impl Fn(&str) -> Result<String, json::JsonProblem>,
+) -> Result<FileChange, Failure> {
     let before = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         read => Some(read.map_err(|error| Failure::file("read", path, &error))?),
@@ -296,7 +299,7 @@ fn change(
         Failure::new(format!("cannot change `{}`: {problem}", path.display()))
             .hint("nothing was changed; put the file right, or out of the way, and try again")
     })?;
-    Ok(Change {
+    Ok(FileChange {
         path: path.to_owned(),
         before,
         after: Some(after),
@@ -304,8 +307,8 @@ fn change(
 }
 
 /// Shows the differences, and asks, where all of them can be written.
-fn agreed(global: &Global, arguments: &Arguments, changes: &[Change]) -> Result<bool, Failure> {
-    let changes: Vec<&Change> = changes.iter().filter(|change| change.is_one()).collect();
+fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Result<bool, Failure> {
+    let changes: Vec<&FileChange> = changes.iter().filter(|change| change.is_one()).collect();
     for change in &changes {
         change.check()?;
     }
@@ -369,7 +372,7 @@ fn tell(
     global: &Global,
     program: Program,
     agent: Option<&str>,
-    changes: &[Change],
+    changes: &[FileChange],
     arguments: &Arguments,
 ) -> Outcome {
     if global.json {
@@ -384,7 +387,7 @@ fn tell(
         return Ok(Ending::Done);
     }
     let title = program.title();
-    let is_changed = changes.iter().any(Change::is_one);
+    let is_changed = changes.iter().any(FileChange::is_one);
     terminal::print(&match (arguments.remove, is_changed, agent) {
         (true, true, _) => format!("{title} is as it was before"),
         (true, false, _) => format!("{title} has nothing of Memoir"),
@@ -412,10 +415,10 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
     let mut found = Vec::new();
     for program in Program::value_variants() {
         let is_here = program.folder(folders).is_dir();
-        let record = Record::read(*program)?;
+        let record = ProgramRecord::read(*program)?;
         let has = match taken_back(*program, folders, &record) {
             Err(_) => "its settings cannot be read",
-            Ok(changes) if changes.iter().any(Change::is_one) => "set up",
+            Ok(changes) if changes.iter().any(FileChange::is_one) => "set up",
             Ok(_) => "nothing of Memoir",
         };
         found.push((*program, is_here, has));
@@ -427,7 +430,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
         terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
         return Ok(Ending::Done);
     }
-    let mut table = Table::new(["program", "found here", "has", "set it up with"]);
+    let mut table = TextTable::new(["program", "found here", "has", "set it up with"]);
     for (program, is_here, has) in found {
         table.row([
             program.title().to_owned(),

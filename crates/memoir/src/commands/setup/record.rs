@@ -9,12 +9,12 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, clients::Program};
+use super::{FileChange, clients::Program};
 use crate::{commands::hook, failure::Failure, private_file};
 
 /// A file before and after.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenFile {
     /// `None` where there was none.
     before: Option<String>,
     after: Option<String>,
@@ -23,12 +23,12 @@ struct Written {
 }
 
 /// The files of one program.
-pub(super) struct Record {
+pub(super) struct ProgramRecord {
     path: PathBuf,
-    files: BTreeMap<PathBuf, Written>,
+    files: BTreeMap<PathBuf, WrittenFile>,
 }
 
-impl Record {
+impl ProgramRecord {
     /// # Errors
     /// There is no place for it, or it cannot be read.
     pub(super) fn read(program: Program) -> Result<Self, Failure> {
@@ -56,13 +56,13 @@ impl Record {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn note(&mut self, change: &Change) -> Result<(), Failure> {
+    pub(super) fn note(&mut self, change: &FileChange) -> Result<(), Failure> {
         let earlier = self.files.remove(&change.path);
         let (before, folders) = match earlier {
             Some(earlier) if earlier.after == change.before => (earlier.before, earlier.folders),
             _ => (change.before.clone(), self.made_folders(&change.path)),
         };
-        let written = Written {
+        let written = WrittenFile {
             before,
             after: change.after.clone(),
             folders,
@@ -86,7 +86,7 @@ impl Record {
             .flatten()
             .flatten()
             .filter_map(|record| fs::read(record.path()).ok())
-            .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, Written>>(&text).ok())
+            .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, WrittenFile>>(&text).ok())
             .flat_map(BTreeMap::into_values)
             .flat_map(|written| written.folders)
             .collect();

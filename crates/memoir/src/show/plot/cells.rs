@@ -17,7 +17,7 @@ pub(super) struct TerminalCells {
     signs: Vec<Option<char>>,
 }
 
-type DrawingResult = Result<(), DrawingErrorKind<Infallible>>;
+type CellsResult = Result<(), DrawingErrorKind<Infallible>>;
 
 impl TerminalCells {
     pub(super) fn new(columns: usize, rows: usize) -> Self {
@@ -63,15 +63,15 @@ impl DrawingBackend for &mut TerminalCells {
         (2 * self.columns as u32, 4 * self.rows as u32)
     }
 
-    fn ensure_prepared(&mut self) -> DrawingResult {
+    fn ensure_prepared(&mut self) -> CellsResult {
         Ok(())
     }
 
-    fn present(&mut self) -> DrawingResult {
+    fn present(&mut self) -> CellsResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> DrawingResult {
+    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> CellsResult {
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let place = self.place(x.div_euclid(2), y.div_euclid(4));
         if let Some(place) = place.filter(|_| color.alpha > 0.0) {
@@ -85,7 +85,7 @@ impl DrawingBackend for &mut TerminalCells {
         text: &str,
         style: &S,
         (x, y): BackendCoord,
-    ) -> DrawingResult {
+    ) -> CellsResult {
         let length = text.chars().count() as i32;
         let anchor = style.anchor();
         let column = x.div_euclid(2)

@@ -17,7 +17,7 @@ pub(super) struct Pixels {
 }
 
 type Error = <BitMapBackend<'static, RGBPixel> as DrawingBackend>::ErrorType;
-type DrawingResult = Result<(), DrawingErrorKind<Error>>;
+type PixelsResult = Result<(), DrawingErrorKind<Error>>;
 
 impl Pixels {
     pub(super) fn new(size: (u32, u32)) -> Self {
@@ -50,15 +50,15 @@ impl DrawingBackend for &mut Pixels {
         self.size
     }
 
-    fn ensure_prepared(&mut self) -> DrawingResult {
+    fn ensure_prepared(&mut self) -> PixelsResult {
         Ok(())
     }
 
-    fn present(&mut self) -> DrawingResult {
+    fn present(&mut self) -> PixelsResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> DrawingResult {
+    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> PixelsResult {
         self.bitmap()?.draw_pixel(at, color)
     }
 
@@ -68,7 +68,7 @@ impl DrawingBackend for &mut Pixels {
         to: BackendCoord,
         style: &S,
         fill: bool,
-    ) -> DrawingResult {
+    ) -> PixelsResult {
         self.bitmap()?.draw_rect(from, to, style, fill)
     }
 
@@ -77,7 +77,7 @@ impl DrawingBackend for &mut Pixels {
         text: &str,
         style: &S,
         at: BackendCoord,
-    ) -> DrawingResult {
+    ) -> PixelsResult {
         let (width, height) = (get_raster_width(WEIGHT, HEIGHT) as i32, HEIGHT.val() as i32);
         let length = width * text.chars().count() as i32;
         let anchor = style.anchor();
