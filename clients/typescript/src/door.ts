@@ -14,7 +14,7 @@ import type {
   Transcripts,
   Wording,
 } from "./models.js";
-import { Transport, type Wanted } from "./transport.js";
+import { Transport, type RequestContent } from "./transport.js";
 
 /** Milliseconds: the agent's model reads and thinks meanwhile. */
 const REFLECTING = 600_000;
@@ -89,7 +89,7 @@ export class Door {
     return this.send("POST", `/v1/access-requests/${segment(id)}/revoke`);
   }
 
-  protected send<T>(method: string, path: string, wanted?: Wanted): Promise<T> {
+  protected send<T>(method: string, path: string, wanted?: RequestContent): Promise<T> {
     return this.#transport.send(method, path, wanted);
   }
 
@@ -108,10 +108,10 @@ export class Door {
   }
 
   /** Every item of a list, page after page as they are asked for. */
-  protected async *pages<T>(path: string, query: Wanted["query"], pageSize = 100): AsyncGenerator<T, void> {
+  protected async *pages<T>(path: string, query: RequestContent["query"], pageSize = 100): AsyncGenerator<T, void> {
     let cursor: string | null = null;
     do {
-      const wanted: Wanted = { query: { ...query, limit: pageSize, cursor } };
+      const wanted: RequestContent = { query: { ...query, limit: pageSize, cursor } };
       const page: Page<T> = await this.send("GET", path, wanted);
       yield* page.items;
       cursor = page.next_cursor;
@@ -179,13 +179,13 @@ export interface AuditListing {
 }
 
 /** What a list of memories is narrowed or widened by, for the wire. */
-export function listed(options: Listing): Wanted["query"] {
+export function listed(options: Listing): RequestContent["query"] {
   const include = options.includeDiscarded ? "discarded" : undefined;
   return { protected: options.protected?.toString(), faded: options.faded?.toString(), include };
 }
 
 /** What a list of records is narrowed by, for the wire. */
-export function recorded(options: AuditListing): Wanted["query"] {
+export function recorded(options: AuditListing): RequestContent["query"] {
   const { sessionId: session, action, actor, actorName: actor_name, memory, since, until } = options;
   return { session, action, actor, actor_name, memory, since: moment(since), until: moment(until) };
 }

@@ -23,7 +23,7 @@ interface Said {
   timestamp?: unknown;
 }
 
-interface Answer {
+interface ToolAnswer {
   content: { type: "text"; text: string }[];
   details: unknown;
 }
@@ -33,7 +33,7 @@ interface Tool {
   label: string;
   description: string;
   parameters: object;
-  execute(id: string, given: unknown): Promise<Answer>;
+  execute(id: string, given: unknown): Promise<ToolAnswer>;
 }
 
 /** What is used of OpenClaw's interface, which has more. */

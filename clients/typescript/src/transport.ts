@@ -27,7 +27,7 @@ export interface TransportOptions {
 }
 
 /** One request. */
-export interface Wanted {
+export interface RequestContent {
   query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
   body?: unknown;
   /** An idempotency key; one is made where it is left out. */
@@ -63,7 +63,7 @@ export class Transport {
    * @throws {Problem} The service refused, or was still away at the last attempt.
    * @throws {ConnectionFailed} No answer came.
    */
-  async send<T>(method: string, path: string, wanted: Wanted = {}): Promise<T> {
+  async send<T>(method: string, path: string, wanted: RequestContent = {}): Promise<T> {
     const target = this.#base + path + queryOf(wanted.query);
     const headers = this.#headers("application/json");
     if (wanted.body !== undefined) headers["Content-Type"] = "application/json";
@@ -154,7 +154,7 @@ export class Transport {
   }
 
   /** The answer, or in a word why there is none. */
-  async #exchange(target: string, request: RequestInit, timeout: number): Promise<Answer | string> {
+  async #exchange(target: string, request: RequestInit, timeout: number): Promise<HttpAnswer | string> {
     const signal = AbortSignal.timeout(Math.max(timeout, this.#options.timeout));
     try {
       const answer = await this.#options.fetch(target, { ...request, signal });
@@ -165,7 +165,7 @@ export class Transport {
   }
 }
 
-interface Answer {
+interface HttpAnswer {
   status: number;
   headers: Headers;
   text: string;
@@ -177,7 +177,7 @@ function codeOf(error: Error): string {
   return typeof code === "string" ? code : error.name;
 }
 
-function queryOf(query: Wanted["query"]): string {
+function queryOf(query: RequestContent["query"]): string {
   const wanted = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== null && value !== undefined) wanted.set(name, String(value));
@@ -195,7 +195,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-function problemOf({ status, headers, text }: Answer): Problem {
+function problemOf({ status, headers, text }: HttpAnswer): Problem {
   let problem: unknown;
   if (headers.get("Content-Type")?.startsWith("application/problem+json")) {
     try {

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use memoir_app::{KeptView, SignedInUser};
-use memoir_domain::{Timestamp, rewind::RewindPreview, said, session::State};
+use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
     answer::page,
@@ -301,7 +301,7 @@ pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
         State::Declined | State::Abandoned => "badge plain",
     };
     html! {
-        span class=(class) { (said::state(state)) }
+        span class=(class) { (labels::state(state)) }
         @if rehearsal { " " span.badge.plain { "rehearsal" } }
         @if undone { " " span.badge.plain { "undone" } }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use memoir_app::{MassHistory, Return, SessionMark};
-use memoir_domain::{Timestamp, audit::Action, said, session::State};
+use memoir_domain::{Timestamp, audit::Action, labels, session::State};
 use serde::Serialize;
 
 use crate::words;
@@ -139,7 +139,7 @@ fn of_session(session: &SessionMark) -> Happening {
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
     };
-    let mut told = format!("Session {}", said::state(session.state));
+    let mut told = format!("Session {}", labels::state(session.state));
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
         let (before, after) = (words::number(before), words::number(after));
         told += &format!(", {before} → {after} tokens");

@@ -23,6 +23,7 @@ pub mod history;
 pub mod ids;
 pub mod import;
 pub mod knife;
+pub mod labels;
 pub mod ledger;
 pub mod lifecycle;
 pub mod loss;
@@ -40,7 +41,7 @@ pub mod reflection;
 pub mod replay;
 pub mod rewind;
 pub mod rollback;
-pub mod said;
+
 pub mod schedule;
 pub mod session;
 pub mod session_entry;

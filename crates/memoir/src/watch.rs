@@ -220,7 +220,7 @@ fn ended(session: &SessionFacts) -> Option<String> {
     let style = show::session::state_style(session.state);
     Some(styled(
         style,
-        memoir_domain::said::state(session.state),
+        memoir_domain::labels::state(session.state),
         &text,
     ))
 }

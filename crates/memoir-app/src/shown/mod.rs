@@ -154,16 +154,16 @@ struct ViewersLook<'a> {
 /// What one look at the store brought.
 enum StoredAgent {
     /// Where there is no grant nothing may be needed of it, and it need not fit together.
-    Unread(Box<Snapshot>),
-    Read(Box<Loaded>),
+    Sealed(Box<Snapshot>),
+    Opened(Box<Loaded>),
 }
 
 impl ViewersLook<'_> {
     /// What was asked for when the look began.
     async fn load(&mut self, wanted: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
-            Some(StoredAgent::Read(loaded)) => Ok(*loaded),
-            Some(StoredAgent::Unread(snapshot)) => self.agent.read(*snapshot).await,
+            Some(StoredAgent::Opened(loaded)) => Ok(*loaded),
+            Some(StoredAgent::Sealed(snapshot)) => self.agent.read(*snapshot).await,
             None => self.agent.load(wanted).await,
         }
     }
@@ -171,8 +171,8 @@ impl ViewersLook<'_> {
     /// The key of an agent that was not erased.
     async fn key(&self) -> Result<AgentKey> {
         match &self.found {
-            Some(StoredAgent::Read(loaded)) => Ok(loaded.base.key().clone()),
-            Some(StoredAgent::Unread(snapshot)) => self.agent.key_of(&snapshot.agent).await,
+            Some(StoredAgent::Opened(loaded)) => Ok(loaded.base.key().clone()),
+            Some(StoredAgent::Sealed(snapshot)) => self.agent.key_of(&snapshot.agent).await,
             None => self.agent.check_present().await,
         }
     }
@@ -307,7 +307,7 @@ impl<'a> AgentLens<'a> {
             let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
             let seen = see(look(
                 Sight::Under(scope),
-                Some(StoredAgent::Read(Box::new(loaded))),
+                Some(StoredAgent::Opened(Box::new(loaded))),
             ))
             .await?;
             let shown = seen.words_shown();
@@ -343,7 +343,7 @@ impl AgentHandle {
         };
         let granted = granted(&snapshot.open_requests, who, covers)?;
         let Some((scope, row)) = granted.into_iter().next() else {
-            return Ok(Err(Some(StoredAgent::Unread(Box::new(snapshot)))));
+            return Ok(Err(Some(StoredAgent::Sealed(Box::new(snapshot)))));
         };
         let row = row.clone();
         let loaded = self.read(snapshot).await?;

@@ -14,8 +14,8 @@ use memoir_domain::{
         AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState, MINUTES_LIMIT,
         PURPOSE_LIMIT,
     },
+    labels,
     memory::{Invalid, Number},
-    said,
 };
 use serde::Deserialize;
 
@@ -374,7 +374,7 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
         let text = format!(
             "What the session of {} did ({}{rehearsal})",
             words::minute(session.started_at),
-            said::state(session.state),
+            labels::state(session.state),
         );
         scopes.push((name(session.id), text));
     }
@@ -555,7 +555,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
 /// What is asked for, in words.
 pub(super) fn what(request: &AccessRequestView) -> Markup {
     html! {
-        (said::access(request.kind, request.scope))
+        (labels::access(request.kind, request.scope))
         @if let Some(number) = request.memory { " memory " (number) }
         @if let Some(minutes) = request.minutes {
             ", " (words::counted(minutes.into(), "minute", "minutes"))
@@ -583,7 +583,7 @@ pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static s
         if is_unanswered {
             "no answer"
         } else {
-            said::access_state(request.state)
+            labels::access_state(request.state)
         },
     )
 }

@@ -10,7 +10,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordQuery, Verification};
-use memoir_domain::said;
+use memoir_domain::labels;
 use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::PageQuery, settings::setting};
@@ -75,7 +75,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
                 dl.facts {
                     (parts::pair("Records", html! { (words::number(newest.seq)) }))
                     (parts::pair("The last one", html! {
-                        (parts::time(newest.recorded_at)) span.of { " · " (said::action(newest.action)) }
+                        (parts::time(newest.recorded_at)) span.of { " · " (labels::action(newest.action)) }
                     }))
                     (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
                 }
@@ -170,7 +170,7 @@ fn row(record: &RecordFacts) -> Markup {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
             td role="cell" data-label="Who" { span { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } } }
-            td.what role="cell" data-label="What" { (said::action(record.action)) }
+            td.what role="cell" data-label="What" { (labels::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -196,12 +196,12 @@ pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
                 .as_u64()
                 .map_or_else(|| number.to_string(), words::number),
             Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::String(code) => said::fact_code(name, code).to_owned(),
+            Value::String(code) => labels::fact_code(name, code).to_owned(),
             // A list of what only the agent sees is empty here.
             Value::Array(items) if !items.is_empty() => listed(items),
             _ => return None,
         };
-        Some((said::fact(name), text))
+        Some((labels::fact(name), text))
     });
     let told: Vec<(Cow<'static, str>, String)> = told.collect();
     html! {

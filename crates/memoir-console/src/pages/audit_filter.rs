@@ -5,7 +5,7 @@ use memoir_app::RecordQuery;
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
-    said,
+    labels,
 };
 use serde::Deserialize;
 
@@ -121,9 +121,12 @@ impl PageQuery {
     pub(super) fn form(&self, faults: &Faults) -> Markup {
         let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();
-        let actions = Action::ALL
-            .iter()
-            .map(|action| (action.as_str().to_owned(), said::action(*action).to_owned()));
+        let actions = Action::ALL.iter().map(|action| {
+            (
+                action.as_str().to_owned(),
+                labels::action(*action).to_owned(),
+            )
+        });
         let actions: Vec<_> = every.clone().chain(actions).collect();
         let roles = ROLES.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();

@@ -3,7 +3,7 @@
 use axum::{Extension, extract::RawQuery};
 use maud::{Markup, html};
 use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
-use memoir_domain::said;
+use memoir_domain::labels;
 use serde::Deserialize;
 
 use crate::{
@@ -235,7 +235,7 @@ fn next(standing: &StandingView) -> Markup {
         @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
         @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
         @else if let Some(due) = agent.refinement_due {
-            span.badge.running { "due: " (said::trigger(due.reason)) }
+            span.badge.running { "due: " (labels::trigger(due.reason)) }
         }
         @else if let Some(reason) = agent.next_refinement_reason {
             span.none { "never: " (reason.explanation()) }

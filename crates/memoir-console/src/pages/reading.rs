@@ -23,8 +23,8 @@ use memoir_app::{
 };
 use memoir_domain::{
     agent::Field,
+    labels,
     memory::{Kind, Number},
-    said,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -469,7 +469,7 @@ fn record_words(record: &ShownRecord) -> Markup {
     let list = |name: &str| data.get(name).and_then(Value::as_array);
     html! {
         header {
-            h3 { (said::action(record.action)) }
+            h3 { (labels::action(record.action)) }
             span.of { "record " (record.seq) ", "
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
                 @if let Some(Number(number)) = record.memory { ", memory #" (number) } }

@@ -9,7 +9,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
-use memoir_domain::{SessionId, agent::Field, said, session::Mode};
+use memoir_domain::{SessionId, agent::Field, labels, session::Mode};
 use serde_json::Value;
 
 use super::{
@@ -100,7 +100,7 @@ pub(super) fn section(
 fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &RefineForm) -> Markup {
     let (form, faults) = (&draft.form, &draft.faults);
     let labelled = |id, label| LabelledField::new(id, label).faults(faults);
-    let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(said::mode(mode))));
+    let modes = Mode::ALL.map(|mode| (mode.as_str(), words::capital(labels::mode(mode))));
     html! {
         form method="post" action={ (agent_path(view.id)) "/refine" } {
             (parts::form_token(visitor))

@@ -7,7 +7,7 @@ use axum::{
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, SessionFacts};
 use memoir_domain::{
-    SessionId, said,
+    SessionId, labels,
     session::{Driver, EDIT_CAP, EndReason, State as SessionState},
 };
 use serde::Deserialize;
@@ -93,7 +93,7 @@ fn row(session: &SessionFacts) -> Markup {
                 a href={ "/sessions/" (session.id) } { (parts::time(session.started_at)) }
             }
             td role="cell" data-label="Outcome" { span { (state(session)) } }
-            td role="cell" data-label="Why" { (said::trigger(session.trigger)) }
+            td role="cell" data-label="Why" { (labels::trigger(session.trigger)) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
             td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
             td.figure role="cell" data-label="After" { (tokens(session.post_session_tokens)) }
@@ -161,7 +161,7 @@ fn following(id: SessionId) -> Markup {
 }
 
 fn outcome(console: &Console, session: &SessionFacts) -> Markup {
-    let mode = said::mode(session.mode);
+    let mode = labels::mode(session.mode);
     let driver = match session.driver {
         Driver::Agent => "the agent itself",
         Driver::Model => "Memoir, with the agent’s model",
@@ -192,7 +192,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                 (parts::pair("Model", html! { code { (model) } }))
             }
             (parts::pair("Begun", html! {
-                (parts::time(session.started_at)) ", " (said::trigger(session.trigger))
+                (parts::time(session.started_at)) ", " (labels::trigger(session.trigger))
                 @if let Some(actor) = &session.started_by { ", by " (actor.name) }
             }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
@@ -211,7 +211,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                 dt { "Why it ended" }
                 dd {
                     @match session.end_reason.and_then(EndReason::from_name) {
-                        Some(why) => (said::end_reason(why)),
+                        Some(why) => (labels::end_reason(why)),
                         None => span.none { "–" },
                     }
                 }

@@ -8,7 +8,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
-use memoir_domain::{Timestamp, audit::Action, memory::Tally, rewind::Foresight, said};
+use memoir_domain::{Timestamp, audit::Action, labels, memory::Tally, rewind::Foresight};
 use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
@@ -282,7 +282,7 @@ fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
             (parts::pair("When", html! {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }))
-            (parts::pair("What", html! { (said::action(record.action))
+            (parts::pair("What", html! { (labels::action(record.action))
                 @if let Some(number) = record.memory { span.of { " · " } "#" (number.0) } }))
             (parts::pair("Who", html! { (record.actor.name) span.of { " · " (record.actor.kind.as_str()) } }))
             (parts::pair("Session", html! {

@@ -6,7 +6,7 @@ use memoir_app::{AgentHandle, RecordFacts, RecordQuery, SessionFacts, sessions::
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
-    said,
+    labels,
     session::{EDIT_CAP, EndReason, State},
 };
 
@@ -174,7 +174,7 @@ fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> Mar
     told += &format!(
         ", {}: {}",
         words::second(record.recorded_at),
-        said::action(record.action)
+        labels::action(record.action)
     );
     if let Some(number) = record.memory {
         told += &format!(" (#{})", number.0);
@@ -236,7 +236,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }
-            td.what role="cell" data-label="What" { (said::action(record.action)) }
+            td.what role="cell" data-label="What" { (labels::action(record.action)) }
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
@@ -309,7 +309,7 @@ fn now(live: &LiveSessionFacts) -> String {
 
 fn because(live: &LiveSessionFacts) -> String {
     match live.session.end_reason.and_then(EndReason::from_name) {
-        Some(why) => format!(", since {}", said::end_reason(why)),
+        Some(why) => format!(", since {}", labels::end_reason(why)),
         None => String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
-use memoir_domain::{SessionId, rollback::Obstacle, said};
+use memoir_domain::{SessionId, labels, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
@@ -68,7 +68,7 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
                     tr role="row" {
                         th role="rowheader" scope="row" class="figure" data-label="Record" { (obstacle.seq) }
                         td role="cell" data-label="When" { (parts::time(obstacle.recorded_at)) }
-                        td.what role="cell" data-label="What" { (said::action(obstacle.action)) }
+                        td.what role="cell" data-label="What" { (labels::action(obstacle.action)) }
                         td role="cell" data-label="Session" {
                             @match obstacle.session_id {
                                 Some(id) => a href={ "/sessions/" (id) } { "Show it" },

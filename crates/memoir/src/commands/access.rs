@@ -194,7 +194,7 @@ fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
     }
     terminal::print(&format!(
         "{} {}\n",
-        memoir_domain::said::access_state(request.state),
+        memoir_domain::labels::access_state(request.state),
         request.id
     ))?;
     match request.state {

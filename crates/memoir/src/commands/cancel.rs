@@ -35,7 +35,7 @@ fn ended(session: &SessionFacts) -> Failure {
     Failure::new(format!(
         "session {} cannot be cancelled: it has ended as `{}`",
         session.id,
-        memoir_domain::said::state(session.state)
+        memoir_domain::labels::state(session.state)
     ))
     .hint(format!(
         "`memoir session {}` shows what became of it",

@@ -11,8 +11,8 @@ use std::{
 use memoir_domain::{
     Timestamp,
     audit::Action,
+    labels,
     memory::{Invalid, Kind, Number},
-    said,
     time::InvalidTimestamp,
     wording::Origin,
 };
@@ -77,9 +77,9 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 /// An action of the audit, by its wire name or as the lists say it.
 pub(crate) fn action(text: &str) -> Result<Action, String> {
     let mut known = Action::ALL.into_iter();
-    let found = known.find(|action| [action.as_str(), said::action(*action)].contains(&text));
+    let found = known.find(|action| [action.as_str(), labels::action(*action)].contains(&text));
     found.ok_or_else(|| {
-        let words = Action::ALL.map(said::action);
+        let words = Action::ALL.map(labels::action);
         let close = closest(text, words.into_iter());
         let close = close.map_or_else(String::new, |close| format!("did you mean `{close}`? "));
         format!("{close}The actions are {}", words.join(", "))

@@ -131,7 +131,7 @@ fn tell(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(),
     let mut line = format!(
         "{}: {style}{}{style:#}",
         safe(&session.agent),
-        memoir_domain::said::state(session.state)
+        memoir_domain::labels::state(session.state)
     );
     if let (State::Failed | State::Abandoned, Some(reason)) = (session.state, &session.words.reason)
     {

@@ -1,7 +1,7 @@
 //! Requests to agents to let somebody in.
 
 use memoir_app::AccessRequestView;
-use memoir_domain::said;
+use memoir_domain::labels;
 
 use super::{TextTable, when};
 use crate::terminal::safe;
@@ -16,7 +16,7 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
     for request in requests {
         table.row([
             request.id.to_string(),
-            said::access_state(request.state).to_owned(),
+            labels::access_state(request.state).to_owned(),
             when(request.requested_at),
             when(request.ended_at.unwrap_or(request.expires_at)),
             safe(&request.asked_by.name).into_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
 
 /// What is asked for.
 fn what(request: &AccessRequestView) -> String {
-    let what = said::access(request.kind, request.scope);
+    let what = labels::access(request.kind, request.scope);
     let what = match (request.session_id, request.memory) {
         (Some(session), _) => format!("{what} {session}"),
         (None, Some(number)) => format!("{what} {number}"),

@@ -7,8 +7,8 @@ use memoir_domain::{
     PrivateText,
     audit::{Action, ActorKind},
     history::{MemoryEvent, MemoryHistory, MemoryStory, What},
+    labels,
     memory::{Kind, Memory, Number},
-    said,
 };
 
 use super::{diff::diff, moment, numbers};
@@ -180,7 +180,7 @@ fn why(action: Action) -> &'static str {
         Action::MemoryRefinementRollback => "rolled back",
         Action::SessionUndone => "undone",
         Action::AgentRewound => "rewound",
-        other => said::action(other),
+        other => labels::action(other),
     }
 }
 

@@ -6,7 +6,7 @@ use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
     audit::{Action, Actor, ActorKind, CORE_TOKENS, STARTED_BY},
-    said,
+    labels,
 };
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
             record.seq.to_string(),
             moment(record.recorded_at),
             actor(&record.actor),
-            said::action(record.action).to_owned(),
+            labels::action(record.action).to_owned(),
             memory(record),
             record
                 .session_id
@@ -43,7 +43,7 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
         table.row([
             record.seq.to_string(),
             moment(record.recorded_at),
-            said::action(record.action).to_owned(),
+            labels::action(record.action).to_owned(),
             memory(record),
             facts(record),
         ]);
@@ -56,7 +56,7 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
     format!(
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
         moment(record.recorded_at),
-        said::action(record.action),
+        labels::action(record.action),
         memory(record),
         facts(record)
     )
@@ -76,7 +76,7 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
             text,
             "{BOLD}{} {}{BOLD:#} {DIM}(record {}){DIM:#}",
             memory(record),
-            said::action(record.action),
+            labels::action(record.action),
             record.seq
         );
         text.push_str(&changes);
@@ -212,7 +212,7 @@ fn facts(record: &ShownRecord) -> String {
             }
             (STARTED_BY, _) => {
                 let by: Actor = serde_json::from_value(value.clone()).ok()?;
-                Some(format!("{}: {}", said::fact(STARTED_BY), actor(&by)))
+                Some(format!("{}: {}", labels::fact(STARTED_BY), actor(&by)))
             }
             ("discarded" | "memories", Value::Array(_)) => {
                 Some(listed(name, numbers(record, name)))
@@ -229,7 +229,7 @@ fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
         .into_iter()
         .map(|number| format!("#{number}"))
         .collect();
-    format!("{}: {}", said::fact(name), numbers.join(" "))
+    format!("{}: {}", labels::fact(name), numbers.join(" "))
 }
 
 /// One fact; a zero is not worth its room.
@@ -238,7 +238,7 @@ fn fact(name: &str, value: &Value) -> Option<String> {
         Value::Null => return None,
         Value::Number(number) if number.as_u64() == Some(0) => return None,
         Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        Value::String(code) => said::fact_code(name, code).to_owned(),
+        Value::String(code) => labels::fact_code(name, code).to_owned(),
         Value::Array(items) => {
             let items: Vec<String> = items
                 .iter()
@@ -258,5 +258,5 @@ fn fact(name: &str, value: &Value) -> Option<String> {
         }
         other => other.to_string(),
     };
-    Some(format!("{}: {text}", said::fact(name)))
+    Some(format!("{}: {text}", labels::fact(name)))
 }

@@ -8,7 +8,7 @@ use memoir_app::{
     sessions::{LiveSession, RehearsedMemory},
 };
 use memoir_domain::{
-    said,
+    labels,
     session::{EndReason, State, Stats},
 };
 
@@ -18,7 +18,7 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 /// The outcome, beginning with a line that is the state alone.
 pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
-    let mut text = format!("{style}{}{style:#}\n", said::state(session.state));
+    let mut text = format!("{style}{}{style:#}\n", labels::state(session.state));
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {value}");
@@ -69,7 +69,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
 pub(crate) fn standing(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
-    let mut parts = vec![format!("{style}{}{style:#}", said::state(state))];
+    let mut parts = vec![format!("{style}{}{style:#}", labels::state(state))];
     if let Some(mass) = live.core_tokens {
         parts.push(format!("{} tokens", thousands(mass)));
     }
@@ -84,7 +84,7 @@ pub(crate) fn standing(live: &LiveSession) -> String {
 }
 
 fn mode(session: &SessionFacts) -> String {
-    let mut words = vec![said::mode(session.mode).to_owned()];
+    let mut words = vec![labels::mode(session.mode).to_owned()];
     if session.rehearsal {
         words.push("rehearsal".to_owned());
     }
@@ -140,7 +140,7 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
             notes.push(format!("undone {}", undone.date()));
         }
         let because = session.end_reason.and_then(EndReason::from_name);
-        notes.extend(because.map(|reason| said::end_reason(reason).to_owned()));
+        notes.extend(because.map(|reason| labels::end_reason(reason).to_owned()));
         let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
             .into_iter()
             .flatten()
@@ -149,8 +149,8 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         table.row([
             session.id.to_string(),
             when(session.started_at),
-            said::state(session.state).to_owned(),
-            said::mode(session.mode).to_owned(),
+            labels::state(session.state).to_owned(),
+            labels::mode(session.mode).to_owned(),
             tokens.join(" → "),
             session.edits.to_string(),
             notes.join(", "),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
-use memoir_domain::{Timestamp, audit::Action, mass::Cause, said, session::State};
+use memoir_domain::{Timestamp, audit::Action, labels, mass::Cause, session::State};
 
 use super::{counted, plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
@@ -72,7 +72,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let last = history.points.last().map_or(0, |point| point.core_tokens);
     line("at the beginning", thousands(first));
     for (cause, flow) in &stats.causes {
-        let name = said::cause(*cause);
+        let name = labels::cause(*cause);
         if flow.tokens_added > 0 || flow.tokens_removed == 0 {
             line(name, format!("+{}", thousands(flow.tokens_added)));
         }
@@ -88,7 +88,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     };
     let sessions = &stats.sessions;
     for (end, count) in &sessions.ends {
-        let end = State::from_name(end).map_or(*end, said::state);
+        let end = State::from_name(end).map_or(*end, labels::state);
         line(end, *count);
     }
     line("running", sessions.running);

@@ -8,7 +8,7 @@ use memoir_domain::{
         DuplicateMatch, Field, LossGuard, PROMPT_LIMIT, ReasoningEffort, SYSTEM_PROMPT_LIMIT,
         Threshold,
     },
-    said,
+    labels,
     session::Mode,
 };
 use serde_json::Value;
@@ -138,18 +138,18 @@ fn limit(field: Field) -> usize {
 fn choices(field: Field) -> Vec<(&'static str, String)> {
     let values: Vec<_> = match field {
         Field::DuplicateMatch => {
-            let words = |one: DuplicateMatch| (one.as_str(), said::duplicate_match(one));
+            let words = |one: DuplicateMatch| (one.as_str(), labels::duplicate_match(one));
             DuplicateMatch::ALL.map(words).to_vec()
         }
         Field::LossGuard => {
-            let words = |one: LossGuard| (one.as_str(), said::loss_guard(one));
+            let words = |one: LossGuard| (one.as_str(), labels::loss_guard(one));
             LossGuard::ALL.map(words).to_vec()
         }
         Field::RefinementMode => Mode::ALL
-            .map(|one| (one.as_str(), said::mode(one)))
+            .map(|one| (one.as_str(), labels::mode(one)))
             .to_vec(),
         Field::ReasoningEffort => {
-            let words = |one: ReasoningEffort| (one.as_str(), said::reasoning_effort(one));
+            let words = |one: ReasoningEffort| (one.as_str(), labels::reasoning_effort(one));
             ReasoningEffort::ALL.map(words).to_vec()
         }
         _ => Vec::new(),
@@ -167,9 +167,9 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
 /// The default of a setting that is one of several, where Memoir has one.
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
-        Field::DuplicateMatch => Some(said::duplicate_match(DuplicateMatch::default())),
-        Field::LossGuard => Some(said::loss_guard(LossGuard::default())),
-        Field::RefinementMode => Some(said::mode(Mode::default())),
+        Field::DuplicateMatch => Some(labels::duplicate_match(DuplicateMatch::default())),
+        Field::LossGuard => Some(labels::loss_guard(LossGuard::default())),
+        Field::RefinementMode => Some(labels::mode(Mode::default())),
         _ => None,
     }
 }
@@ -211,9 +211,9 @@ fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> 
             tags => tags.join(", "),
         }),
         Field::DuplicateMatch => {
-            Some(said::duplicate_match(view.effective_duplicate_match).to_owned())
+            Some(labels::duplicate_match(view.effective_duplicate_match).to_owned())
         }
-        Field::LossGuard => Some(said::loss_guard(view.effective_loss_guard).to_owned()),
+        Field::LossGuard => Some(labels::loss_guard(view.effective_loss_guard).to_owned()),
         Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
             match view.settings.expose().get(field.as_str()) {
                 Some(Value::String(text)) => Some(text.clone()),
@@ -221,7 +221,7 @@ fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> 
                 _ => default(memoir, field),
             }
         }
-        Field::RefinementMode => Some(said::mode(view.effective_refinement_mode).to_owned()),
+        Field::RefinementMode => Some(labels::mode(view.effective_refinement_mode).to_owned()),
         Field::ContextJournalTokens => Some(words::number(view.effective_context_journal_tokens)),
         Field::AnswerTokens => Some(words::number(view.effective_answer_tokens.into())),
         _ => None,

@@ -64,7 +64,7 @@ pub(super) fn after(shown: &DemoOutput) -> String {
     let _ = write!(
         text,
         "\n{}",
-        memoir_domain::said::state(shown.session.state)
+        memoir_domain::labels::state(shown.session.state)
     );
     text
 }

@@ -51,7 +51,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
          memoir demo --full              a whole session on a larger agent, with every record of it"
     ))?;
     say(match is_right {
-        true => memoir_domain::said::state(State::Completed),
+        true => memoir_domain::labels::state(State::Completed),
         false => "something is not as it should be",
     })?;
     Ok(match is_right {
@@ -119,7 +119,7 @@ async fn good(agent: &AgentHandle) -> Result<bool, Failure> {
     say(&format!(
         "   #6 says what #2 says: it is carried by #2 now; {before} → {left} tokens\n   \
          {GREEN}{}{GREEN:#}: {merged} put together, and nothing that was said is gone",
-        memoir_domain::said::state(session.state)
+        memoir_domain::labels::state(session.state)
     ))?;
     Ok(session.state == State::Completed && merged > 0)
 }

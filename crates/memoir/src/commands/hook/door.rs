@@ -34,7 +34,7 @@ pub(super) enum ReachedMemory {
 
 /// The text for the prompt.
 #[derive(Debug, Deserialize)]
-pub(super) struct ContextText {
+pub(super) struct HookContext {
     pub(super) text: PrivateText,
     pub(super) left_out: BTreeSet<u64>,
     /// Whether a session is due, and why.
@@ -134,7 +134,7 @@ impl ReachedMemory {
         })
     }
 
-    pub(super) async fn context(&self, max_tokens: u64) -> Result<ContextText, Failure> {
+    pub(super) async fn context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),
             Self::Away(remote) => {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use memoir_domain::{context::NOTE, quote::quote};
 
-use super::door::{ContextText, HookMemory, Waiting};
+use super::door::{HookContext, HookMemory, Waiting};
 use crate::{failure::Failure, show::counted};
 
 /// How many memories are looked at for a prompt.
@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 const SHOWN_CHARACTERS: u64 = 3_000;
 
 /// The context, and a line for each thing that waits for the agent.
-pub(super) fn start(context: &ContextText, waiting: &Waiting) -> String {
+pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
     let mut text = context.text.expose().trim_end().to_owned();
     let lines = waiting_lines(context, waiting);
     if !lines.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn start(context: &ContextText, waiting: &Waiting) -> String {
     text
 }
 
-fn waiting_lines(context: &ContextText, waiting: &Waiting) -> Vec<String> {
+fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
     let mut lines = Vec::new();
     if waiting.requests > 0 {
         let requests = counted(waiting.requests, "request", "requests");

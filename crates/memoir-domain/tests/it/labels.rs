@@ -7,9 +7,9 @@ use memoir_domain::{
     access::{AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::{Action, ActorKind},
+    labels,
     mass::Cause,
     memory::Kind,
-    said,
     session::{Driver, EndReason, Mode, State, Trigger},
     wording::Origin,
 };
@@ -21,7 +21,7 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ($noun:ident, $of:ident) => {
             $of::ALL
                 .iter()
-                .map(|one| (one.as_str(), said::$noun(*one)))
+                .map(|one| (one.as_str(), labels::$noun(*one)))
                 .collect()
         };
     }
@@ -39,11 +39,11 @@ fn nouns() -> Vec<(&'static str, Words)> {
         (
             "What it asks for",
             ["token", "connection", "shred", "embeddings"]
-                .map(|kind| (kind, said::access(kind, None)))
+                .map(|kind| (kind, labels::access(kind, None)))
                 .into_iter()
                 .chain(
                     ["session", "core", "all"]
-                        .map(|scope| (scope, said::access("read", Some(scope)))),
+                        .map(|scope| (scope, labels::access("read", Some(scope)))),
                 )
                 .collect(),
         ),
