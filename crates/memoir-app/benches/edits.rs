@@ -32,7 +32,7 @@ use memoir_domain::{
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, Turn, customer};
 use memoir_vault::{
     AgentKey, KeyStore, MasterKey, MasterSource, chain,
     seal::{Nonce, SealContext, SealedRow},
@@ -119,16 +119,6 @@ async fn on_processor<T>(total: &mut Duration, work: impl Future<Output = T>) ->
 }
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.
-fn text(number: usize) -> String {
-    format!(
-        "Customer {} of Marta Keller asked on {} March for {} sheets of laid paper and did not want the blue \
-         ones, because the light in the reading room is really rather cold there.",
-        number * 7 + 3,
-        number % 28 + 1,
-        number * 13 + 40
-    )
-}
-
 async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
     let account = memoir.account("default").await.unwrap();
     account
@@ -145,7 +135,7 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
         .unwrap();
     let handle = account.agent(name).await.unwrap();
     let lines: String = (0..memories)
-        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
     // The agent's own: what an administrator brought in is carried by nothing else (SPEC 3.4).
@@ -190,7 +180,7 @@ fn call(turn: usize) -> (&'static str, serde_json::Value) {
     if turn % 5 == 4 {
         return ("delete_memory", json!({"id": number}));
     }
-    let content = text(turn).replace("really rather cold", "cold");
+    let content = customer(turn).replace("really rather cold", "cold");
     ("update_memory", json!({"id": number, "content": content}))
 }
 
@@ -680,7 +670,7 @@ async fn carried(folder: &Folder) {
         handle.configure(&limit, &person()).await.unwrap();
         // Beside its first memories, each as a part of a longer one.
         let longer: String = (0..EDITS)
-            .map(|turn| format!("{} She wrote the next day.", text(turn)))
+            .map(|turn| format!("{} She wrote the next day.", customer(turn)))
             .map(|content| json!({"content": content}).to_string() + "\n")
             .collect();
         let read = import::read(longer.as_bytes(), memoir_domain::Timestamp::MAX);
@@ -817,7 +807,7 @@ async fn recall(folder: &Folder) {
 async fn bulk(folder: &Folder) {
     const MEMORIES: usize = 100_000;
     let lines: String = (0..MEMORIES)
-        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let mut rates = Vec::new();
     for round in 0..3 {

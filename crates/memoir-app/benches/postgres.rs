@@ -19,7 +19,7 @@ use memoir_app::{AgentHandle, InstallationSettings, Memoir, MemoryInput};
 use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::Mode};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
-use memoir_testkit::Postgres;
+use memoir_testkit::{Postgres, customer};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
@@ -62,16 +62,6 @@ COMMIT;
 ";
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.
-fn text(number: usize) -> String {
-    format!(
-        "Customer {} of Marta Keller asked on {} March for {} sheets of laid paper and did not want the blue \
-         ones, because the light in the reading room is really rather cold there.",
-        number * 7 + 3,
-        number % 28 + 1,
-        number * 13 + 40
-    )
-}
-
 async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
     let account = memoir.account("default").await.unwrap();
     let settings = [
@@ -85,7 +75,7 @@ async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
     for part in 0..2 {
         let inputs: Vec<MemoryInput> = (part * 50..(part + 1) * 50)
             .map(|number| MemoryInput {
-                content: text(number).into(),
+                content: customer(number).into(),
                 ..MemoryInput::default()
             })
             .collect();
@@ -99,7 +89,7 @@ async fn edits(agent: AgentHandle, session: SessionId, round: usize) -> Vec<Dura
     let mut times = Vec::with_capacity(EDITS);
     for at in 0..EDITS {
         let number = round * EDITS + at;
-        let content = text(number).replace("really rather cold", "cold");
+        let content = customer(number).replace("really rather cold", "cold");
         let arguments = json!({"id": number + 1, "content": content});
         let begun = Instant::now();
         let answer = agent.call_tool(session, "update_memory", Some(&arguments));

@@ -27,6 +27,7 @@ use memoir_model::{ConnectError, Model, ModelName};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::customer;
 use memoir_vault::MasterSource;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -81,16 +82,6 @@ fn open(path: &Path) -> Memoir {
 }
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.
-fn text(number: usize) -> String {
-    format!(
-        "Customer {} of Marta Keller asked on {} March for {} sheets of laid paper and did not want the blue \
-         ones, because the light in the reading room is really rather cold there.",
-        number * 7 + 3,
-        number % 28 + 1,
-        number * 13 + 40
-    )
-}
-
 struct Agent {
     name: String,
     id: Vec<u8>,
@@ -105,7 +96,7 @@ async fn prepare_long(path: &Path, memories: usize) -> Agent {
     account.create_agent("long", &[], &owner).await.unwrap();
     let handle = account.agent("long").await.unwrap();
     let lines: String = (0..memories)
-        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
     let counted = Arc::new(AtomicU64::new(0));
@@ -124,7 +115,7 @@ async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
     let owner = Actor::administrator("bench");
     let account = memoir.account("default").await.unwrap();
     let lines: String = (0..MEMORIES)
-        .map(|number| json!({"content": text(number)}).to_string() + "\n")
+        .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
     let mut agents = Vec::new();
     for number in 0..AGENTS {
@@ -362,7 +353,7 @@ impl Client {
 
     async fn save(&mut self, number: usize) {
         let path = format!("/v1/agents/{}/memories", self.name);
-        let body = json!({"content": text(number)}).to_string();
+        let body = json!({"content": customer(number)}).to_string();
         self.call("POST", &path, &body).await;
     }
 
@@ -381,7 +372,7 @@ impl Client {
     /// Tightens the wording of a memory.
     async fn edit(&mut self, number: usize) {
         let path = format!("/v1/sessions/{}/tools/update_memory", self.session);
-        let content = text(number - 1).replace("really rather cold", "cold");
+        let content = customer(number - 1).replace("really rather cold", "cold");
         let body = json!({"id": number, "content": content}).to_string();
         let answer = self.call("POST", &path, &body).await;
         let answer = std::str::from_utf8(answer).unwrap();

@@ -81,20 +81,28 @@ ALTER TABLE moods ENABLE ROW LEVEL SECURITY;
 ALTER TABLE moods FORCE ROW LEVEL SECURITY;
 CREATE POLICY reach ON moods USING (current_setting('memoir.agent', true) = encode(agent_id, 'hex'))"#;
 
-/// What a later version might add to these tables of the data: the name and the SQL of each migration. Each changes
-/// one table that is there, so that whoever uses several of them is never waited for in a circle.
-pub fn next_migrations<'name>(
+/// The migrations that there are, and after them what a later version might add to these tables of the data; `make`
+/// puts one together from its number, name and SQL. Each changes one table that is there, so that whoever uses several
+/// of them is never waited for in a circle.
+pub fn next_migrations<'name, M: Copy>(
+    present: &[M],
     tables: impl IntoIterator<Item = &'name str>,
-) -> Vec<(&'static str, &'static str)> {
+    make: impl Fn(i64, &'static str, &'static str) -> M,
+) -> &'static [M] {
     let columns = tables.into_iter().map(|table| {
         let sql = NEXT_COLUMNS.replace("TABLE_NAME", table);
         (format!("next_{table}"), sql)
     });
     let table = ("next_moods".to_owned(), NEXT_TABLE.to_owned());
-    let all = columns.chain([table]);
+    let added = (present.len() as i64 + 1..).zip(columns.chain([table]));
+    let added = added.map(|(number, (name, sql))| make(number, name.leak(), sql.leak()));
     // As those of the binary, they are there until the process ends.
-    all.map(|(name, sql)| (&*name.leak(), &*sql.leak()))
-        .collect()
+    present
+        .iter()
+        .copied()
+        .chain(added)
+        .collect::<Vec<M>>()
+        .leak()
 }
 
 /// How long a slow machine may take to make a cluster.

@@ -4,7 +4,6 @@ use axum::{
     Extension,
     extract::{Path, RawQuery},
     http::StatusCode,
-    response::Response,
 };
 use maud::{Markup, html};
 use memoir_app::{AccessRequestView, AgentEmbedding, AgentHandle, Error, SessionFacts};
@@ -202,18 +201,89 @@ pub(crate) async fn ask(
     Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
 ) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(AccessWish::Look, &agent, &visitor).await? {
-        return Ok(asked(&request));
+    ask_for(AccessWish::Look, &visitor, &agent, &form).await
+}
+
+pub(crate) async fn token(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    blank_form(AccessWish::Token, &visitor, &agent).await
+}
+
+pub(crate) async fn ask_for_token(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<SentForm>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    ask_for(AccessWish::Token, &visitor, &agent, &form).await
+}
+
+pub(crate) async fn embeddings(
+    Extension(visitor): Extension<Visitor>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    blank_form(AccessWish::Embeddings, &visitor, &agent).await
+}
+
+pub(crate) async fn ask_for_embeddings(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<SentForm>,
+    Path(agent): Path<String>,
+) -> PageResult {
+    ask_for(AccessWish::Embeddings, &visitor, &agent, &form).await
+}
+
+pub(crate) async fn shredding(
+    Extension(visitor): Extension<Visitor>,
+    Path((agent, number)): Path<(String, u64)>,
+) -> PageResult {
+    blank_form(AccessWish::Shredding(Number(number)), &visitor, &agent).await
+}
+
+pub(crate) async fn ask_to_shred(
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<SentForm>,
+    Path((agent, number)): Path<(String, u64)>,
+) -> PageResult {
+    ask_for(
+        AccessWish::Shredding(Number(number)),
+        &visitor,
+        &agent,
+        &form,
+    )
+    .await
+}
+
+/// The page with the form for a wish, in which nothing stands yet.
+async fn blank_form(wish: AccessWish, visitor: &Visitor, agent: &str) -> PageResult {
+    let agent = visitor.account.agent(agent).await?;
+    form_page(wish, visitor, &agent, &AccessForm::default()).await
+}
+
+/// Asks the agent for what the form says, or shows the form again with what is wrong in it.
+async fn ask_for(wish: AccessWish, visitor: &Visitor, agent: &str, form: &SentForm) -> PageResult {
+    let agent = visitor.account.agent(agent).await?;
+    let mut draft = AccessForm::of(form);
+    if let Some(request) = draft.send(wish, &agent, visitor).await? {
+        return Ok(see_other(&format!("{}?done=asked", path_of(request.id))));
     }
-    let shown = tab(&visitor, &agent, &PageQuery::default(), &draft).await?;
+    let shown = form_page(wish, visitor, &agent, &draft).await?;
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
-/// To the page of what was just asked.
-fn asked(request: &AccessRequestView) -> Response {
-    see_other(&format!("{}?done=asked", path_of(request.id)))
+async fn form_page(
+    wish: AccessWish,
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    draft: &AccessForm<'_>,
+) -> PageResult {
+    match wish {
+        AccessWish::Look => tab(visitor, agent, &PageQuery::default(), draft).await,
+        AccessWish::Token => token_page(visitor, agent, draft).await,
+        AccessWish::Embeddings => embeddings_page(visitor, agent, draft).await,
+        AccessWish::Shredding(number) => shred_page(visitor, agent, number, draft).await,
+    }
 }
 
 /// Where a request's page is.
@@ -404,28 +474,6 @@ fn sent_to(embedding: &AgentEmbedding) -> Markup {
     }
 }
 
-pub(crate) async fn embeddings(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    embeddings_page(&visitor, &agent, &AccessForm::default()).await
-}
-
-pub(crate) async fn ask_for_embeddings(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(AccessWish::Embeddings, &agent, &visitor).await? {
-        return Ok(asked(&request));
-    }
-    let shown = embeddings_page(&visitor, &agent, &draft).await?;
-    Ok(page_of(StatusCode::BAD_REQUEST, shown))
-}
-
 async fn embeddings_page(
     visitor: &Visitor,
     agent: &AgentHandle,
@@ -457,28 +505,6 @@ async fn embeddings_page(
         &format!("Ask {} for recall by meaning", agent.name()),
     );
     Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
-}
-
-pub(crate) async fn token(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    token_page(&visitor, &agent, &AccessForm::default()).await
-}
-
-pub(crate) async fn ask_for_token(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    let mut draft = AccessForm::of(&form);
-    if let Some(request) = draft.send(AccessWish::Token, &agent, &visitor).await? {
-        return Ok(asked(&request));
-    }
-    let shown = token_page(&visitor, &agent, &draft).await?;
-    Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
 async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
@@ -586,29 +612,6 @@ pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static s
             labels::access_state(request.state)
         },
     )
-}
-
-pub(crate) async fn shredding(
-    Extension(visitor): Extension<Visitor>,
-    Path((agent, number)): Path<(String, u64)>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    shred_page(&visitor, &agent, Number(number), &AccessForm::default()).await
-}
-
-pub(crate) async fn ask_to_shred(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number)): Path<(String, u64)>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
-    let (mut draft, number) = (AccessForm::of(&form), Number(number));
-    let wish = AccessWish::Shredding(number);
-    if let Some(request) = draft.send(wish, &agent, &visitor).await? {
-        return Ok(asked(&request));
-    }
-    let shown = shred_page(&visitor, &agent, number, &draft).await?;
-    Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 
 async fn shred_page(

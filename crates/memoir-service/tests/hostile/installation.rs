@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, Provision};
-use memoir_domain::{agent::Field, audit::Actor};
+use memoir_app::{Account, InstallationSettings, Memoir};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::SetModel;
+pub use memoir_testkit::{Tenant, administrator as owner};
 use memoir_vault::MasterSource;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -26,16 +26,6 @@ pub struct Installation {
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<()>>,
-}
-
-/// An agent with its token.
-pub struct Tenant {
-    pub agent: AgentHandle,
-    pub token: String,
-}
-
-pub fn owner() -> Actor {
-    Actor::administrator("test")
 }
 
 pub fn options() -> ServiceOptions {
@@ -97,36 +87,15 @@ impl Installation {
     }
 
     pub async fn account(&self, name: &str) -> Account {
-        if let Err(error) = self.memoir.account(name).await {
-            assert_eq!(error.code(), "not_found");
-            self.memoir
-                .create_account(name, &memoir_domain::audit::Actor::owner())
-                .await
-                .unwrap();
-        }
-        self.memoir.account(name).await.unwrap()
+        memoir_testkit::account(&self.memoir, name).await
     }
 
     pub async fn administrator(&self, account: &str) -> String {
-        let made = self
-            .account(account)
-            .await
-            .create_token(None, &memoir_domain::audit::Actor::owner())
-            .await;
-        made.unwrap().secret.expose().to_owned()
+        memoir_testkit::administrator_token(&self.memoir, account).await
     }
 
     pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
-        let account = self.account(account).await;
-        let model = [
-            (Field::Model, Some("scripted:model")),
-            (Field::LossGuard, Some("off")),
-        ];
-        account.create_agent(name, &model, &owner()).await.unwrap();
-        let agent = account.agent(name).await.unwrap();
-        let made = agent.create_token(Provision::Any, None, &owner()).await;
-        let token = made.unwrap().secret.expose().to_owned();
-        Tenant { agent, token }
+        memoir_testkit::tenant(&self.memoir, account, name).await
     }
 
     pub fn client(&self) -> Client {

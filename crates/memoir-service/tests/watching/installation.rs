@@ -2,12 +2,12 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, Provision};
-use memoir_domain::{agent::Field, audit::Actor};
+use memoir_app::{Account, InstallationSettings, Memoir};
 use memoir_service::ServiceOptions;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{SetModel, TestClock, Turn};
+pub use memoir_testkit::{Tenant, administrator as owner};
 use memoir_vault::MasterSource;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -31,16 +31,6 @@ pub struct Running {
     pub address: String,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
-}
-
-/// An agent with its token.
-pub struct Tenant {
-    pub agent: AgentHandle,
-    pub token: String,
-}
-
-pub fn owner() -> Actor {
-    Actor::administrator("test")
 }
 
 impl Installation {
@@ -94,35 +84,15 @@ impl Installation {
     }
 
     pub async fn account(&self, name: &str) -> Account {
-        if self.memoir.account(name).await.is_err() {
-            self.memoir
-                .create_account(name, &memoir_domain::audit::Actor::owner())
-                .await
-                .unwrap();
-        }
-        self.memoir.account(name).await.unwrap()
+        memoir_testkit::account(&self.memoir, name).await
     }
 
     pub async fn administrator(&self) -> String {
-        let made = self
-            .account("default")
-            .await
-            .create_token(None, &memoir_domain::audit::Actor::owner())
-            .await;
-        made.unwrap().secret.expose().to_owned()
+        memoir_testkit::administrator_token(&self.memoir, "default").await
     }
 
     pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
-        let account = self.account(account).await;
-        let model = [
-            (Field::Model, Some("scripted:model")),
-            (Field::LossGuard, Some("off")),
-        ];
-        account.create_agent(name, &model, &owner()).await.unwrap();
-        let agent = account.agent(name).await.unwrap();
-        let made = agent.create_token(Provision::Any, None, &owner()).await;
-        let token = made.unwrap().secret.expose().to_owned();
-        Tenant { agent, token }
+        memoir_testkit::tenant(&self.memoir, account, name).await
     }
 
     /// An agent with six core memories of 100 tokens and more each.

@@ -28,14 +28,11 @@ async fn make(server: &Postgres) {
     let owner = PostgresStore::at(&server.url(OWNER, "next")).unwrap();
     owner.migrate().await.unwrap();
     let tables = memoir_store::tables::TABLES.iter().map(|table| table.name);
-    let next = (MIGRATIONS.len() as i64 + 1..).zip(memoir_testkit::next_migrations(tables));
-    let next = next.map(|(number, (name, sql))| Migration { number, name, sql });
-    let all = MIGRATIONS
-        .iter()
-        .copied()
-        .chain(next)
-        .collect::<Vec<_>>()
-        .leak();
+    let all = memoir_testkit::next_migrations(MIGRATIONS, tables, |number, name, sql| Migration {
+        number,
+        name,
+        sql,
+    });
     let run = owner.migrate_to(all).await.unwrap();
     assert_eq!(run.len() + MIGRATIONS.len(), all.len());
 }

@@ -425,14 +425,11 @@ fn lean(
 /// What `memoir migrate` of a later version does, as the owner of the tables.
 fn migrate(owner: &str) {
     let tables = memoir_store::tables::TABLES.iter().map(|table| table.name);
-    let next = (MIGRATIONS.len() as i64 + 1..).zip(memoir_testkit::next_migrations(tables));
-    let next = next.map(|(number, (name, sql))| Migration { number, name, sql });
-    let all = MIGRATIONS
-        .iter()
-        .copied()
-        .chain(next)
-        .collect::<Vec<_>>()
-        .leak();
+    let all = memoir_testkit::next_migrations(MIGRATIONS, tables, |number, name, sql| Migration {
+        number,
+        name,
+        sql,
+    });
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let run = runtime.block_on(async { PostgresStore::at(owner).unwrap().migrate_to(all).await });
     assert_eq!(run.unwrap().len() + MIGRATIONS.len(), all.len());
