@@ -92,6 +92,7 @@ impl AgentHandle {
         let account = Some(self.scope.account);
         let store = &self.memoir.store;
         store.forget_replies(Timestamp::MAX, account).await?;
+        // What this process keeps goes whether or not the key could be destroyed: nothing may be read from it any more.
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
         self.memoir.indexes.forget(self.scope);
         self.memoir.opened.forget(self.scope);

@@ -492,6 +492,7 @@ impl AgentHandle {
         beside: codec::Beside,
     ) -> Result<codec::Base> {
         let refusals = &self.memoir.refusals;
+        // Taken before the rows are made, so that of two decisions at once one alone counts them.
         let settled = refusals.settle(&mut decision.sessions);
         let written = Box::pin(self.write(base, decision, beside)).await;
         if written.is_err() {
@@ -508,6 +509,7 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
+        // Making rows takes the decision apart: what is needed once they are written is kept aside here.
         let indexes = &self.memoir.indexes;
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
@@ -527,8 +529,12 @@ impl AgentHandle {
         let open = sessions::open_in(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
+        // Sealing takes a key from memory: as late as can be, since what is written under a key whose file went away is
+        // lost with the process.
         self.memoir.keys.check_there()?;
         self.memoir.write(commit, counted).await?;
+        // Only now: what this process keeps is of the version that the decision was made on, and is carried to the next
+        // one only where that was written. Where words were taken out nothing is carried: it may hold them.
         match next.version() {
             Some(version) if !takes_words => {
                 let opened = &self.memoir.opened;
@@ -561,6 +567,7 @@ impl AgentHandle {
         wanted: &AgentQuery,
         mut decide: impl FnMut(Loaded, Timestamp) -> Result<(Option<W>, T)>,
     ) -> Result<T> {
+        // Not by `again`, whose attempts share what they capture: `decide` may change what it has captured.
         for _ in 0..ATTEMPTS {
             let loaded = self.load(wanted).await?;
             let base = loaded.base.clone();

@@ -125,6 +125,7 @@ impl AgentHandle {
         }
         let saying = saying(memory, &memories);
         let to_go = |one: &&Memory| one.number == wish.number || saying.contains(&one.number);
+        // All of them before the first goes: what is shredded does not come back where a later one must stay.
         for one in memories.iter().filter(to_go) {
             shred::check_wish(one, actor)?;
         }

@@ -679,6 +679,8 @@ impl SignedInUser {
     /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
     /// it was signed in for before.
     async fn begin_anew(&self, mut user: User, action: Action) -> Result<TokenWithSecret> {
+        // The user first: from then on no earlier sign-in counts, even where this process ends before their rows are
+        // revoked. And it fails where somebody else changed the user, before anything was given out.
         user.end_sign_ins();
         self.write(&mut user, action).await?;
         let made = self

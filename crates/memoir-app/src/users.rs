@@ -588,6 +588,8 @@ impl Account {
         note: &Note<'_>,
     ) -> Result<bool> {
         let store = &self.memoir.store;
+        // Not by `again`: a conflict is tried again only where it came from the log. Where it is the user's row that
+        // somebody changed, what was decided on it no longer holds, and whoever decided must look again.
         for _ in 0..crate::ATTEMPTS {
             let (told, seq) = self.telling(note).await?;
             user.open.seq = seq;

@@ -246,6 +246,8 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);
+        // Not by `again`, which would begin at the first record: what was followed once holds, and only what was
+        // written since is left to follow.
         for _ in 0..ATTEMPTS {
             judge = self.follow(judge).await?;
             let snapshot = self.row().await?;

@@ -100,6 +100,7 @@ pub(crate) fn end_session(
     limit: EndReason,
     actor: &Actor,
 ) -> EndedByRollback {
+    // The edit that tripped the breaker is in the draft alone: what it did is taken back with the rest.
     for change in draft.changes() {
         memories.insert(change.number(), change.after());
     }
@@ -124,6 +125,7 @@ pub(crate) fn end_session(
         .as_ref()
         .map(|session| session.stats)
         .unwrap_or_default();
+    // After the memories are back: the entry tells of the mass that the agent has from now on.
     let told = session_entry::undone(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(told.clone()));
     changes.push(created);

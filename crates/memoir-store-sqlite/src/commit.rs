@@ -55,11 +55,14 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
+    // An erased agent's key is destroyed after this, but what nobody has read yet and what was made of its words need
+    // not wait for that.
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased {
         transcripts::forget(connection, agent)?;
         vectors::forget_all(connection, agent)?;
     }
+    // A summary of the log may hold the words of a text that was replaced.
     if is_erased || !commit.bodies.is_empty() {
         summaries::forget(connection, agent)?;
     }

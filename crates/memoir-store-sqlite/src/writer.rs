@@ -314,7 +314,7 @@ impl Writer {
     /// Its pages are the freshest: reading a few rows takes a fraction of what a reader needs, who must
     /// fetch anew whatever has changed.
     pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
-        match self.free_desk() {
+        match self.free_state() {
             Some(state) => match &state.connection {
                 Some(connection) => Ok(visit(connection)),
                 None => Err(visit),
@@ -327,11 +327,13 @@ impl Writer {
     fn write_at_once(&self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
         let is_held_up = disk > FAST_DISK;
+        // Whoever waits for the disk holds up what else its thread would run: only where other threads go on with that.
+        // And what is large or wipes texts keeps the connection for long, which is the thread's to do.
         let is_large = change.rows() > SMALL_ROWS || change.replaces_bodies();
         if is_large || (is_held_up && !has_other_threads()) {
             return None;
         }
-        let mut state = self.free_desk()?;
+        let mut state = self.free_state()?;
         let answer = match is_held_up {
             true => tokio::task::block_in_place(|| state.write_without_waiting(change))?,
             false => state.write_without_waiting(change)?,
@@ -346,7 +348,8 @@ impl Writer {
     }
 
     /// The state, where nobody holds it and nobody waits for it.
-    fn free_desk(&self) -> Option<MutexGuard<'_, WriterState>> {
+    fn free_state(&self) -> Option<MutexGuard<'_, WriterState>> {
+        // Whoever waits in the queue came first.
         if self.load.waiting.load(Ordering::Relaxed) > 0 {
             return None;
         }

@@ -698,11 +698,14 @@ pub(crate) fn commit(
         ..base.clone()
     };
     let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
+    // Before the records are sealed: the one that tells of a shredding names what the texts in the place of others
+    // hash to, and its own hash covers that.
     let bodies = redacted(sealer, &mut decision, &beside.read)?;
     let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
+    // After the chain, whose end the agent's row holds: whoever cuts records off has to change that row, too.
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
         expected_version: base.version,

@@ -145,6 +145,8 @@ impl AgentHandle {
             }
         }
         let mut state = self.fresh_state(id, request).await?;
+        // The agent comes too late: the session is closed on the record first, so that the refusal which follows says
+        // what the log says.
         if has_lapsed(&state, now) {
             self.close_if_lapsed().await?;
             state = self.fresh_state(id, request).await?;

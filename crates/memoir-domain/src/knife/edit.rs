@@ -91,6 +91,7 @@ fn attempt(
         .session
         .filter(|session| session.state == State::Open)
         .ok_or(Refusal::SessionOver)?;
+    // Before the arguments (SPEC 3.8): whoever may not use the tool is not sent to mend what it would not take anyway.
     let tool = admit(session, request.tool)?;
     let call = request.call.as_ref().map_err(Clone::clone)?;
     match call {
@@ -102,6 +103,7 @@ fn attempt(
     let members = kept_core(view.memories, call.numbers())?;
     check_constitutional(view, call, &members)?;
     check_immutable(view.agent, session, &members)?;
+    // Last, since it may need a look at all memories: a call that is refused anyway does not cost one.
     let Some(measure) = measure(view, session, call, &members, now)? else {
         return Ok(CallOutcome::Survey);
     };
@@ -288,6 +290,8 @@ impl CheckedEdit<'_> {
             ..RecordBody::default()
         };
         draft.record(actor.clone(), self.action(), Some(number), facts, body);
+        // The record is in the draft before the breaker is asked: what tripped it stands in the log, and beside it that
+        // it was taken back.
         match gauge.trip() {
             Some(limit) => CallOutcome::Tripped(Box::new(Trip {
                 draft,
