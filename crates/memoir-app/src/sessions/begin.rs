@@ -36,13 +36,29 @@ pub struct RefineOptions {
 }
 
 impl RefineOptions {
-    /// Who begins it.
-    pub(super) fn starter(&self) -> Actor {
-        self.started_by.clone().unwrap_or_else(Actor::system)
+    /// A session of `agent` that `model` is to run: at once by whoever holds the lease, or from the queue.
+    pub(super) fn start(
+        &self,
+        id: SessionId,
+        trigger: Trigger,
+        agent: &Agent,
+        model: &ModelName,
+        lease: Option<Lease>,
+    ) -> Start {
+        Start {
+            id,
+            mode: self.mode_for(trigger, agent),
+            driver: Driver::Model,
+            trigger,
+            rehearsal: self.rehearsal,
+            model: Some(model.to_string()),
+            lease,
+            started_by: self.started_by.clone().unwrap_or_else(Actor::system),
+        }
     }
 
     /// Which tools a session of `agent` has that is begun for this reason.
-    pub(super) fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
+    fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
         match trigger {
             Trigger::Request => self.mode,
             Trigger::Weekly | Trigger::Budget => agent.settings.effective_refinement_mode(),
@@ -116,16 +132,8 @@ impl AgentHandle {
         let begun = self
             .decide(&AgentQuery::default(), |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
-                let start = Start {
-                    id,
-                    mode: options.mode_for(trigger, &loaded.agent),
-                    driver: Driver::Model,
-                    trigger,
-                    rehearsal: options.rehearsal,
-                    model: Some(model.to_string()),
-                    lease: Some(Lease { until, holder }),
-                    started_by: options.starter(),
-                };
+                let lease = Some(Lease { until, holder });
+                let start = options.start(id, trigger, &loaded.agent, model, lease);
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 Ok((Some(decision), ()))
             })

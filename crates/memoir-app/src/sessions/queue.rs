@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use memoir_domain::{
     AgentScope, SessionId,
     audit::Actor,
-    lifecycle::{self, Start, StartRefusal},
-    session::{Driver, EndReason, Lease, State},
+    lifecycle::{self, StartRefusal},
+    session::{EndReason, Lease, State},
 };
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, WaitingSession};
@@ -186,16 +186,7 @@ impl AgentHandle {
         let queued = self
             .decide(&AgentQuery::default(), |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
-                let start = Start {
-                    id,
-                    mode: options.mode_for(trigger, &loaded.agent),
-                    driver: Driver::Model,
-                    trigger,
-                    rehearsal: options.rehearsal,
-                    model: Some(model.name().to_string()),
-                    lease: None,
-                    started_by: options.starter(),
-                };
+                let start = options.start(id, trigger, &loaded.agent, model.name(), None);
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
                 let session = decision.sessions.first().cloned();
                 let session = session.ok_or(Error::SessionLost(id))?;
