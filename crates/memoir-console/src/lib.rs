@@ -2,7 +2,7 @@
 //!
 //! A door like the others: it parses, calls a use case, and shows what came of it, as pages that need no
 //! script. It calls the administrators' views alone, which open no agent's words, but for the pages of
-//! `pages/reading.rs`: their words come from a `Mechanic` under a grant of the agent's. Everything that is
+//! `pages/reading.rs`: their words come from an `AgentLens` under a grant of the agent's. Everything that is
 //! shown is escaped. Owns no rule of refining, and none of signing in: how often somebody may try is decided by
 //! whoever serves it ([`Host`]).
 //!

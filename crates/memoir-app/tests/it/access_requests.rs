@@ -1,4 +1,4 @@
-//! Mechanic's access: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
+//! Access of administrators: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
 
 use std::{sync::Arc, time::Duration};
 
@@ -69,13 +69,13 @@ async fn now(world: &World, id: AccessRequestId) -> AccessRequestView {
     lens.access_request(id).await.unwrap()
 }
 
-fn mechanic(world: &World) -> AgentLens<'_> {
+fn lens_of(world: &World) -> AgentLens<'_> {
     world.agent.seen_by(Viewer::administrator(person()))
 }
 
 /// Whether the words of that memory are shown to the administrator who asks in these tests.
 async fn sees(world: &World, number: u64) -> bool {
-    let memory = mechanic(world).memory(Number(number)).await.unwrap();
+    let memory = lens_of(world).memory(Number(number)).await.unwrap();
     assert_eq!(memory.words.is_some(), !memory.content().is_empty());
     memory.words.is_some()
 }
@@ -112,7 +112,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
         limit: 10,
         ..MemoryPage::default()
     };
-    let page = mechanic(&world).memory_page(&page).await.unwrap();
+    let page = lens_of(&world).memory_page(&page).await.unwrap();
     assert_eq!(page.len(), 4);
     let read = now(&world, request.id).await;
     assert_eq!((read.reads, read.memories_read), (2, 5));
@@ -349,7 +349,7 @@ async fn spec_5_2_only_who_asked_looks() {
     let seen = other.memory(Number(1)).await.unwrap();
     assert!(seen.words.is_none());
     assert!(other.grants().await.unwrap().is_empty());
-    assert_eq!(mechanic(&world).grants().await.unwrap().len(), 1);
+    assert_eq!(lens_of(&world).grants().await.unwrap().len(), 1);
     assert_eq!(used(&world).await, 0);
 }
 
@@ -369,9 +369,9 @@ async fn varied() -> (World, SessionId) {
 }
 
 async fn words_of_records(world: &World) -> usize {
-    let mechanic = mechanic(world);
+    let lens = lens_of(world);
     let query = RecordQuery::default();
-    let records = mechanic.record_page(&query, 1, 200).await.unwrap();
+    let records = lens.record_page(&query, 1, 200).await.unwrap();
     let has_words = |record: &&memoir_app::ShownRecord| {
         record.words.before.is_some() || record.words.after.is_some()
     };
@@ -379,15 +379,15 @@ async fn words_of_records(world: &World) -> usize {
 }
 
 async fn has_prompt(world: &World) -> bool {
-    let agent = mechanic(world).show().await.unwrap();
+    let agent = lens_of(world).show().await.unwrap();
     agent
         .setting(Field::ReflectionPrompt)
         .is_some_and(|prompt| !prompt.is_null())
 }
 
 async fn summary(world: &World, session: SessionId) -> bool {
-    let one = mechanic(world).session(session).await.unwrap();
-    let page = mechanic(world).session_page(None, 10).await.unwrap();
+    let one = lens_of(world).session(session).await.unwrap();
+    let page = lens_of(world).session_page(None, 10).await.unwrap();
     let listed = page.iter().find(|view| view.id == session).unwrap();
     assert_eq!(one.words.summary.is_some(), listed.words.summary.is_some());
     one.words.summary.is_some()
@@ -404,13 +404,13 @@ async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let page = mechanic(&world).memory_page(&page).await.unwrap();
+    let page = lens_of(&world).memory_page(&page).await.unwrap();
     assert!(page.iter().all(|memory| memory.words.is_none()));
     assert_eq!(words_of_records(&world).await, 0);
     assert!(!summary(&world, session).await);
     assert!(!has_prompt(&world).await);
     let query = RecallQuery::default();
-    let search = mechanic(&world).recall_page(&query, None, false).await;
+    let search = lens_of(&world).recall_page(&query, None, false).await;
     assert_eq!(refusal(search), "consent_required");
     assert_eq!(used(&world).await, 0);
 }
@@ -426,7 +426,7 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
         limit: 50,
         ..RecallQuery::default()
     };
-    let found = mechanic(&world)
+    let found = lens_of(&world)
         .recall_page(&query, None, true)
         .await
         .unwrap()
@@ -452,9 +452,9 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
         session: Some(session),
         ..RecordQuery::default()
     };
-    let page = mechanic(&world).record_page(&query, 1, 200).await.unwrap();
+    let page = lens_of(&world).record_page(&query, 1, 200).await.unwrap();
     assert!(page.iter().any(|record| record.words.before.is_some()));
-    let all = mechanic(&world)
+    let all = lens_of(&world)
         .record_page(&RecordQuery::default(), 1, 200)
         .await
         .unwrap();
@@ -469,7 +469,7 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     assert!(summary(&world, session).await);
     assert!(!summary(&world, another.id).await);
     assert!(!has_prompt(&world).await);
-    let search = mechanic(&world)
+    let search = lens_of(&world)
         .recall_page(&RecallQuery::default(), None, false)
         .await;
     assert_eq!(refusal(search), "consent_required");
@@ -506,17 +506,17 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
              WHEN new.action = 'access_used' BEGIN SELECT RAISE(ABORT, 'no'); END;",
         )
         .unwrap();
-    let mechanic = mechanic(&world);
-    mechanic.memory(Number(1)).await.unwrap_err();
+    let lens = lens_of(&world);
+    lens.memory(Number(1)).await.unwrap_err();
     let page = MemoryPage {
         limit: 5,
         ..MemoryPage::default()
     };
-    mechanic.memory_page(&page).await.unwrap_err();
+    lens.memory_page(&page).await.unwrap_err();
     let query = RecallQuery::default();
-    mechanic.recall_page(&query, None, false).await.unwrap_err();
+    lens.recall_page(&query, None, false).await.unwrap_err();
     let query = RecordQuery::default();
-    mechanic.record_page(&query, 1, 10).await.unwrap_err();
+    lens.record_page(&query, 1, 10).await.unwrap_err();
 }
 
 async fn clock_trick(minutes_before: u64, trick: impl Fn(&World)) -> (World, AccessRequestView) {
@@ -974,7 +974,7 @@ async fn spec_5_4_an_erased_agent_lets_nobody_in() {
     let request = granted(&world, &reading(AccessScope::All, 60)).await;
     let waiting = asked(&world, &reading(AccessScope::All, 60)).await;
     world.agent.erase(&person()).await.unwrap();
-    assert_eq!(refusal(mechanic(&world).memory(Number(1)).await), "erased");
+    assert_eq!(refusal(lens_of(&world).memory(Number(1)).await), "erased");
     assert_eq!(refusal(answer(&world, waiting.id, true).await), "erased");
     assert_eq!(
         refusal(world.agent.revoke_access(request.id, &person()).await),
@@ -1067,7 +1067,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
             .unwrap();
     });
     let world = lab.world().await;
-    let error = mechanic(&world).memory(Number(1)).await.unwrap_err();
+    let error = lens_of(&world).memory(Number(1)).await.unwrap_err();
     assert!(error.to_string().contains("was put back"), "{error}");
     let verified = world.agent.verify().await.unwrap();
     assert!(!verified.valid);
