@@ -724,8 +724,12 @@ async fn sessions(folder: &Folder) {
     let memoir = open(&folder.path("sessions.db"));
     let (mut opened, mut undone, mut undone_beside_many) = (Vec::new(), Vec::new(), Vec::new());
     for (memories, times) in [(100, &mut undone), (10_000, &mut undone_beside_many)] {
+        // All of them first: what their memories left in the log is moved into the file meanwhile.
+        let mut handles = Vec::new();
         for number in 0..AGENTS {
-            let handle = agent(&memoir, &format!("{memories} {number}"), memories).await;
+            handles.push(agent(&memoir, &format!("{memories} {number}"), memories).await);
+        }
+        for handle in handles {
             let began = Instant::now();
             let (session, shown) = handle.open_own(Mode::Full).await.unwrap();
             let took = began.elapsed();
