@@ -1,13 +1,14 @@
 //! Files that the pages use. They lie in the binary under names that hold their hashes, so that browsers
 //! keep them for good.
 
-use std::{fmt::Write, sync::LazyLock};
+use std::sync::LazyLock;
 
 use axum::{
     extract::Path,
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use data_encoding::HEXLOWER;
 use maud::{Markup, html};
 use sha2::{Digest, Sha256};
 
@@ -114,13 +115,8 @@ struct AssetFile {
 
 impl AssetFile {
     fn new(stem: &str, kind: AssetKind, text: &'static str) -> Self {
-        let mut name = format!("{stem}.");
-        for byte in &Sha256::digest(text)[..8] {
-            // Writing to a text does not fail.
-            let _ = write!(name, "{byte:02x}");
-        }
-        name.push('.');
-        name.push_str(kind.extension());
+        let digest = HEXLOWER.encode(&Sha256::digest(text)[..8]);
+        let name = format!("{stem}.{digest}.{}", kind.extension());
         Self { name, kind, text }
     }
 
@@ -198,10 +194,7 @@ mod tests {
             ("uPlot.min.css", UPLOT_STYLE.text),
             ("LICENSE", UPLOT_LICENCE.text),
         ] {
-            let sum: String = Sha256::digest(text)
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let sum = HEXLOWER.encode(&Sha256::digest(text));
             assert!(
                 readme.contains(&format!("{sum}  {name}\n")),
                 "{name}: {sum}"

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -638,7 +639,7 @@ impl Facts {
     ) -> Self {
         let pairs: Vec<Value> = commitments
             .into_iter()
-            .map(|(seq, hash)| serde_json::json!([seq, to_hexadecimal(&hash)]))
+            .map(|(seq, hash)| serde_json::json!([seq, HEXLOWER.encode(&hash)]))
             .collect();
         self.0.insert(name.to_owned(), Value::from(pairs));
         self
@@ -701,10 +702,6 @@ impl Facts {
     }
 }
 
-fn to_hexadecimal(hash: &[u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
     let [seq, digits] = pair.as_array()?.as_slice() else {
         return None;
@@ -712,16 +709,10 @@ fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
     Some((seq.as_u64()?, read_hexadecimal(digits.as_str()?)?))
 }
 
+/// `None` where they are not 64 lower-case digits: each hash is written in one way.
 fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
-    let is_canonical = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    if digits.len() != 64 || !digits.as_bytes().iter().all(is_canonical) {
-        return None;
-    }
-    let mut hash = [0; 32];
-    for (byte, pair) in hash.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(hash)
+    let bytes = HEXLOWER.decode(digits.as_bytes()).ok()?;
+    bytes.try_into().ok()
 }
 
 fn stats_value(stats: crate::session::Stats) -> Value {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use similar::algorithms::{Capture, Compact, Replace, myers};
@@ -106,10 +107,7 @@ impl Digester {
     /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
     pub fn confirmation(&self, call: &str) -> String {
         let digest = self.digest(3, call);
-        digest[..5]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        HEXLOWER.encode(&digest[..5])
     }
 }
 

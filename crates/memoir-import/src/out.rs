@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use data_encoding::HEXLOWER;
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::{Kind, SOURCE_LIMIT},
@@ -218,8 +219,7 @@ impl<'a> Out<'a> {
 
 /// The hexadecimal digest of a text.
 pub(crate) fn hex(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
 /// Line breaks as line feeds, no other control character but the tab, trimmed.

@@ -9,14 +9,10 @@ use crate::schemas;
 
 /// A tag of what is given.
 pub(crate) fn etag(of: &impl Serialize) -> String {
+    use data_encoding::HEXLOWER;
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(serde_json::to_vec(of).unwrap_or_default());
-    let hex: String = digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("\"{hex}\"")
+    format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
 }
 
 /// A memory to save.

@@ -9,6 +9,7 @@
 
 use std::{borrow::Cow, fmt, future::Future, pin::Pin, time::Duration};
 
+use data_encoding::HEXLOWER;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
     Timeouts,
@@ -83,18 +84,14 @@ impl Reach {
     fn settings(self) -> String {
         let (account, agent) = match self {
             Self::Fleet => ("*".to_owned(), "*".to_owned()),
-            Self::Account(account) => (hexadecimal(account.as_bytes()), "*".to_owned()),
+            Self::Account(account) => (HEXLOWER.encode(account.as_bytes()), "*".to_owned()),
             Self::Agent(scope) => (
-                hexadecimal(scope.account.as_bytes()),
-                hexadecimal(scope.agent.as_bytes()),
+                HEXLOWER.encode(scope.account.as_bytes()),
+                HEXLOWER.encode(scope.agent.as_bytes()),
             ),
         };
         format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A statement and its values.

@@ -8,6 +8,7 @@
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
+use data_encoding::HEXLOWER;
 use memoir_store::Finding;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -153,8 +154,7 @@ fn fingerprint(objects: &BTreeSet<SchemaObject>) -> String {
             hash.update(part.unwrap_or_default());
         }
     }
-    let digits = hash.finalize();
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize())
 }
 
 #[cfg(test)]

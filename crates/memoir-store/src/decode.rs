@@ -4,6 +4,7 @@
 //! The columns of each row stand beside the function that reads them, in the same order, for the statements of
 //! all stores.
 
+use data_encoding::HEXLOWER;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     memory::Number, schedule::Prospect, session::Lease,
@@ -427,7 +428,7 @@ impl<'row> Columns<'row> {
             Ok(ColumnValue::Integer(number)) => format!("row {number}"),
             Ok(ColumnValue::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
                 (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
-                (Err(_), 32) => format!("row {}", hexadecimal(bytes)),
+                (Err(_), 32) => format!("row {}", HEXLOWER.encode(bytes)),
                 _ => "a row without an identifier".to_owned(),
             },
             _ => "a row without a key".to_owned(),
@@ -608,9 +609,4 @@ impl<'row> Columns<'row> {
             _ => Err(self.wrong("has not all of `version`, `open` and `sealed`")),
         }
     }
-}
-
-/// A digest, for naming its row.
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
