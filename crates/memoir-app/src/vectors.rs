@@ -1,4 +1,4 @@
-//! VectorUpkeep of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
+//! Vectors of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
 //!
 //! Off unless [`crate::RecallSettings::embeddings`] names a model. They are made after the save, in the background
 //! ([`Memoir::keep_making_vectors`]) or at once ([`AgentHandle::make_vectors`]), in batches and with as many attempts

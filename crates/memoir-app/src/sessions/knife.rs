@@ -350,7 +350,7 @@ impl AgentHandle {
         Ok((next.version(), gauge))
     }
 
-    /// SessionNotes that the agent which drives the session itself is still there.
+    /// Notes that the agent which drives the session itself is still there.
     async fn stay(&self, state: &CallState, now: Timestamp) -> Result<()> {
         match &state.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
