@@ -257,9 +257,8 @@ impl Connections {
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        let statement = Statement::new(sql, values);
-        let mut answers = self.read(reach, &[statement]).await?;
-        Ok(answers.pop().unwrap_or_default())
+        self.look_once(reach, Purpose::Look, Statement::new(sql, values))
+            .await
     }
 
     /// Reads rows whose keys are given by one statement.
@@ -272,8 +271,17 @@ impl Connections {
         sql: &'static str,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        let statement = Statement::new(sql, values);
-        let mut answers = self.look(reach, Purpose::Find, &[statement]).await?;
+        self.look_once(reach, Purpose::Find, Statement::new(sql, values))
+            .await
+    }
+
+    async fn look_once(
+        &self,
+        reach: Reach,
+        purpose: Purpose,
+        statement: Statement<'_>,
+    ) -> Result<Vec<Row>, Error> {
+        let mut answers = self.look(reach, purpose, &[statement]).await?;
         Ok(answers.pop().unwrap_or_default())
     }
 

@@ -16,7 +16,7 @@ use std::{
 use memoir_domain::{
     PrivateText, SessionId,
     audit::Actor,
-    knife::{KnifeRequest as ToolRequest, ToolResult},
+    knife::{KnifeRequest, ToolResult},
     session::{EndReason, Usage},
 };
 use memoir_model::{Arguments, Model, ToolCall};
@@ -266,7 +266,7 @@ impl<'a> Drive<'a> {
             Arguments::Json(json) => Some(json.expose()),
             Arguments::Malformed(_) => None,
         };
-        let request = ToolRequest::read(&call.name, arguments);
+        let request = KnifeRequest::read(&call.name, arguments);
         let called = self
             .agent
             .call(self.hold.id, &request, Some(self.machine.usage()))
