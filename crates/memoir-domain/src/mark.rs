@@ -3,6 +3,11 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -11,7 +16,8 @@ use crate::{
     wording::SavedBy,
 };
 
-/// Of words: equal where these are. It never leaves the process but sealed (SPEC 5.3).
+/// Of words: equal where these are. It never leaves the process but sealed (SPEC 5.3): whoever has it can find out
+/// whether a guess at the words is right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WordsMark([u8; 16]);
 
@@ -41,6 +47,43 @@ impl WordsMark {
     /// As bytes, to be sealed.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
+    }
+}
+
+/// As the 32 hexadecimal digits of its bytes.
+impl Serialize for WordsMark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut digits = [0; 32];
+        HEXLOWER.encode_mut(&self.0, &mut digits);
+        // Hexadecimal digits are ASCII.
+        serializer.serialize_str(str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl<'de> Deserialize<'de> for WordsMark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Digits)
+    }
+}
+
+/// Reads a mark where its digits lie: one comes with each wording that is opened.
+struct Digits;
+
+impl Visitor<'_> for Digits {
+    type Value = WordsMark;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("32 hexadecimal digits")
+    }
+
+    fn visit_str<E: de::Error>(self, digits: &str) -> Result<WordsMark, E> {
+        let mut mark = [0; 16];
+        let is_whole = digits.len() == 2 * mark.len()
+            && HEXLOWER.decode_mut(digits.as_bytes(), &mut mark).is_ok();
+        // The digits themselves tell of words, and stand in no error.
+        is_whole
+            .then_some(WordsMark(mark))
+            .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
     }
 }
 

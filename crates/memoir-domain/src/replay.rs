@@ -270,14 +270,17 @@ impl Replay {
         let after = change.after();
         let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
         if let Some(own) = after.wordings.iter().find(is_own) {
-            let words = Reading::in_language(after.content.expose(), own.language).words();
-            if own.words != u64::from(words)
-                && after.shredded_at.is_none()
-                && !after.content.is_empty()
-            {
-                return misfit(format!("counts other words of memory {number} than it has"));
-            }
             let text = WordsMark::of_text(after.content.expose());
+            // What words were that were taken out since, nobody can tell any more.
+            if after.shredded_at.is_none() && !after.content.is_empty() {
+                let words = Reading::in_language(after.content.expose(), own.language).words();
+                if own.words != u64::from(words) {
+                    return misfit(format!("counts other words of memory {number} than it has"));
+                }
+                if own.text != text {
+                    return misfit(format!("marks another text of memory {number} than it has"));
+                }
+            }
             self.wordings.entry(own.id()).or_default().text = Some(text);
         }
         self.count(change.before(), &after);

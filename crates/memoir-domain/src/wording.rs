@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     PrivateText, SessionId, Timestamp,
     audit::{ActorKind, Record},
+    mark::WordsMark,
     memory::{Invalid, Memory, Number},
 };
 
@@ -107,6 +108,8 @@ pub struct Wording {
     /// Where it came from, in the words of whoever saved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
+    /// Of its text, so that whoever still says it word for word is known without reading the log.
+    pub text: WordsMark,
     /// Its words, but for the free ones.
     pub words: u64,
     /// Whether it has a word of relative time, such as "yesterday": its meaning depends on its date.
@@ -155,6 +158,7 @@ impl Wording {
             origin: door.origin,
             added_by: door.added_by,
             source: memory.source.clone(),
+            text: WordsMark::of_text(content.expose()),
             words: u64::from(reading.words()),
             relative: reading.has_relative_time(),
             let_go: Vec::new(),
@@ -285,6 +289,15 @@ pub fn places(memory: &Memory) -> impl Iterator<Item = WordingId> {
         number: memory.number,
     });
     memory.wordings.iter().map(Wording::id).chain(protected)
+}
+
+/// The texts of those wordings that the memory still says word for word: its own text is theirs, and need not be read
+/// from the log. That of a memory which no session has changed is among them.
+pub fn texts_said_by(memory: &Memory) -> WordingTexts {
+    let own = WordsMark::of_text(memory.content.expose());
+    let said = memory.wordings.iter().filter(|wording| wording.text == own);
+    said.map(|wording| (wording.id(), memory.content.clone()))
+        .collect()
 }
 
 mod language {

@@ -167,10 +167,12 @@ impl Connections {
             prepares,
         } = configured;
         if prepares {
-            // What holds for the connection need not be said in each transaction.
+            // What holds for the connection need not be said in each transaction. Rows are found by their keys whatever
+            // these are, so that the plan is made once.
             let limits = LIMITS.map(|(name, limit)| format!(" -c {name}={limit}"));
             let given = config.get_options().unwrap_or_default();
-            let options = format!("{given}{}", limits.concat());
+            let plans = "-c plan_cache_mode=force_generic_plan";
+            let options = format!("{given}{} {plans}", limits.concat());
             config.options(&options);
         }
         let recycling_method = RecyclingMethod::Fast;
@@ -338,9 +340,9 @@ impl PooledConnection {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
         if !self.prepares {
             opening.extend(LIMITS.map(|(name, limit)| format!("; SET LOCAL {name} = {limit}")));
-        } else if matches!(purpose, Purpose::Find | Purpose::Decide) {
-            // Rows are found by their keys whatever these are, so that the plan is made once.
-            opening.push_str("; SET LOCAL plan_cache_mode = force_generic_plan");
+        } else if matches!(purpose, Purpose::Look | Purpose::Write) {
+            // How many rows there are depends on what is asked for.
+            opening.push_str("; SET LOCAL plan_cache_mode = auto");
         }
         opening + "; " + &reach.settings()
     }

@@ -382,8 +382,8 @@ impl AgentHandle {
         Ok((version, survey))
     }
 
-    /// The texts that a call is measured by. Those that this process has read before are not read again where the call
-    /// rests on what it knows.
+    /// The texts that a call is measured by. Not read from the log are those that the memories still say word for word,
+    /// and those that this process has had before, where the call rests on what it knows.
     async fn call_texts(&self, state: &CallState, request: &KnifeRequest) -> Result<WordingTexts> {
         if !request.tool.is_some_and(knife::Tool::is_edit) {
             return Ok(WordingTexts::new());
@@ -392,15 +392,24 @@ impl AgentHandle {
         let version = state.base.version().unwrap_or_default();
         let numbers = request.numbers().iter();
         let members = numbers.filter_map(|one| state.memories.get(one));
-        let ids: BTreeSet<WordingId> = members.flat_map(wording::places).collect();
+        let members: Vec<&Memory> = members.collect();
+        let ids: BTreeSet<WordingId> = members
+            .iter()
+            .flat_map(|one| wording::places(one))
+            .collect();
         let mut texts = match (&state.rehearsed, state.is_known) {
             (Some((copy, _)), _) => wording::texts_in(copy.history()),
             (None, true) => self.memoir.opened.texts(scope, version, &ids),
             (None, false) => WordingTexts::new(),
         };
-        let mut read = self.texts_in_log(key, &ids, &texts).await?;
-        self.memoir.opened.keep_texts(scope, version, &read);
-        texts.append(&mut read);
+        for member in members {
+            texts.append(&mut wording::texts_said_by(member));
+        }
+        texts.append(&mut self.texts_in_log(key, &ids, &texts).await?);
+        // What a memory says now it may no longer say after the call, and the next call is measured by it too.
+        if state.rehearsed.is_none() {
+            self.memoir.opened.keep_texts(scope, version, &texts);
+        }
         complete(texts, &ids)
     }
 

@@ -142,8 +142,8 @@ async fn spec_6_2_a_page_under_a_grant_takes_three_round_trips_and_an_edit_at_mo
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     // The memories that the session was opened on are known, and so is what was read in its course.
     let trips = [
-        (3, "slowly by hand", 2, "the texts, the commit"),
-        (4, "slowly by hand", 2, "the texts, the commit"),
+        (3, "slowly by hand", 1, "the commit"),
+        (4, "slowly by hand", 1, "the commit"),
         (
             3,
             "by hand, slowly",

@@ -4,6 +4,7 @@ use memoir_domain::{
     agent::{Agent, Field, Threshold},
     audit::{Action, Change, Record},
     lifecycle,
+    mark::WordsMark,
     memory::{Memory, Number},
     replay::{Replay, ReplayMisfit},
     session::{EndReason, Mode, Session, State},
@@ -60,9 +61,21 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
     });
     assert_eq!(
         (seq, &problem[..]),
+        (3, "marks another text of memory #2 than it has")
+    );
+
+    let (seq, problem) = misfit(|log| {
+        let Change::Created(memory) = &mut log[2].body.changes[0] else {
+            panic!("a memory is saved");
+        };
+        memory.content = "secretly other".into();
+        memory.wordings[0].text = WordsMark::of_text("secretly other");
+    });
+    assert_eq!(
+        (seq, &problem[..]),
         (
             world().log[place_of(&world().log, Action::MemoryRefinementConsolidate)].seq,
-            "changes memory #2 from a state that it was not in (content)"
+            "changes memory #2 from a state that it was not in (content, wordings)"
         )
     );
 

@@ -3,6 +3,7 @@
 use memoir_domain::{
     audit::{Action, Actor, Change},
     manage::ChangeRefusal,
+    mark::WordsMark,
     memory::{Kind, NewMemory, Number, Tags},
     rollback::plan_undo,
     session::Mode,
@@ -48,10 +49,15 @@ fn spec_4_4_nothing_is_left_of_a_memory_but_when_and_why() {
     world.consolidate(&[1, number], "tea, all told");
     world.complete();
     let merged = world.memory(5).clone();
-    assert!(everything(&world).contains("4711"));
+    // By its mark a guess at a text could be tried.
+    let marks = [secret().content, "no more secrets".into()];
+    let marks = marks.map(|text| json!(WordsMark::of_text(text.expose())));
+    let has_mark = |told: &str| marks.iter().any(|mark| told.contains(&mark.to_string()));
+    assert!(everything(&world).contains("4711") && has_mark(&everything(&world)));
     world.shred(number).unwrap();
     let told = everything(&world);
     assert!(!told.contains("secret") && !told.contains("4711"), "{told}");
+    assert!(!has_mark(&told), "{told}");
     let memory = world.memory(number);
     assert_eq!(memory.shredded_at, Some(world.now));
     assert!(memory.source.is_none() && memory.tags.is_empty() && !memory.is_kept());

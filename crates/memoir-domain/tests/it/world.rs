@@ -328,14 +328,18 @@ impl World {
         result
     }
 
-    /// The texts that these memories stand for, from the log.
+    /// The texts that these memories stand for, from the log: those that a memory says itself are the same there.
     fn texts(&self, memories: &BTreeMap<Number, Memory>) -> WordingTexts {
         let ids = memories.values().flat_map(wording::places);
-        ids.map(|id| {
+        let in_log = ids.map(|id| {
             let record = &self.log[id.seq as usize - 1];
             (id, wording::text_in(record, id.number).unwrap())
-        })
-        .collect()
+        });
+        let texts: WordingTexts = in_log.collect();
+        for (id, said) in memories.values().flat_map(wording::texts_said_by) {
+            assert_eq!(texts.get(&id), Some(&said));
+        }
+        texts
     }
 
     /// A call of the last session's tool, with everything that it is to change changed.
