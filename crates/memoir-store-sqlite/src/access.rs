@@ -69,6 +69,8 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     }
     // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
     let mut statement = connection.prepare_cached(
+        // The trigger `tokens_stay_revoked` refuses the same once more. Here it is an ordinary
+        // conflict, which is decided again; there it would end in an error.
         "INSERT INTO tokens (id, account_id, agent_id, digest, created_at, last_used_at, revoked_at, \
              version, open, sealed) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
@@ -112,6 +114,8 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
 /// Writes one token by itself.
 pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<WriteOutcome> {
     if let Some(agent) = token.agent {
+        // The foreign key knows that the agent exists, but not whose it is: without this look a
+        // token of one account could open an agent of another one.
         let is_theirs = connection
             .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
             .exists([agent.as_bytes(), token.account.as_bytes()])?;
@@ -133,6 +137,8 @@ pub(crate) fn note_uses(
     uses: &[(TokenId, Timestamp)],
 ) -> Result<WriteOutcome<bool>> {
     let mut statement = connection.prepare_cached(
+        // Without the key and without the version: it is written for every token that was used, in
+        // batches, and a sealed row each time would cost more than what is asked with the token.
         "UPDATE tokens SET last_used_at = ?2 \
          WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
     )?;
@@ -150,6 +156,8 @@ pub(crate) fn create_user(
     user: &UserRow,
     only_first: bool,
 ) -> Result<WriteOutcome<bool>> {
+    // In the transaction that writes, of which there is one at a time: of two who set an
+    // installation up together exactly one finds it without users.
     if only_first && has_users(connection)? {
         return Ok(WriteOutcome::unchanged(false));
     }
@@ -179,11 +187,14 @@ pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<WriteO
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
         .exists([user.id.as_bytes()])?;
+    // Of any account: where nobody can sign in any more, the installation would stay closed with
+    // nobody inside.
     if user.columns.removed_at.is_some() && !others_stay {
         return Ok(WriteOutcome::unchanged(false));
     }
     let written = connection
         .prepare_cached(
+            // Whoever changes a password while another one removes the user must not bring it back.
             "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
              WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
         )?
@@ -266,6 +277,9 @@ pub(crate) fn begin_reply(
 ) -> Result<WriteOutcome<Option<ReplyRow>>> {
     let entered = connection
         .prepare_cached(
+            // Entered before the request is carried out. A process that dies in between leaves a
+            // row without an answer: the repetition is then told that the outcome is not known, and
+            // is not carried out a second time.
             "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
              VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
         )?
@@ -344,6 +358,8 @@ pub(crate) fn forget_replies(
             .execute([before])?,
         Some(account) => connection
             .prepare_cached(
+                // The row stays, so that a repetition of the request is known as one. Only the
+                // answer goes, which may hold words.
                 "UPDATE replies SET version = NULL, open = NULL, sealed = NULL \
                  WHERE account_id = ?2 AND recorded_at < ?1 AND version IS NOT NULL",
             )?

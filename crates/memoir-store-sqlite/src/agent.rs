@@ -55,6 +55,9 @@ pub(crate) fn find_agent(connection: &Connection, scope: AgentScope) -> Result<O
         concat!(
             "SELECT ",
             agent_columns!(),
+            // The account is asked for everywhere, although the identifier alone would find the
+            // row: an identifier that came from a caller of another account then finds nothing,
+            // instead of depending on a check further up.
             " FROM agents WHERE id = ?1 AND account_id = ?2"
         ),
         [scope.agent.as_bytes(), scope.account.as_bytes()],
@@ -63,6 +66,7 @@ pub(crate) fn find_agent(connection: &Connection, scope: AgentScope) -> Result<O
 }
 
 fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
+    // Without the account: only called once the agent was found under it, in the same view.
     let found = first(
         connection,
         "SELECT agent_id, body FROM agent_prompts WHERE agent_id = ?1",
@@ -101,6 +105,9 @@ fn memories(
     let mut memories = match selection {
         Selection::None => return Ok(Vec::new()),
         Selection::KeptCore => return kept_after(Kind::Core, i64::MIN),
+        // One look-up for each rather than one statement with a list: the text of the statement
+        // stays the same for any number of them, so that it is planned once, and there is no limit
+        // to how many there are.
         Selection::Numbers(numbers) => numbered(numbers, |number| {
             first(
                 connection,
@@ -151,6 +158,8 @@ fn memories(
         )?,
         Selection::Page(page) => page_of(connection, scope, page)?,
     };
+    // The order that callers see is made in one place, so that it is the same for every selection
+    // and in both stores.
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     Ok(memories)
 }
@@ -297,6 +306,8 @@ pub(crate) fn session_page(
     // No session begins as late as the largest number that SQLite can hold.
     let (started_at, id) = match &before {
         Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
+        // With the smallest identifier: beside the latest time that can be, no identifier is before
+        // it.
         None => (i64::MAX, &[0; 16]),
     };
     let _view = ReadTransaction::new(connection)?;

@@ -36,6 +36,11 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     commit.check()?;
     fault::point("commit.agent");
     let agent = commit.agent.scope.agent.as_bytes();
+    // From here on the order is that of `Commit`'s fields, which the other store keeps too. Nothing
+    // between two of these lines can be seen from outside: all of it lies in the writer's
+    // transaction, and a process that dies at any of the points leaves the state before. What has
+    // to come after the agent is whatever refers to it: sessions and records by a foreign key, and
+    // a new session by taking its account from the agent's row.
     write_prompts(connection, agent, commit.prompts.as_ref())?;
     fault::point("commit.prompts");
     write_memories(
@@ -44,6 +49,9 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
         &commit.memories,
         commit.progress.as_deref(),
     )?;
+    // A vector is of one version of a memory's row, and the join that reads it would pass over an
+    // older one. It is taken out all the same: it is made of words that may just have been
+    // shredded.
     vectors::forget(connection, agent, &commit.memories)?;
     fault::point("commit.memories");
     write_sessions(connection, agent, &commit.sessions)?;
@@ -67,6 +75,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
         summaries::forget(connection, agent)?;
     }
     fault::point("commit.messages");
+    // Last, so that a place in the log that is taken shows once everything else has been found
+    // right. The order protects nothing: the transaction does.
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
     Ok(WriteOutcome::DONE)
@@ -74,12 +84,17 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
 
 /// Writes decisions one after the other, as they come.
 pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<WriteOutcome> {
+    // Each decision that is taken from the list is gone from it, so that this cannot be carried out
+    // twice. It is never asked to: `BULK_ROWS` gives it a transaction of its own, and only changes
+    // that share one are written again.
     while let Some(next) = commits.next() {
         match next {
             Some(commit) => write(connection, &commit)?,
             None => return Ok(WriteOutcome::DONE),
         };
     }
+    // Whoever gives the decisions has gone in the middle: an error here takes all of them back,
+    // where to return as after the last one would keep a half of an import.
     Err(Error::Unfinished.into())
 }
 
@@ -109,6 +124,8 @@ fn write_agent(
     let row = params![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
+        // 0 is no version that a row can have. Both kinds of statements add one to this value, so
+        // that a new agent begins with version 1.
         column(expected_version.unwrap_or(0), "version")?,
         column(agent.columns.next_seq, "next_seq")?,
         agent.columns.head,
@@ -126,11 +143,18 @@ fn write_agent(
     ];
     let write = |sql| {
         let written = connection.prepare_cached(sql)?.execute(row);
+        // An agent's identifier is drawn at random: a row that has it is an account's own log,
+        // whose identifier is the account's, and which somebody else began at the same time. It is
+        // to be looked at again, not to be called a taken name.
         written.map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))
     };
     if expected_version.is_none() {
         return one(write(INSERT_AGENT)?, "agents");
     }
+    // The first statement leaves the indexed columns alone and finds no row where one of them
+    // changed, where the version is another one, or where the agent is another account's. The
+    // second tells the first case from the others. That the version is compared by the statement
+    // that counts it up makes this the only lock on an agent that there is.
     if write(PROCEED_AGENT)? == 0 && write(REPLACE_AGENT)? == 0 {
         return Err(Error::Conflict.into());
     }
@@ -227,10 +251,14 @@ fn write_memories(
             encode::time(memory.shredded_at),
             BoundText(&memory.body),
         ];
+        // A new memory costs a second look-up by this. An edit of words, which is the rule, saves
+        // the pages of `memories_kept` and what the write-ahead log would hold of them.
         if reword.execute(row)? == 0 {
             one(replace.execute(row)?, "memories")?;
         }
         if let Some(progress) = progress {
+            // Counted before the transaction ends, and not taken back where it fails: it is for a
+            // bar on a screen.
             progress.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -287,6 +315,8 @@ fn write_sessions(
         let row = params![
             session.id.as_bytes(),
             agent,
+            // 64 random bits, of which SQLite has no unsigned form: only ever compared for
+            // equality, so that the sign means nothing.
             session.lease.map(|lease| lease.holder.cast_signed()),
             count(session.document.version, "sessions", "version")?,
             session.document.open,
@@ -304,6 +334,9 @@ fn write_sessions(
                 constraint(error, "sessions", Error::SessionRunning, Error::Conflict)
             })
         };
+        // Asked from the cheapest case on: the same state and lease, another state or lease, a new
+        // session. The insertion does nothing where the identifier is there already, which at that
+        // place can only be another agent's.
         if write(PROCEED_SESSION)? == 0
             && write(REPLACE_SESSION)? == 0
             && write(INSERT_SESSION)? == 0
@@ -322,6 +355,8 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
     let Some(mut statement) = prepared(
         connection,
         bodies,
+        // The version is compared so that of two who shred at the same time the second one does not
+        // put back words that the first one has taken out.
         "UPDATE audit_records SET body = ?3, body_version = ?4 \
          WHERE agent_id = ?1 AND seq = ?2 AND body_version = ?4 - 1",
     )?
@@ -339,6 +374,8 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
             return Err(Error::Conflict.into());
         }
     }
+    // In the transaction that takes the words out: a process that is killed after it still owes it,
+    // and `open` or the next look at the log pays.
     scrub::owe(connection)
 }
 
@@ -375,6 +412,9 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 BoundText(&record.body),
             ])
             .map_err(|error| {
+                // The version of the agent was right, so that only a row that was not written
+                // together with it can stand at this place. It stays: a record is never written
+                // over.
                 constraint(error, "audit_records", Error::Conflict, Error::Conflict)
             })?;
         one(written, "audit_records")?;
@@ -424,6 +464,9 @@ pub(crate) fn renew_lease(
 ) -> Result<WriteOutcome<bool>> {
     let renewed = connection
         .prepare_cached(
+            // Without the agent's version and without its key: a hold is prolonged many times while
+            // a model thinks, and whoever decides on the agent meanwhile must not be thrown back by
+            // it. The document is not touched, so that its seal stays.
             "UPDATE sessions SET lease_until = ?5 \
              WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
                  AND state IN ('queued', 'asking', 'open') \
@@ -453,6 +496,10 @@ pub(crate) fn append_leaves(
     };
     let appended = connection
         .prepare_cached(
+            // The position is counted inside of the one transaction that writes, so that no two
+            // callers get the same one and none is left out. An agent whose head is not the hash of
+            // its last record is passed over: an entry would vouch for a log that does not fit, and
+            // verifying is to find that first.
             "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
              SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
                      + row_number() OVER (ORDER BY id), \

@@ -38,6 +38,7 @@ pub(crate) fn register(
             "DELETE FROM deliveries \
              WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)",
         )?
+        // Deliveries before receivers, since they refer to them.
         .execute([before])?;
     connection
         .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
@@ -86,6 +87,9 @@ pub(crate) fn claim(
     limit: u32,
 ) -> Result<WriteOutcome<Vec<DeliveryRow>>> {
     let mut claim = connection.prepare_cached(
+        // As with transcripts: the claim moves the time on, so that a process that dies leaves the
+        // delivery due again. The count of attempts is the claim's number; who settles under an
+        // older one changes nothing.
         "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
     )?;

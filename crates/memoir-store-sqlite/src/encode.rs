@@ -30,6 +30,8 @@ pub(crate) struct BoundText<'text>(pub(crate) &'text StoredText);
 
 impl ToSql for BoundText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        // Always as a blob, whatever the bytes: the table is `STRICT`, and a reader that found text
+        // would refuse the row.
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0.0)))
     }
 }

@@ -92,6 +92,8 @@ fn driver(error: &rusqlite::Error) -> Error {
     match code(error) {
         Some(ErrorCode::ReadOnly) => Error::ReadOnly,
         Some(ErrorCode::DiskFull) => Error::Full,
+        // `Busy` is another process with the lock; `Locked` can only be this very connection, in
+        // the middle of a statement on the same table.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
         _ => Error::Driver(message(error)),
     }
@@ -105,6 +107,8 @@ pub(crate) fn again(error: &Error) -> Error {
         Error::Busy => Error::Busy,
         Error::Replaced(path) => Error::Replaced(path.clone()),
         Error::Driver(message) => Error::Driver(message.clone()),
+        // Its variant tells a caller what its own change ran into, which for the others of the
+        // transaction would not be true.
         other => Error::Driver(format!("the transaction was lost: {other}")),
     }
 }

@@ -51,6 +51,8 @@ pub(crate) fn agents(connection: &Connection, account: AccountId) -> Result<Vec<
         concat!(
             "SELECT ",
             agent_columns!(),
+            // `id <> account_id` leaves out the account's own log, which is an agent by form
+            // (`AgentScope::of_account`).
             " FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
             agent_columns!(),
             " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
@@ -90,6 +92,8 @@ pub(crate) fn agent_named(
     account: AccountId,
     folded_name: &str,
 ) -> Result<Option<AgentRow>> {
+    // Two statements of one view: between them the living agent could be erased and would then be
+    // found twice, or not at all.
     let _view = ReadTransaction::new(connection)?;
     let living = first(
         connection,
@@ -142,6 +146,8 @@ pub(crate) fn lapsed_sessions(
 ) -> Result<Vec<(AgentScope, SessionId)>> {
     all(
         connection,
+        // A lease that lasts longer than any does was written under a clock that has been put back
+        // since. Nobody would ever take its session over, so that it counts as lapsed.
         "SELECT sessions.id, agents.id, agents.account_id \
          FROM sessions JOIN agents ON agents.id = sessions.agent_id \
          WHERE (lease_until < ?1 OR lease_until > ?2) AND state IN ('queued', 'asking', 'open') \
@@ -174,7 +180,11 @@ const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, st
 pub(crate) fn waiting_sessions(connection: &Connection, limit: u32) -> Result<Vec<WaitingSession>> {
     let _view = ReadTransaction::new(connection)?;
     let mut waiting = Vec::new();
+    // No account is as short as nothing, so that the first account comes first.
     let mut last = (Vec::new(), String::new());
+    // Jumps from one account and model to the next by the index, so that a queue of many thousand
+    // sessions of one account costs no more than `limit` of them, and keeps nobody else's from
+    // being seen.
     while let Some(queue) = next_queue(connection, &last)? {
         waiting.extend(all(
             connection,
@@ -259,6 +269,8 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
         };
         found.extend(proposed(&mut by_time, account, now, wanted)?);
         found.extend(proposed(&mut ahead_by_time, account, furthest, wanted)?);
+        // By `weekly_after` first, those without one before all others: they are due by time,
+        // whatever the slot. An agent may be found by up to four of the statements.
         found.sort_unstable();
         found.dedup();
         let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);

@@ -246,6 +246,8 @@ impl SqliteStore {
     ) -> Result<T> {
         // A task that reads and never waits must yield at times.
         tokio::task::coop::consume_budget().await;
+        // The writer's connection sees what it has just written without fetching anything anew. It
+        // is only used where nobody holds it, so that no reader waits for a commit here.
         match self.0.writer.visit_at_once(query) {
             Ok(answer) => Ok(answer?),
             Err(query) => match &self.0.readers {
@@ -830,6 +832,8 @@ impl Store for SqliteStore {
         let mut change = QueuedChange::new(rows, move |connection: &Connection| {
             commit::write(connection, &commit)
         });
+        // What is erased does not count here: its key is destroyed after this, and words of which
+        // nobody has the key need not leave the disk before the answer.
         change.replaces_bodies = replaces_bodies;
         self.0.writer.write(change).await
     }

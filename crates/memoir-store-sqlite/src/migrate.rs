@@ -14,6 +14,8 @@ use rusqlite::Connection;
 use crate::{error::Result, fault, reader::ReadTransaction};
 
 /// `MEMR`: what a file of Memoir says of itself in its header.
+// In the place that SQLite's file format has for it, at byte 68, by which `file` and others can
+// tell it too.
 const APPLICATION_ID: i64 = 0x4D45_4D52;
 
 /// Every step from an empty file to the present format. Only ever added to: a step that was released
@@ -36,6 +38,7 @@ pub(crate) enum FileFormat {
 /// Reads what the file says of itself, changing nothing, and all of the same instant: another process
 /// may be making the database.
 pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
+    // Inside of a migration a transaction is open already, and SQLite knows no second one in it.
     let _view = match connection.is_autocommit() {
         true => Some(ReadTransaction::new(connection)?),
         false => None,
@@ -45,11 +48,15 @@ pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
     let version = number("PRAGMA user_version")?;
     if application == APPLICATION_ID {
         return Ok(match usize::try_from(version) {
+            // The identifier is written in the same transaction as the first step: a file that has
+            // it and version 0 is somebody's doing, and is brought up like one that has nothing.
             Ok(steps) if steps <= MIGRATIONS.len() => FileFormat::Known(steps),
             _ => FileFormat::Newer(version),
         });
     }
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    // All three: a database of another application mostly has neither number set, but it has
+    // tables.
     if application == 0 && version == 0 && objects == 0 {
         Ok(FileFormat::Empty)
     } else {
@@ -81,6 +88,7 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
         number(APPLICATION),
         number(PAGE_BYTES),
     ) else {
+        // No database of SQLite at all, which nobody may take for an empty one.
         return true;
     };
     // A database of Memoir says so with its first tables, which are more than one page.
@@ -112,6 +120,8 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<()>
             FileFormat::Foreign => Err(Error::NotADatabase(location.to_owned()).into()),
         }
     };
+    // Without the lock first: opening a database that is up to date, which is the rule, must not
+    // wait for whoever writes.
     if steps(connection)? == MIGRATIONS.len() {
         return Ok(());
     }

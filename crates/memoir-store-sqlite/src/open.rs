@@ -17,6 +17,8 @@ use crate::{
 /// How long to wait for another process that holds the lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Prepared statements that a connection keeps; more than this crate has.
+// A statement that falls out of the cache would be understood and planned again with each use,
+// which takes longer than most of them run.
 const STATEMENTS: usize = 96;
 /// Pages that the writer keeps in memory, in KiB.
 pub(crate) const WRITER_CACHE_KIB: i64 = 4_096;
@@ -28,6 +30,8 @@ const LOG_BYTES: i64 = 16 << 20;
 /// Opens, or makes, the file and brings it up to the present format.
 pub(crate) fn writer(path: &Path) -> Result<Connection> {
     let location = path.display().to_string();
+    // SQLite would make the file readable for whoever the umask lets. It is made here first, and by
+    // `create_new`, so that of two processes neither empties what the other one has written.
     create(path)?;
     let mut connection = connect(path)?;
     named(&location, writer_setup(&mut connection, &location))?;
@@ -43,6 +47,7 @@ pub(crate) fn in_memory() -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     common(&connection)?;
     overwriting(&connection)?;
+    // No journal mode and no lock: nobody else can have this connection.
     migrate::migrate(&mut connection, "in memory")?;
     Ok(connection)
 }
@@ -64,6 +69,9 @@ pub(crate) fn copy(path: &Path, to: &Path) -> Result<()> {
     let absolute = absolute
         .to_str()
         .ok_or_else(|| cannot_open(to, "its name is not UTF-8"))?;
+    // Not a copy of the file: that would lack what is still in the log, could be torn by a writer,
+    // and would hold the pages and the rests of rows that nobody uses any more, words that were
+    // taken out among them.
     connection.execute("VACUUM INTO ?1", [absolute])?;
     Ok(())
 }
@@ -87,6 +95,10 @@ fn connect(path: &Path) -> Result<Connection> {
     // Absolute, so that no name is taken for a URI.
     let absolute =
         std::path::absolute(path).map_err(|error| cannot_open(path, &error.to_string()))?;
+    // Without `CREATE`, so that a file that was taken away is an error and not an empty memory.
+    // Readers open it for writing too: whoever reads a write-ahead log has to lock its pages in the
+    // index beside it. Without SQLite's own locks, since a connection is only ever used by whoever
+    // holds ours.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(absolute, flags)
         .map_err(|error| cannot_open(path, &message(&error)))
@@ -108,21 +120,29 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
         _ => {}
     }
     overwriting(connection)?;
+    // Before `synchronous`: what that setting means depends on the journal mode.
     write_ahead(connection)?;
+    // With `NORMAL`, SQLite's advice for this mode, the last commits are lost with the power,
+    // although they were acknowledged (SPEC 6.2).
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
     // The writer moves the log into the file itself, after it has answered its callers.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     migrate::migrate(connection, location)?;
+    // Also after migrating: a trigger that somebody had put into an older file would otherwise act
+    // on the first transaction.
     schema::check(connection, &mut schema::CheckedSchema::default())
 }
 
 fn common(connection: &Connection) -> Result<()> {
+    // First, so that nothing that follows fails where another process has the lock.
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // A statement is planned once. Otherwise SQLite would plan it anew for each value of a `LIMIT`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // A setting of each connection, not of the file, and what it is without this line depends on
+    // how SQLite was built.
     connection.pragma_update(None, "foreign_keys", true)?;
     // What savepoints and sorting need stays in memory: faster, and nothing more reaches the disk.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
@@ -134,6 +154,7 @@ fn common(connection: &Connection) -> Result<()> {
 /// What is replaced or deleted is overwritten where it was, so that nobody finds it in the file (SPEC
 /// 4.4).
 fn overwriting(connection: &Connection) -> Result<()> {
+    // Not `FAST`, which leaves what stood on pages that came free altogether.
     connection.pragma_update(None, "secure_delete", true)?;
     Ok(())
 }
@@ -158,6 +179,8 @@ fn write_ahead(connection: &Connection) -> Result<()> {
                 if code(&error) == Some(ErrorCode::DatabaseBusy)
                     && started.elapsed() < BUSY_TIMEOUT =>
             {
+                // Held up only where others open a file that is just being made: later the mode
+                // stands in its header.
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error.into()),

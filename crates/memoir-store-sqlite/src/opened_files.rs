@@ -40,7 +40,12 @@ impl OpenedFiles {
     /// microseconds.
     pub(crate) fn check(&mut self) -> Result<()> {
         let log = identity(&self.log);
+        // Where there is no log now either, numbers that no file has are kept: then this and every
+        // later look fails, which is right inside of a transaction, where SQLite has made the log.
         let expected = *self.log_identity.get_or_insert(log.unwrap_or_default());
+        // Both have to be where they were. Who puts a backup in place of the file alone leaves a
+        // log that does not belong to it; who takes the log alone away takes the commits in it
+        // along.
         if identity(&self.path) == self.identity && log == Some(expected) {
             return Ok(());
         }

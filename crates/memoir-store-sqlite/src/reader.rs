@@ -10,6 +10,8 @@ use rusqlite::Connection;
 use crate::{error::Result, open};
 
 /// Connections kept while nobody reads.
+// Each keeps up to 2 MB of pages and its files open. Where more read at once, each of them opens a
+// connection and closes it again.
 const IDLE: usize = 4;
 
 /// Connections to one file, made when they are wanted.
@@ -34,12 +36,15 @@ impl Readers {
 
     /// Reads on the calling thread.
     pub(crate) fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        // A statement of its own, so that the lock is given back before anything is opened or read.
         let idle = self.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => open::reader(&self.path)?,
         };
         let result = query(&connection);
+        // A query that failed is no reason to close the connection: whatever it left is either gone
+        // or shows as a transaction that is still open.
         let mut idle = self.idle();
         // One that is still in a transaction would hold old pages back for ever.
         if idle.len() < IDLE && connection.is_autocommit() {

@@ -47,6 +47,8 @@ impl Conditions {
             let names = filter.actions.iter().map(|action| text(action.as_str()));
             self.add(&format!("action IN ({places})"), names);
         }
+        // Nothing that comes from outside is ever put into the text of the statement, numbers
+        // included: the text has only the places.
         if let Some(Number(number)) = filter.memory {
             // No memory has a number that SQLite cannot hold.
             let number = count(number, "audit_records", "memory").unwrap_or(-1);
@@ -112,6 +114,7 @@ pub(crate) fn of_agent(
     if let Some(before) = before {
         conditions.add("seq < ?", [Value::Integer(before)]);
     }
+    // The two counts are `u32`, so that what is put into the text here can only be digits.
     let order = match (filter.last, filter.first) {
         (Some(last), _) => format!(" ORDER BY seq DESC LIMIT {last}"),
         (None, Some(first)) => format!(" ORDER BY seq LIMIT {first}"),
@@ -120,6 +123,8 @@ pub(crate) fn of_agent(
     let sql = format!("{}{order}", conditions.sql);
     let mut records = conditions.all(connection, &sql, decode::record)?;
     if filter.last.is_some() {
+        // The last ones are read from the end, which costs as many steps as are wanted however long
+        // the log is, and given in the order of the log.
         records.reverse();
     }
     Ok(records)
@@ -157,6 +162,8 @@ pub(crate) fn of_account(
         // A cursor is given back by whoever has it, and may hold anything.
         let seq = count(seq, "audit_records", "seq").unwrap_or(i64::MAX);
         conditions.add(
+            // Time alone would leave out or repeat records of the same microsecond, of which an
+            // import has thousands.
             "(recorded_at, audit_records.agent_id, seq) > (?, ?, ?)",
             [
                 Value::Integer(recorded_at.microseconds()),

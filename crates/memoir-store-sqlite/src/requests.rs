@@ -80,6 +80,8 @@ pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         decode::access_request,
     )?;
+    // Sorted here: the index of open requests has no time, and an agent has a handful of them at
+    // most.
     rows.sort_by_key(|row| (row.columns.requested_at, row.id));
     Ok(rows)
 }
@@ -158,6 +160,8 @@ pub(crate) fn write(
             BoundText(&request.document.sealed),
         ])?;
         if written == 0 {
+            // No conflict: the agent's version was right, and whoever ends a request counts that
+            // up. A row that is over under the same version was written by somebody else.
             return Err(about(request, "is another request, or is over"));
         }
     }

@@ -48,6 +48,9 @@ pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Resu
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
         .query_row([], |row| row.get(0))?;
+    // SQLite counts this number up with every change of the form, by whichever process. Whoever
+    // changes bytes of the file beside it can keep the number as it was: that is found when the
+    // file is next opened or verified, where everything is looked at whatever the number says.
     if looked.0 == Some(number) {
         return Ok(());
     }
@@ -75,6 +78,9 @@ fn problems(connection: &Connection) -> Result<Vec<String>> {
     if fingerprint(&found) == FINGERPRINT {
         return Ok(Vec::new());
     }
+    // The version is a number in the file that anybody who writes to it can raise. That lets them
+    // add objects of other names and nothing else: what Memoir made has to be there as it was made,
+    // whatever the number says.
     let is_newer = matches!(migrate::format(connection)?, migrate::FileFormat::Newer(_));
     let expected = expected()?;
     let named = |object: &SchemaObject| format!("{} `{}`", object.kind, object.name);
@@ -133,6 +139,7 @@ fn expected() -> Result<&'static BTreeSet<SchemaObject>> {
     }
     let scratch = Connection::open_in_memory()?;
     migrate::make(&scratch)?;
+    // Two threads may come this far at the same time; both make the same, and one of them is kept.
     let made = objects(&scratch)?;
     Ok(EXPECTED.get_or_init(|| made))
 }
@@ -150,6 +157,8 @@ fn fingerprint(objects: &BTreeSet<SchemaObject>) -> String {
         ] {
             // No text is as long as what stands for none.
             let length = part.map_or(u64::MAX, |part| part.len() as u64);
+            // The length goes before each part, so that no letter can move from one part to the
+            // next and leave the hash as it is.
             hash.update(length.to_le_bytes());
             hash.update(part.unwrap_or_default());
         }

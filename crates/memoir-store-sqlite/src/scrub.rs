@@ -24,8 +24,12 @@ const REWRITTEN_BYTES: i64 = 128 << 20;
 /// Notes that there is something to scrub.
 pub(crate) fn owe(connection: &Connection) -> Result<()> {
     let noted = connection
+        // One row for all that is owed: whoever pays takes everything off the disk, whatever it was
+        // and however often it was owed.
         .prepare_cached("INSERT OR IGNORE INTO residues (id) VALUES (1)")?
         .execute([])?;
+    // A trigger that somebody put on the table could swallow the row. Then the words would stay on
+    // the disk with nobody who knows, so the decision fails instead.
     if noted == 0 && !is_owed(connection)? {
         return Err(inconsistent("residues", "a row was not written"));
     }
@@ -71,6 +75,8 @@ fn attempt(connection: &Connection) -> Result<bool> {
         return Ok(false);
     }
     if bytes(connection)? <= REWRITTEN_BYTES {
+        // The first cut has emptied the log, so that the copy which this writes is all that is in
+        // it; the second one moves that into the file.
         connection.execute_batch("VACUUM")?;
         fault::point("scrub.rewritten");
         if !cut(connection)? {
@@ -79,6 +85,8 @@ fn attempt(connection: &Connection) -> Result<bool> {
     }
     fault::point("scrub.cut");
     connection
+        // Last, and in a transaction of its own: a process that is killed before this line does the
+        // work once more, which changes nothing.
         .prepare_cached("DELETE FROM residues")?
         .execute([])?;
     fault::point("scrub.settled");
@@ -87,6 +95,8 @@ fn attempt(connection: &Connection) -> Result<bool> {
 
 /// Moves the log into the file and cuts it to nothing; `false` where readers held that up.
 fn cut(connection: &Connection) -> Result<bool> {
+    // A log that is only moved keeps its bytes until they are written over. Cut to nothing, the
+    // file system has them back; what it does with the blocks is beyond what a program can promise.
     let is_held_up = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         row.get::<_, bool>(0)
     })?;

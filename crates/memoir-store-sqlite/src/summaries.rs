@@ -60,10 +60,13 @@ pub(crate) fn keep(
             params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
             |row| row.get(0),
         )?;
+    // A summary that was made of words which are just being shredded must not be kept after them.
+    // Every shredding counts the agent's version up, and only one transaction writes at a time.
     if !is_as_expected {
         return Ok(WriteOutcome::unchanged(false));
     }
     let mut insert = connection.prepare_cached(
+        // Two processes that look back at the same time make the same summary.
         "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES (?1, ?2, ?3, ?4) \
          ON CONFLICT (agent_id, last_seq) DO NOTHING",
     )?;

@@ -22,8 +22,12 @@ pub(crate) fn add(
     hurry: bool,
 ) -> Result<WriteOutcome<u64>> {
     let agent = scope.agent.as_bytes();
+    // The rows know the agent only. Asked in the same transaction, so that nothing is entered for
+    // an agent that is erased beside it.
     check_owner(connection, scope)?;
     let mut insert = connection.prepare_cached(
+        // That each message is entered once holds for good, since rows of absorbed ones stay
+        // without their words: only the keyed digest is left (SPEC 2.6).
         "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, state, body) \
          VALUES (?1, 1 + coalesce((SELECT max(seq) FROM transcript_messages WHERE agent_id = ?1), 0), \
              ?2, ?3, ?4, 'pending', ?5) \
@@ -104,6 +108,8 @@ pub(crate) fn pending(
         let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "transcript_messages");
         let (seq, digest, size) = (columns.count()?, columns.bytes()?, columns.count()?);
+        // At least one message is given, however long: one that is larger than what is wanted would
+        // otherwise stand in the way of all after it for ever.
         used = used.saturating_add(size);
         if used > tokens && !messages.is_empty() {
             break;
@@ -166,6 +172,10 @@ pub(crate) fn claim(
 ) -> Result<WriteOutcome<Option<u64>>> {
     let claim = first(
         connection,
+        // A claim is one statement, so that of two who want it one finds it due. `due_at` moves to
+        // the end of the claim: where the one who reads dies, the messages are due again by
+        // themselves, and nobody has to clear up. The count is the claim's number, by which a late
+        // end of an earlier claim is told from this one's.
         "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
          WHERE agent_id = ?1 AND account_id = ?2 \
              AND (due_at <= coalesce(?3, due_at) OR due_at > ?5) \
@@ -218,6 +228,8 @@ pub(crate) fn settle(
 ) -> Result<WriteOutcome<bool>> {
     let settled = connection
         .prepare_cached(
+            // Looked at as the claim ends, in its transaction: messages that came meanwhile left
+            // `due_at` to whoever reads, and must not be forgotten.
             "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
@@ -269,6 +281,8 @@ pub(crate) fn write_states(
     messages: &[(u64, MessageState)],
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(
+        // `state = 'pending'` in the condition is what makes absorbing exactly once: the memories
+        // of the same decision are saved only where every message was still waiting.
         "UPDATE transcript_messages SET state = ?3, \
              body = CASE WHEN ?3 = 'absorbed' THEN x'' ELSE body END \
          WHERE agent_id = ?1 AND seq = ?2 AND state = 'pending'",

@@ -107,6 +107,8 @@ pub(crate) fn keep(
     vectors: &[VectorRow],
 ) -> Result<WriteOutcome<u64>> {
     let sql = concat!(
+        // To make a vector takes a server some time, in which the memory may have been edited or
+        // shredded: it is kept only where the row is still of the version that it was made of.
         "INSERT INTO memory_vectors (agent_id, number, model, version, body) \
          SELECT ?1, ?3, ?4, ?5, ?6 FROM memories WHERE agent_id = ?1 AND number = ?3 \
              AND version = ?5 AND discarded_at IS NULL AND ",

@@ -40,6 +40,8 @@ use crate::{
 };
 
 /// Jobs that may wait; whoever comes after them waits without holding a thread.
+// Four batches, so that the thread does not find the queue empty while others wait for a place in
+// it.
 const QUEUE: usize = 1_024;
 /// Most changes in one transaction.
 const BATCH: usize = 256;
@@ -55,12 +57,17 @@ const BULK_CACHE_KIB: i64 = 32_768;
 /// Changes after which the length of the log is looked at.
 const CHANGES_BETWEEN_LOOKS: usize = 16;
 /// Pages in the log from which on they are moved into the file when nobody waits.
+// SQLite's own default for its automatic checkpoint, at which 4 MB are moved. Under load eight
+// times as much is let grow, so that moving is put off to a pause, but a log that never stops
+// growing would make every reader slower.
 const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even though somebody waits.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 
 /// How long others may hold up each step of taking a replaced body off the disk before the change is
 /// acknowledged all the same.
+// Longer than an ordinary reader takes for its look, and short enough for a person who waits for
+// the answer to a shredding.
 const SCRUBBING: Duration = Duration::from_secs(2);
 
 /// What a write did, and what it brings its caller.
@@ -165,6 +172,8 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
 
     fn answer(&mut self, done: Result<(), Error>) {
         // Whatever was written without an error has brought something.
+        // What it brought is given only where the transaction reached the disk: a change that was
+        // written and then lost with another one has brought something too.
         let answer = done.and_then(|()| self.brought.take().ok_or(Error::Closed));
         if let Some(sender) = self.answer.take() {
             // A caller who has gone needs no answer.
@@ -238,6 +247,8 @@ impl Writer {
     ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
+        // A lock of the standard library, not of the runtime: it is held for one transaction at a
+        // time and never across an `await`, and the thread, which is no task, waits for it too.
         let state = Arc::new(Mutex::new(WriterState {
             connection: Some(connection),
             load: Arc::clone(&load),
@@ -273,6 +284,9 @@ impl Writer {
     {
         // Writing with its own hands never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
+        // Where this gives back nothing, nothing was written, and the change goes to the thread as
+        // it is. It may have been begun: `write` is an `Fn` that takes everything by reference, and
+        // can be carried out as often as the transaction needs.
         if let Some(done) = self.write_at_once(&mut change) {
             done?;
             return change.brought.take().ok_or(Error::Closed);
@@ -284,6 +298,8 @@ impl Writer {
             _place: QueueSlot::take(&self.load),
         };
         self.queue(WriterJob::Write(request)).await?;
+        // Only a panic of the thread drops a sender without an answer: on its way out it still
+        // takes everything that was queued.
         answer.await.map_err(|_| Error::Closed)?
     }
 
@@ -333,11 +349,16 @@ impl Writer {
         if is_large || (is_held_up && !has_other_threads()) {
             return None;
         }
+        // `try_lock`, never `lock`: whoever waits for a lock of the standard library on a runtime's
+        // thread holds up all tasks of that thread, and with one thread perhaps the one that is to
+        // give it back.
         let mut state = self.free_state()?;
         let answer = match is_held_up {
             true => tokio::task::block_in_place(|| state.write_without_waiting(change))?,
             false => state.write_without_waiting(change)?,
         };
+        // Only looked at here. To move the log takes many times as long as a commit, and would be
+        // added to the answer of whoever happens to write the sixteenth change.
         let is_log_long = state.is_look_due() && state.look(CHECKPOINT_PAGES);
         drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
@@ -350,11 +371,15 @@ impl Writer {
     /// The state, where nobody holds it and nobody waits for it.
     fn free_state(&self) -> Option<MutexGuard<'_, WriterState>> {
         // Whoever waits in the queue came first.
+        // `Relaxed` is enough: a caller that is overlooked is only passed, which it may be anyway.
+        // What is written is ordered by the lock.
         if self.load.waiting.load(Ordering::Relaxed) > 0 {
             return None;
         }
         match self.state.try_lock() {
             Ok(state) => Some(state),
+            // A poisoned lock is no reason to stop: the state is a connection and some counts, and
+            // a transaction that a panic left open is rolled back as the next one begins.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -362,18 +387,24 @@ impl Writer {
 
     async fn queue(&self, job: WriterJob) -> Result<(), Error> {
         let jobs = self.jobs.as_ref().ok_or(Error::Closed)?;
+        // Waits for room without a thread. A caller that is dropped here takes its job with it; one
+        // that is dropped later does not, and its change is written although nobody hears of it.
         jobs.send(job).await.map_err(|_| Error::Closed)
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        // The sender first: the thread ends once the queue is closed and empty, and joining it
+        // before that would wait for ever.
         self.jobs.take();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
             tracing::error!("the thread that writes the database has panicked");
         }
+        // After the thread, and after the readers, which the store drops before its writer: only
+        // the last connection to a file can move the log into it and take it away.
         let connection = lock(&self.state).connection.take();
         // Closing the last connection moves the log into the file and removes it.
         if let Some(connection) = connection
@@ -397,6 +428,7 @@ fn has_other_threads() -> bool {
 fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
+    // Waits without the lock: while nothing is queued, callers write with their own hands.
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
         let mut tidying = None;
         let mut state = lock(state);
@@ -405,12 +437,16 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
         for job in jobs.drain(..) {
             match job {
+                // What came before is answered first, so that a long import does not keep small
+                // changes waiting, and no small one shares the fate of an import that fails.
                 WriterJob::Write(request) if request.change.rows() >= BULK_ROWS => {
                     state.answer(&mut batch);
                     batch.push(request);
                     state.bulk(&mut batch);
                 }
                 WriterJob::Write(request) => batch.push(request),
+                // A visit sees what was queued before it: whoever has written and then looks must
+                // find it.
                 WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
                     if let Some(connection) = &state.connection {
@@ -422,6 +458,9 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                     // A caller who has gone needs no answer.
                     let _ = sender.send(state.finish());
                 }
+                // At the end of the round, when everybody is answered. Its place in the queue is
+                // kept until then, so that no caller takes the connection between the look that
+                // asked for it and the work.
                 WriterJob::Tidy(place) => tidying = Some(place),
             }
         }
@@ -467,6 +506,9 @@ impl WriterState {
             changes.push(&mut *request.change);
         }
         let mut written = self.transaction(&mut changes, Parting::None);
+        // Only where a change failed after it had written something. Mostly the first statement of
+        // a change is what is refused (an agent's version), and then the transaction goes on
+        // without it.
         if batch_is_lost(&written) && changes.len() > 1 {
             written = self.transaction(&mut changes, Parting::Savepoints);
         }
@@ -477,6 +519,9 @@ impl WriterState {
                 }
             }
             // One of them, too large for the disk perhaps, lost it for all: each gets its own.
+            // Reached where even savepoints could not keep them apart: some errors of SQLite, as a
+            // full disk, end the whole transaction. Each of those alone has itself to blame, and
+            // the recursion ends, since a batch of one comes to the arm below.
             Err(LostTransaction::Change(_)) if batch.len() > 1 => {
                 for request in batch.drain(..) {
                     self.answer(&mut vec![request]);
@@ -484,6 +529,8 @@ impl WriterState {
             }
             Err(LostTransaction::Change(fault) | LostTransaction::Whole(fault)) => {
                 let error = Error::from(fault);
+                // The first one gets the error itself and the others a copy of what can be copied:
+                // an error of SQLite holds its source, which has no second one.
                 for request in &mut batch[1..] {
                     request.change.answer(Err(again(&error)));
                 }
@@ -507,11 +554,17 @@ impl WriterState {
 
     /// Writes one change; `None` where another process has the lock, and one would have to wait.
     fn write_without_waiting(&mut self, change: &mut dyn AnyChange) -> Option<WriteResult> {
+        // SQLite would sleep in the call while another process has the lock, with a runtime's
+        // thread in the hand. So it fails at once, and the thread, which may sleep, does the
+        // waiting.
         self.wait_for_others(Duration::ZERO);
         let result = self.transaction(&mut [change], Parting::None);
         self.wait_for_others(open::BUSY_TIMEOUT);
         match result {
             Err(LostTransaction::Whole(QueryFault::Sqlite(error)))
+                // It can only be the beginning that was refused so: from `BEGIN IMMEDIATE` on the
+                // lock is ours, and in this journal mode a commit needs no other one. So nothing
+                // was written, and the thread may write it.
                 if code(&error) == Some(ErrorCode::DatabaseBusy) =>
             {
                 None
@@ -542,6 +595,8 @@ impl WriterState {
         self.changes_since_look += changes.len();
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begin(connection)
+            // After `BEGIN IMMEDIATE` and before any row: the lock keeps others from changing the
+            // form or the file between this look and the end of the transaction.
             .and_then(|()| schema::check(connection, looked))
             .and_then(|()| place.as_mut().map_or(Ok(()), OpenedFiles::check))
             .map_err(LostTransaction::Whole)
@@ -552,6 +607,8 @@ impl WriterState {
                 Ok(answers)
             });
         // Some errors end the transaction by themselves; the others leave it to be ended.
+        // Without this the next `BEGIN` would fail, and the lock on the file would be kept from
+        // every other process for as long as nobody writes.
         if result.is_err() && !connection.is_autocommit() {
             run(connection, "ROLLBACK").map_err(LostTransaction::Whole)?;
         }
@@ -560,6 +617,10 @@ impl WriterState {
             answered.any(|(change, answer)| change.replaces_bodies() && answer.is_ok())
         };
         if result.as_ref().is_ok_and(has_replaced) {
+            // After the commit, since a checkpoint cannot move what is not committed, and before
+            // anybody is answered: SPEC 4.4 promises whoever shreds that the words are gone. The
+            // answer does not depend on it; what it does not reach is still owed by the row in
+            // `residues`.
             self.scrub(SCRUBBING);
         }
         result
@@ -569,6 +630,8 @@ impl WriterState {
     fn end(&self, connection: &Connection, answers: &[WriteResult]) -> Result<()> {
         fault::point("batch.before_commit");
         if !answers.iter().any(|answer| matches!(answer, Ok(true))) {
+            // Everything in it was refused or changed nothing. Ending it this way spares the wait
+            // for the disk; there is nothing to take back.
             return run(connection, "ROLLBACK");
         }
         let began = Instant::now();
@@ -578,6 +641,8 @@ impl WriterState {
         // Only whoever holds the state writes this.
         let disk = &self.load.disk_microseconds;
         let before = disk.load(Ordering::Relaxed);
+        // Old values fade within a few dozen commits: a disk that was slow once, while another
+        // process was busy with it, does not send every later change to the thread.
         disk.store(before - before / 8 + took / 8, Ordering::Relaxed);
         self.load.transactions.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -588,6 +653,7 @@ impl WriterState {
             return;
         };
         if let Err(error) = connection.pragma_update(None, "cache_size", -kib) {
+            // Costs memory or time, and no row.
             tracing::warn!(problem = message(&error), "the page cache kept its size");
         }
     }
@@ -598,6 +664,7 @@ impl WriterState {
 
     /// Whether the log has so many pages that are not in the file yet, or there is something to scrub.
     fn look(&mut self, pages: i64) -> bool {
+        // `NOOP` reports the lengths and moves nothing.
         let found = self.checkpoint("PRAGMA wal_checkpoint(NOOP)");
         let is_long = self.owes_scrub || found.is_some_and(|found| found >= pages);
         if !is_long {
@@ -611,8 +678,11 @@ impl WriterState {
     fn tidy(&mut self) {
         self.changes_since_look = 0;
         if self.owes_scrub {
+            // Scrubbing ends with a checkpoint of its own, so that one of both is enough.
             self.scrub(Duration::ZERO);
         } else {
+            // `PASSIVE` moves what no reader needs and leaves the rest: any other kind waits for
+            // readers, with all writers behind it.
             self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
         }
     }

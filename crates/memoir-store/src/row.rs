@@ -328,7 +328,7 @@ pub struct ReplyRow {
     pub account: AccountId,
     /// The SHA-256 of the token's identifier and the key; unique in the account.
     pub key_digest: [u8; 32],
-    /// The SHA-256 of method, path and body.
+    /// A keyed digest of method, path and body.
     pub request_digest: [u8; 32],
     /// When the request came.
     pub recorded_at: Timestamp,
