@@ -30,7 +30,7 @@ mod tls;
 mod transcripts;
 mod vectors;
 
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use memoir_store::{Error, Result};
 use tokio_postgres::{
@@ -94,6 +94,8 @@ impl PostgresStore {
             let problem = format!("migrations are pending: {}", names.join(", "));
             return Err(store.unusable(problem));
         }
+        // Half of a move may have an agent without its log, or the other way round: whoever opened
+        // it would find what looks like damage.
         if store.is_being_filled().await? {
             let problem = "a move into it has not come to its end; give `memoir move` once more";
             return Err(store.unusable(problem.to_owned()));
@@ -224,16 +226,22 @@ fn configured(url: &str) -> Result<Configured> {
         problem: "the URL is not one of PostgreSQL".to_owned(),
     })?;
     let location = location(&config);
-    // What leaves the machine is secret unless the URL says otherwise.
-    if config.get_hosts().iter().all(is_local) {
+    // What leaves the machine is secret unless the URL says otherwise. An address goes before a name,
+    // whatever the name says; and `prefer`, which the driver takes where nothing is said, would let
+    // whoever stands between answer that the server has no TLS.
+    let is_here = config.get_hosts().iter().all(is_local)
+        && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+    if is_here {
         config.ssl_mode(SslMode::Disable);
-    } else if !url.contains("sslmode=") {
+    } else if config.get_ssl_mode() != SslMode::Disable {
         config.ssl_mode(SslMode::Require);
     }
     config
         .application_name("memoir")
         .connect_timeout(Duration::from_secs(2))
         .keepalives_idle(UNANSWERED)
+        // Without these a connection that leads nowhere shows after the system's own limits, which
+        // are a quarter of an hour and more.
         .tcp_user_timeout(UNANSWERED);
     Ok(Configured {
         config,
@@ -343,6 +351,8 @@ async fn look_over(connections: &Connections) -> Result<()> {
         let problem = format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`");
         return Err(unusable(problem));
     }
+    // SPEC 6.2: nothing acknowledged is lost. `local` will do, since it waits for this server's
+    // disk.
     if commits == "off" {
         let problem = "`synchronous_commit` is off: what it has acknowledged it could lose";
         return Err(unusable(problem.to_owned()));
@@ -385,4 +395,43 @@ fn location(config: &Config) -> String {
         hosts.join(","),
         config.get_dbname().unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_to_another_machine_are_secret_unless_the_url_says_disable() {
+        for (url, expected) in [
+            ("postgres://a:b@localhost/c", SslMode::Disable),
+            (
+                "postgres://a:b@127.0.0.1/c?sslmode=require",
+                SslMode::Disable,
+            ),
+            (
+                "postgres://a:b@localhost/c?hostaddr=127.0.0.1",
+                SslMode::Disable,
+            ),
+            ("postgres://a:b@elsewhere/c", SslMode::Require),
+            ("postgres://a:b@localhost,elsewhere/c", SslMode::Require),
+            (
+                "postgres://a:b@elsewhere/c?sslmode=disable",
+                SslMode::Disable,
+            ),
+            (
+                "postgres://a:b@elsewhere/c?sslmode=prefer",
+                SslMode::Require,
+            ),
+            ("postgres://a:sslmode=disable@elsewhere/c", SslMode::Require),
+            (
+                "postgres://a:b@localhost/c?hostaddr=192.0.2.1",
+                SslMode::Require,
+            ),
+            ("postgres:///c?user=a&hostaddr=192.0.2.1", SslMode::Require),
+        ] {
+            let config = configured(url).unwrap().config;
+            assert_eq!(config.get_ssl_mode(), expected, "{url}");
+        }
+    }
 }
