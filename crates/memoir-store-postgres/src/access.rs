@@ -17,6 +17,8 @@ use crate::{
 
 /// Keeps others from making and removing users until the transaction ends: what is decided by a look at all of
 /// them stays true.
+// This mode keeps out itself and every writer, and no reader: signing in goes on. In `READ
+// COMMITTED` the statement behind it sees all that was committed before the lock was had.
 const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
 impl PostgresStore {
@@ -66,6 +68,8 @@ impl PostgresStore {
             }
             None => Vec::new(),
         };
+        // Whether there is another user is asked of all accounts, so that the reach is wider than
+        // the user's own.
         let sent = self.write(Reach::Fleet, &statements).await;
         sent.map(drop).map_err(|fault| match (told, fault) {
             (Some(told), StatementFault::Refused(at, refusal)) if at >= first => {
@@ -256,6 +260,9 @@ impl Access for PostgresStore {
         row.extend(values![&reply.request_digest, reply.recorded_at]);
         let statements = [Statement::new(enter, row), Statement::new(look, key())];
         // One that is forgotten between the two statements is entered the next time.
+        // Two statements of `READ COMMITTED`, so that the second sees a row that another
+        // transaction committed while the first waited for it. Three times: what forgets a request
+        // can come between, but hardly each time.
         for _ in 0..3 {
             let answers = self
                 .write(Reach::Account(reply.account), &statements)

@@ -30,6 +30,8 @@ pub(crate) const AGENT: &str = concat!(
 
 /// The numbers that a column can hold; no row has another one.
 fn numbers(wanted: impl Iterator<Item = u64>) -> Value<'static> {
+    // A list as one value: the statement has the same words for any number of them, and is planned
+    // once.
     let numbers = wanted.filter_map(|number| i64::try_from(number).ok());
     Value::Integers(numbers.map(Some).collect())
 }
@@ -105,6 +107,9 @@ const OPEN_REQUESTS: &str = concat!(
 #[async_trait]
 impl Store for PostgresStore {
     async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
+        // All statements are sent at once, before it is known whether the account has the agent.
+        // What those without the account bring is dropped below, unread, where the first one does
+        // not find the agent under its account.
         let agent = scope.agent.as_bytes();
         let mut statements = vec![
             Statement::new(AGENT, scoped(&scope)),
@@ -318,6 +323,9 @@ impl Store for PostgresStore {
         // The agent stays of its version while they are written.
         let mut values = scoped(&scope);
         values.push(count(expected_version, "agents", "version")?.into());
+        // Divides by nothing where the version is another one, as `met` does. `FOR NO KEY UPDATE`
+        // is the lock that an update of the row takes, and lets rows be written that only refer to
+        // it.
         let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents \
              WHERE id = $1 AND account_id = $2 AND version = $3 FOR NO KEY UPDATE) AS held";
         let mut statements = vec![Statement::new(hold, values)];
@@ -402,6 +410,8 @@ impl Store for PostgresStore {
         let mut values = scoped(&scope);
         values.extend(values![session.as_bytes(), holder.cast_signed(), until]);
         let sql = concat!(
+            // Takes the session's row and not the agent's, so that prolonging a hold neither waits
+            // for a decision nor moves the agent's version.
             "UPDATE sessions SET lease_until = $5 WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') RETURNING 1"

@@ -132,6 +132,8 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut findings = form(connections).await?;
     let mut connection = connections.take().await?;
     // All of a large database takes its time.
+    // One snapshot for all of it, however long it takes: writers go on beside it, and a cursor
+    // brings the rows in parts, so that neither side holds a table in memory.
     let opening = connection.opening(Reach::Fleet, Purpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
     for (sql, read) in TABLES {
@@ -236,6 +238,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let mut problems: Vec<_> = missing
         .map(|(kind, name)| format!("{kind} `{name}` is missing, is turned off, or has no policy"))
         .collect();
+    // Only on our tables: the database may be shared with others, who have triggers of their own.
     let is_ours = |table: &str| made().any(|made| made == ("table", table));
     for row in others {
         let (table, kind, name) = (text(row, 0), text(row, 1), text(row, 2));

@@ -15,6 +15,8 @@ use crate::{
 };
 
 /// Rows up to which one statement writes them.
+// Bounds the memory of one message on both sides; an import of many thousand memories takes as many
+// statements, in the same transaction.
 const ROWS: usize = 1_000;
 
 /// What a statement of a decision is about, and with it what it means that the database refuses it.
@@ -51,6 +53,8 @@ impl<'commit> Statements<'commit> {
 pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
     let mut connection = connections.take().await?;
     let opening = connection.opening(Reach::Agent(commit.agent.scope), Purpose::Decide);
+    // In the reach of this agent: whatever a statement says, the policies of the tables keep the
+    // memories and records of others out of the transaction.
     let answer = answered(send(&mut connection, Some(&opening), &commit, true)).await;
     match answer {
         Ok(()) => {
@@ -58,6 +62,9 @@ pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<(
             count_progress(&commit);
             Ok(())
         }
+        // Neither repeated nor reported as failed: whoever decided reloads the agent and compares
+        // its head with that of the decision, which alone tells the two apart. The connection is
+        // dropped with the transaction, which may still be committing.
         Err(StatementFault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
         Err(fault) => Err(fault.into()),
     }
@@ -72,11 +79,14 @@ async fn send(
 ) -> Result<(), StatementFault> {
     // What was decided on an agent as it was need not fit the one that is there now, and is a conflict then, not
     // an inconsistency: so the version is looked at all the same.
+    // What does not hold together is found before anything is sent, but it is only told where the
+    // version was right.
     let problem = commit.check().err();
     let Statements(statements, abouts) = match &problem {
         None => statements(commit)?,
         Some(_) => agent_only(commit)?,
     };
+    // The version is held against the row and given up again.
     let closing = match &problem {
         None => "COMMIT",
         Some(_) => "ROLLBACK",
@@ -103,6 +113,8 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
             }
         }
     });
+    // After the task was begun that gives the decisions: where there is no connection, it ends by
+    // its channel being closed.
     let mut connection = connections.take().await?;
     let mut is_begun = false;
     while let Some(one) = next.recv().await {
@@ -115,10 +127,13 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
         };
         let reach = Reach::Agent(commit.agent.scope);
         let opening = (!is_begun).then(|| connection.opening(reach, Purpose::Decide));
+        // An error drops the connection and with it the transaction, which has no end yet.
         send(&mut connection, opening.as_deref(), &commit, false).await?;
         count_progress(&commit);
         is_begun = true;
     }
+    // Whoever gives the decisions has gone before the last one. The connection is dropped without a
+    // `COMMIT`.
     Err(Error::Unfinished)
 }
 
@@ -144,6 +159,8 @@ pub(crate) fn meaning(
         Error::inconsistent(table, problem).into()
     };
     match abouts.get(at) {
+        // The index by name first: a key that is taken is otherwise a conflict, and this one is not
+        // to be tried again.
         Some(StatementSubject::Agent) if fault.broken() == Some("agents_by_name") => {
             Error::NameTaken.into()
         }
@@ -223,6 +240,8 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased || !commit.bodies.is_empty() {
+        // A summary may hold the words of a body that is replaced, or those of an agent whose key
+        // goes next.
         let sql = "DELETE FROM log_summaries WHERE agent_id = $1";
         statements.add(
             StatementSubject::Bodies,
@@ -254,6 +273,8 @@ fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &
     let mut rest = rows;
     std::iter::from_fn(move || {
         let mut keys = BTreeSet::new();
+        // PostgreSQL refuses to touch one row twice by `ON CONFLICT DO UPDATE` of one statement,
+        // and an `UPDATE` from a list would take either of two.
         let has_room = |row: &&R| keys.len() < ROWS && keys.insert(key(row));
         let (next, after) = rest.split_at(rest.iter().take_while(has_room).count());
         rest = after;
@@ -290,6 +311,9 @@ fn write_agent(expected_version: Option<u64>, agent: &AgentRow) -> Result<Statem
             "INSERT INTO agents (id, account_id, version, {names}) VALUES ($1, $2, $3 + 1, {given})"
         ),
         Some(_) => format!(
+            // The condition and the lock are one: whoever comes second waits here for the first to
+            // end, compares the version again, and writes nothing. All that follows in the
+            // transaction stands on this row being held.
             "UPDATE agents SET version = version + 1, ({names}) = ROW ({given}) \
              WHERE id = $1 AND account_id = $2 AND version = $3"
         ),

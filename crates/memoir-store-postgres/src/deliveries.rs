@@ -63,6 +63,8 @@ impl Deliveries for PostgresStore {
         if found.is_empty() {
             return Ok(Vec::new());
         }
+        // `SKIP LOCKED`: several processes tell the ends of sessions at the same time, and each
+        // takes what no other one has in hand.
         let claim = format!(
             "WITH claimed AS (UPDATE deliveries SET attempt = attempt + 1, due_at = $4 \
                  FROM (SELECT session_id AS id, due_at AS was_due FROM deliveries WHERE {due} \

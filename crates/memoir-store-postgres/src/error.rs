@@ -24,6 +24,8 @@ impl StatementFault {
             // A connection that is ended by the database's administrator may have been ended after the commit.
             Some(refusal) if !is_end(refusal) => Self::Refused(at, Box::new(refusal.clone())),
             Some(refusal) => Self::Lost(message(refusal)),
+            // No word of the database: the connection broke, or what came over it made no sense.
+            // Either way nobody can say whether a commit that was sent was carried out.
             None => Self::Lost(connection(error)),
         }
     }
@@ -92,6 +94,8 @@ fn refused(refusal: &DbError) -> Error {
         Error::Full
     } else if [
         SqlState::LOCK_NOT_AVAILABLE,
+        // By the limit of a statement's time, or by an administrator of the database: it may go
+        // through the next time.
         SqlState::QUERY_CANCELED,
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
@@ -123,6 +127,8 @@ fn is_end(refusal: &DbError) -> bool {
 fn message(refusal: &DbError) -> String {
     format!(
         "{} (PostgreSQL code {})",
+        // The message and not its detail: a detail of a broken constraint holds the values of the
+        // row.
         refusal.message(),
         refusal.code().code()
     )

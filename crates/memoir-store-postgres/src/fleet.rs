@@ -76,6 +76,7 @@ fn counted(row: &dyn DatabaseRow) -> Result<u64> {
 #[async_trait]
 impl Fleet for PostgresStore {
     async fn time(&self) -> Result<Option<Timestamp>> {
+        // `clock_timestamp` and not `now()`, which is the time at which the transaction began.
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
         let rows = self.rows(Reach::Fleet, sql, values![]).await?;
         let mut times = all(&rows, |row| Columns::new(row, "time").time())?;
@@ -182,6 +183,8 @@ impl Fleet for PostgresStore {
         };
         let (rank_turn, name_turn) = match (page.descending, page.order) {
             (true, FleetOrder::Name) => ("ASC NULLS FIRST", "DESC"),
+            // Where PostgreSQL puts nulls by itself is the other way round than in SQLite; said in
+            // both directions, so that both stores list alike.
             (true, _) => ("DESC NULLS LAST", "ASC"),
             (false, _) => ("ASC NULLS FIRST", "ASC"),
         };
@@ -355,6 +358,8 @@ impl Fleet for PostgresStore {
     }
 
     async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+        // A `weekly_after` that lies ahead by more was written by a clock that has been put back
+        // since. It is proposed as due, and whoever takes it up judges by the agent itself.
         let ahead = wanted.now.plus_days(AHEAD_DAYS);
         let except = wanted
             .except
@@ -471,6 +476,8 @@ impl Fleet for PostgresStore {
         all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
     }
 
+    // What was replaced leaves the disk by the server's vacuum and its log's recycling: nothing
+    // that a client begins or could end.
     async fn finish(&self) -> Result<bool> {
         Ok(true)
     }
@@ -524,6 +531,8 @@ impl Fleet for PostgresStore {
         let statements = [
             // One after the other: each begins where the one before it has ended.
             Statement::new(
+                // The position is counted by a look at the last one, which two transactions beside
+                // each other would both see.
                 "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE",
                 values![],
             ),

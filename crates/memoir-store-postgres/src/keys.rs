@@ -36,6 +36,8 @@ use crate::{
 };
 
 /// The most connections of one process: one that is held up keeps no other thread from looking.
+// Every process of a fleet holds as many. Keys lie in memory once they were used, so that they are
+// asked for rarely.
 const CONNECTIONS: usize = 2;
 /// How long it is rested on that nothing was changed: half of the second after which a destroyed key must be gone
 /// everywhere, so that what was begun with it has the other half to end.
@@ -44,6 +46,8 @@ const FRESH: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Fails where anything stands at the tables that could keep what is destroyed, or swallow what is made.
+// Triggers and rules are the two ways in which a table can act by itself. Asked in the transaction
+// of each change, whose first statement it is.
 const FORM: &str = "SELECT 1 / (NOT EXISTS (SELECT 1 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
          WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal) \
      AND NOT EXISTS (SELECT 1 FROM pg_rules WHERE schemaname = current_schema()))::int";
@@ -100,6 +104,8 @@ impl PostgresKeys {
             connections,
             seen: Mutex::default(),
         };
+        // Also for a key store: a server that acknowledges before it writes could lose a key that
+        // has already sealed something.
         keys.wait(crate::look_over(&keys.connections))?;
         if let Some(data) = data {
             keys.check_apart(data)?;
@@ -170,6 +176,8 @@ impl PostgresKeys {
             return Err(Error::Driver("the key store is closed".to_owned()));
         };
         // A thread that drives tasks of another runtime must not wait for one itself.
+        // A thread for each question costs some ten microseconds beside a round trip, and frees the
+        // caller from knowing on which thread it stands.
         let done = std::thread::scope(|threads| threads.spawn(|| runtime.block_on(work)).join());
         match done {
             Ok(done) => {
@@ -183,6 +191,8 @@ impl PostgresKeys {
     fn see(&self, generation: i64, asked: Instant) {
         let mut seen = self.seen();
         // Of two answers that cross, the older one says nothing.
+        // The time counts from the question and not from the answer: the generation may have been
+        // read at any moment in between, and resting on it must begin with the earliest.
         if seen.is_none_or(|seen| (generation, asked) > (seen.generation, seen.asked)) {
             *seen = Some(SeenGeneration { generation, asked });
         }
@@ -199,6 +209,7 @@ impl PostgresKeys {
         seen: Changes,
         statements: Vec<Statement<'_>>,
     ) -> Result<i64> {
+        // Before the transaction begins, for the same reason.
         let asked = Instant::now();
         let under = under.as_ref().map(|id| &id.as_bytes()[..]);
         let seen = seen.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
@@ -213,6 +224,8 @@ impl PostgresKeys {
                     "master",
                     "a trigger or a rule stands in its schema: somebody changed it",
                 ))),
+                // Not told apart: another master key, another generation, or a row that is there
+                // already all mean that what was read is out of date.
                 Err(fault) if (1..all.len()).any(|at| fault.is_unmet(at)) => {
                     Ok(Err(Error::Overtaken))
                 }
@@ -232,6 +245,7 @@ impl Drop for PostgresKeys {
     fn drop(&mut self) {
         // Without waiting: it may be dropped where nothing may be waited for.
         if let Some(runtime) = self.runtime.take() {
+            // Connections that are cut off so roll back what they had not committed.
             runtime.shutdown_background();
         }
     }
@@ -248,11 +262,15 @@ impl KeyRows for PostgresKeys {
         self.connections.location().to_owned()
     }
 
+    // A database has no file that could be exchanged under it: every question goes to the server
+    // that the URL names.
     fn check_there(&self) -> Result<()> {
         Ok(())
     }
 
     fn changes(&self) -> Result<Changes> {
+        // `None` makes whoever asked read, and reading fails where the key store cannot be reached:
+        // nothing is ever rested on for longer than `FRESH`.
         let seen = self.seen().filter(|seen| seen.asked.elapsed() < FRESH);
         Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
     }
@@ -284,6 +302,8 @@ impl KeyRows for PostgresKeys {
         let answers = self.wait(async {
             let reading = self.connections.read(Reach::Fleet, &statements);
             match agents {
+                // A rotation and a copy read every key, which may take as long as a transaction
+                // may.
                 Agents::All => reading.await,
                 Agents::These(_) => match tokio::time::timeout(ANSWER, reading).await {
                     Ok(answers) => answers,
@@ -296,6 +316,9 @@ impl KeyRows for PostgresKeys {
         })?;
         let rows = |at: usize| answers.get(at).into_iter().flatten();
         let Some(master) = rows(0).next() else {
+            // The tables are there and empty: `fill` makes a key store of them. A key store that
+            // was emptied by somebody looks the same, which `unlock` refuses where a database was
+            // sealed before (`must_exist`).
             return Ok(KeyStoreContents::default());
         };
         let generation: i64 = get(master, 2, "master")?;
@@ -329,6 +352,8 @@ impl KeyRows for PostgresKeys {
         statements.extend(contents.closing.as_ref().map(set_closing));
         self.wait(async {
             match self.connections.write(Reach::Fleet, &statements).await {
+                // Somebody else filled it at the same time, and theirs stays. Whoever opens it next
+                // finds which master key it needs.
                 Err(fault) if fault.is_unmet(0) => Ok(()),
                 filled => filled.map(drop),
             }
@@ -339,6 +364,8 @@ impl KeyRows for PostgresKeys {
         let add = add_agents(std::slice::from_ref(row));
         let generation = self.change(Some(under), None, vec![add])?;
         let after = u64::try_from(generation).ok();
+        // By `COUNT` in the same transaction, which holds the row: nobody else's change lies
+        // between the two.
         let before = after.map(|after| after.saturating_sub(1));
         Ok(WrittenChange { before, after })
     }
@@ -353,12 +380,16 @@ impl KeyRows for PostgresKeys {
     }
 
     fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
+        // `wrapped IS NOT NULL` keeps the time of the first destruction, and tells whether it was
+        // this one.
         let destroy = met(
             "UPDATE agent_keys SET wrapped = NULL, destroyed_at = $3 \
              WHERE account_id = $1 AND agent_id = $2 AND wrapped IS NOT NULL",
             1,
             values![scope.account.as_bytes(), scope.agent.as_bytes(), now],
         );
+        // Under whichever master key: what is to be destroyed need not be opened, and a rotation
+        // beside it must not put it off.
         match self.change(None, None, vec![destroy]) {
             // There is none that could be destroyed.
             Err(Error::Overtaken) => Ok(false),
@@ -385,6 +416,8 @@ impl KeyRows for PostgresKeys {
                 "UPDATE agent_keys SET wrapped = anew.wrapped \
                  FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS anew (account, agent, wrapped) \
                  WHERE account_id = account AND agent_id = agent AND agent_keys.wrapped IS NOT NULL",
+                // The generation has said already that nothing was destroyed since; the count says
+                // the same of the rows themselves.
                 there.len(),
                 vec![
                     column(&there, |row| row.scope.account.as_bytes()),

@@ -39,6 +39,8 @@ pub const KEY_MIGRATIONS: &[Migration] = &[Migration {
 }];
 
 /// Attempts to get at the tables while others use them.
+// Each attempt waits up to the lock's limit of five seconds, so that whoever migrates hears after
+// about half a minute that others use the tables.
 const ATTEMPTS: u32 = 5;
 const BETWEEN: Duration = Duration::from_secs(1);
 
@@ -82,6 +84,8 @@ pub(crate) async fn run(
     let mut done = Vec::new();
     for migration in pending(connections, migrations).await? {
         let mut attempt = 1;
+        // No lock over all migrations: of two who run the same one, the second waits at the table's
+        // name or at the number's key, fails there, and finds it done.
         while let Err(fault) = run_one(connections, migration).await {
             // Somebody else may have run it meanwhile.
             if pending(connections, migrations)
@@ -107,6 +111,8 @@ async fn run_one(connections: &Connections, migration: &Migration) -> Result<(),
     let mut connection = connections.take().await?;
     // The files have several statements each, and come without values.
     let opening = connection.opening(Reach::Fleet, Purpose::Write);
+    // The statements and the row that says that they were run are one transaction, which PostgreSQL
+    // keeps for changes of tables too: a process that dies leaves the format before.
     let opening = format!("{opening}; {MADE}; {}", migration.sql);
     let enter = Statement::new(
         "INSERT INTO memoir_migrations (number, name) VALUES ($1, $2)",

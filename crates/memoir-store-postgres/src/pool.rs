@@ -30,6 +30,8 @@ use crate::{
 };
 
 /// How long a caller waits for one of them.
+// As long as a transaction may wait for a lock: whoever finds all connections held by such
+// transactions hears that the store is busy at about the time that they do.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long making a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -39,6 +41,8 @@ const ANSWER: Duration = Duration::from_secs(120);
 
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
+// The database keeps these, not this process: they also end what a process has begun that is
+// stopped, or cut off without its connection being closed.
 const LIMITS: [(&str, u32); 3] = [
     ("lock_timeout", 5_000),
     ("statement_timeout", 60_000),
@@ -61,7 +65,13 @@ pub(crate) enum Purpose {
 impl Purpose {
     fn mode(self) -> &'static str {
         match self {
+            // One snapshot for all statements, taken by the first of them. Being read-only, such a
+            // transaction can never fail for what others write beside it.
             Self::Look | Self::Find => "REPEATABLE READ READ ONLY",
+            // A statement that waited for a row sees it as the one before has left it and compares
+            // its condition again, so that an agent's version that was counted up meanwhile is a
+            // condition that is not met. With `REPEATABLE READ` the same would be a failure of
+            // serialization, which does not say what was not as expected.
             Self::Write | Self::Decide => "READ COMMITTED READ WRITE",
         }
     }
@@ -90,6 +100,9 @@ impl Reach {
                 HEXLOWER.encode(scope.agent.as_bytes()),
             ),
         };
+        // Hexadecimal digits or an asterisk, so that nothing in it can end the text. `LOCAL`:
+        // behind a pooler the next transaction on this connection may be another process's, and
+        // must not inherit a reach.
         format!("SET LOCAL memoir.account = '{account}'; SET LOCAL memoir.agent = '{agent}'")
     }
 }
@@ -130,6 +143,9 @@ impl<'value> Statement<'value> {
 /// The statement, which writes and returns rows, made to fail unless it writes exactly so many.
 pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) -> Statement<'value> {
     let sql = format!(
+        // Plain SQL cannot fail on a condition. A division by zero is an error with a code of its
+        // own, and nothing else in this crate divides by what can be 0, so that the code and the
+        // statement's place say which condition was not met.
         "WITH written AS ({sql} RETURNING 1) SELECT 1 / (count(*) = {rows})::int FROM written"
     );
     let statement = Statement::new(sql, values);
@@ -175,6 +191,8 @@ impl Connections {
             let options = format!("{given}{} {plans}", limits.concat());
             config.options(&options);
         }
+        // No question is sent before each use, which would be a round trip: a connection that is
+        // gone shows by the first statement, and reading is tried once more with another one.
         let recycling_method = RecyclingMethod::Fast;
         let settings = ManagerConfig { recycling_method };
         let manager = match config.get_ssl_mode() {
@@ -242,6 +260,8 @@ impl Connections {
         statements: &[Statement<'_>],
     ) -> Result<Answers, Error> {
         match self.transaction(reach, purpose, statements).await {
+            // Reading changes nothing, so that it may be done twice. Writing is never repeated
+            // here: whether the first attempt was written is for the caller to find out.
             Err(StatementFault::Lost(_)) => {
                 Ok(self.transaction(reach, purpose, statements).await?)
             }
@@ -309,6 +329,8 @@ impl Connections {
         let mut connection = self.take().await?;
         let opening = connection.opening(reach, purpose);
         let sent = connection.send(Some(&opening), statements, Some("COMMIT"));
+        // An answer that does not come leaves by this line, and the connection with it, which
+        // closes as it is dropped: the database rolls back what it has not committed by then.
         let answers = answered(sent).await?;
         connection.give_back();
         Ok(answers)
@@ -339,6 +361,8 @@ impl PooledConnection {
     pub(crate) fn opening(&self, reach: Reach, purpose: Purpose) -> String {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
         if !self.prepares {
+            // Behind a pooler, what is set for a connection does not follow it from one server
+            // process to the next.
             opening.extend(LIMITS.map(|(name, limit)| format!("; SET LOCAL {name} = {limit}")));
         } else if matches!(purpose, Purpose::Look | Purpose::Write) {
             // How many rows there are depends on what is asked for.
@@ -362,6 +386,9 @@ impl PooledConnection {
             return Err(Error::Closed.into());
         };
         let client: &Client = object;
+        // Before anything of the transaction, since preparing waits for an answer. Where the
+        // connection breaks here, nothing was sent and yet the outcome counts as unknown: the
+        // caller looks and finds its decision unwritten, which is right and costs one look.
         let prepared = self.prepared(object, statements).await?;
         let first = usize::from(opening.is_some());
         let steps = opening.into_iter().map(|sql| simple(client, sql));
@@ -372,6 +399,8 @@ impl PooledConnection {
         // They are sent in this order, as each of them is first asked for its answer.
         let mut answers = Vec::with_capacity(statements.len());
         let mut fault = None;
+        // All answers are waited for, also behind a failed one: an answer that is left in the
+        // connection would be taken for that of the next statement.
         for (at, answer) in join_all(steps).await.into_iter().enumerate() {
             match answer {
                 Ok(rows) => answers.push(rows),
@@ -382,6 +411,9 @@ impl PooledConnection {
             }
         }
         if let Some(fault) = fault {
+            // `COMMIT` of a transaction in which a statement failed rolls it back, and was sent:
+            // the connection is clean. Without a closing statement, or with an unknown outcome, it
+            // is not given back, and closes.
             if closing.is_some() && matches!(fault, StatementFault::Refused(..)) {
                 self.give_back();
             }
@@ -422,6 +454,7 @@ impl PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
+            // Taken out of the pool, which makes room for another one.
             drop(Object::take(object));
         }
     }

@@ -13,6 +13,8 @@ use crate::{
 };
 
 /// Where the migrations that were run are told, the number of a move into the database that has not come to its end.
+// Migrations count from 1, so that this is the number of none, and `max(number)` is not moved by
+// it.
 const MOVE: i64 = -1;
 
 #[async_trait]

@@ -105,6 +105,8 @@ impl Transcripts for PostgresStore {
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         let mut values = scoped(&scope);
         values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
+        // The first message is given however long it is: it would otherwise stand in the way of all
+        // behind it for ever.
         let sql = "SELECT seq, digest, tokens, received_at, state, body FROM ( \
                  SELECT seq, digest, tokens, received_at, state, body, \
                      sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
@@ -173,6 +175,9 @@ impl Transcripts for PostgresStore {
         let mut values = scoped(&scope);
         let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
         values.extend(values![now, until, furthest]);
+        // Of two who claim at the same time the second waits for the row, and finds `due_at` moved.
+        // Where the one who reads dies, the messages are due again at the end of the claim, and
+        // nobody has to clear up.
         let sql = "UPDATE transcripts SET claimed_until = $4, due_at = $4, claims = claims + 1 \
              WHERE agent_id = $1 AND account_id = $2 \
                  AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
@@ -193,6 +198,7 @@ impl Transcripts for PostgresStore {
     ) -> Result<bool> {
         let mut values = scoped(&scope);
         values.extend(values![until, count(claim, "transcripts", "claims")?]);
+        // Needs no hold on the agent: the claim's number alone says whether it is still ours.
         let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
              WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
              RETURNING 1";
@@ -212,6 +218,8 @@ impl Transcripts for PostgresStore {
             failures,
             count(claim, "transcripts", "claims")?
         ]);
+        // With the agent held: a message that is being entered just now either is seen here or sees
+        // the claim ended.
         let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = $1 AND state = 'pending') THEN $3 END \

@@ -118,6 +118,7 @@ where
             (list, _) => return list,
         }
     }
+    // No rows, no type: no statement is made of none, so that any type would do.
     column.unwrap_or(Value::Integers(Vec::new()))
 }
 

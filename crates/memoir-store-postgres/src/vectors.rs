@@ -27,6 +27,9 @@ macro_rules! lives {
 }
 
 /// Holds the agent, whoever's it is: the condition of what follows tells.
+// Without the hold, the row of a memory could be written anew between the look at its version and
+// the insertion: the decision's own deletion would not see the vector that is not committed yet,
+// and words that were shredded would leave one behind.
 const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
 
 #[async_trait]
