@@ -145,6 +145,8 @@ impl ChainRecord<'_> {
     /// Its hash, where `previous` is that of the record before it, or [`genesis`].
     pub fn hash(&self, scope: AgentScope, previous: &RecordHash) -> RecordHash {
         let mut encoder = Encoder::new(RECORD_LABEL);
+        // The scope is in every record, not only in the first: a record that is moved to another
+        // agent's log fits nowhere, whatever stands before it.
         encoder.bytes(&previous.0);
         encoder.scope(scope);
         encoder.bytes(&self.seq.to_be_bytes());
@@ -155,6 +157,8 @@ impl ChainRecord<'_> {
         encoder.option(self.session.as_ref().map(SessionId::as_bytes));
         encoder.option(self.memory.map(|memory| memory.0.to_be_bytes()).as_ref());
         encoder.bytes(self.facts);
+        // The commitment and not the version of the body: shredding counts the version up, and must
+        // leave the hash as it is.
         encoder.bytes(&self.body.0);
         encoder.finish()
     }
@@ -190,6 +194,8 @@ impl ChainHead {
             });
         }
         let next = self.then(scope, &link.record);
+        // Compared as it comes: hashes of a log are no secret, and whoever may ask for verifying is
+        // told them anyway.
         if next.hash != link.hash {
             return bad(ChainProblem::Hash);
         }

@@ -66,6 +66,8 @@ impl Cipher {
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Unopenable> {
         let (&version, rest) = sealed.split_first().ok_or(Unopenable::Short)?;
+        // The version byte is not authenticated by itself: another one is refused here, and agents'
+        // texts have it in `place` besides.
         if version != VERSION {
             return Err(Unopenable::Version(version));
         }
@@ -75,6 +77,7 @@ impl Cipher {
         let (body, tag) = rest
             .split_last_chunk::<TAG_BYTES>()
             .ok_or(Unopenable::Short)?;
+        // Decrypted in place in memory that is wiped: what is not authentic never leaves it.
         let mut plain = Zeroizing::new(body.to_vec());
         self.0
             .decrypt_inout_detached(nonce.into(), place, plain.as_mut_slice().into(), tag.into())

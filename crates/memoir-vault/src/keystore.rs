@@ -44,6 +44,8 @@ use crate::{
 };
 
 /// How often something is tried again that other processes overtook.
+// Each loss means that another process got something done. A hundred in a row can only come from
+// one that changes the key store without an end.
 const ATTEMPTS: u32 = 100;
 /// Of no agent: what is not of agents is read each time.
 const NOBODY: Agents<'_> = Agents::These(&[]);
@@ -200,6 +202,9 @@ impl KeyStore {
     /// [`Error::WrongMasterKey`] where the key is not in memory and another process rotated the master
     /// key; [`Error::Replaced`]; [`Error::Inconsistent`]; those of the driver.
     pub fn key(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
+        // Without it, many tasks that miss the same key at the same time would each read the key
+        // store, one behind the other at its lock. It is always taken before `held`, which is never
+        // kept while anything is waited for.
         let _turn = lock(&self.looking);
         if let Some(key) = self.cached(scope)? {
             return Ok(Some(key));
@@ -217,6 +222,8 @@ impl KeyStore {
                 None => self.open_agent(&contents, master, scope, wrapped)?,
             };
             let mut held = self.held();
+            // The number that was read together with the key and not a later one: a key that is
+            // destroyed between this read and the next question shows by it.
             held.notice(contents.changes);
             held.keep(scope, &key);
             Ok(Some(key))
@@ -239,6 +246,8 @@ impl KeyStore {
                 _ => return Ok(None),
             }
         };
+        // The number is asked after the key was taken from memory: what was destroyed before this
+        // question is not given out.
         Ok(is_as(self.rows.changes()?, changes).then_some(key))
     }
 
@@ -249,9 +258,12 @@ impl KeyStore {
     /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for
     /// [`KeyStore::key`].
     pub fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
+        // Not under one lock with what follows: of two who make the key, `add_agent` lets one, and
+        // the other is overtaken and finds it.
         if let Some(key) = self.key(scope)? {
             return Ok(key);
         }
+        // Made once, outside of what may be tried again: what is unused is wiped with the secret.
         let secret = Secret::random()?;
         self.with_master(|master| {
             let contents = self.rows.read(Agents::These(&[scope]))?;
@@ -265,9 +277,13 @@ impl KeyStore {
                 created_at: now,
                 key: Ok(master.wrap(&Purpose::Agent(scope), &secret)?),
             };
+            // On the disk before the key is handed out: nothing may be sealed with a key that a
+            // power cut could take away.
             let written = self.rows.add_agent(master.id, &row)?;
             let key = AgentKey::new(scope, &secret);
             let mut held = self.held();
+            // What others changed before this change makes all keys in memory be looked for again;
+            // this change alone does not, since it touched no other key.
             held.notice(written.before);
             held.changes = written.after;
             held.keep(scope, &key);
@@ -282,6 +298,8 @@ impl KeyStore {
     /// Those of the driver.
     pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
         self.held().keys.remove(&scope);
+        // From memory first: where the place fails, the key is only read again. `changes` is left
+        // as it was, so that the next look finds another number and trusts no key in memory.
         self.rows.destroy(scope, now)
     }
 
@@ -434,6 +452,8 @@ impl KeyStore {
     /// As for [`KeyStore::log`].
     pub fn set_closing(&self, closing: Closing) -> Result<()> {
         self.with_master(|master| {
+            // What is wrapped is of no use; that it opens shows that whoever wrote these two values
+            // had the master key.
             let wrapped = master.wrap(&Purpose::Closing(closing), &Secret::random()?)?;
             self.rows
                 .set_closing(master.id, &ClosingRow { closing, wrapped })
@@ -460,11 +480,16 @@ impl KeyStore {
                 new.check_proof(needed)?;
                 return Ok(0);
             }
+            // Read with its count of changes, wrapped anew in memory, and written only where the
+            // count is still the same: a key that another process makes or destroys in between
+            // costs this attempt and nothing else.
             self.check_wrapped_under(&contents, old)?;
             let wrapped = rewrap(&mut contents, old, &new)?;
             self.rows.rewrap(&contents)?;
             Ok(wrapped)
         })?;
+        // Only now: everything that is wrapped lies under it. The agents' keys themselves are the
+        // same, so that those in memory stay.
         self.held().master = new;
         Ok(wrapped)
     }
@@ -479,11 +504,14 @@ impl KeyStore {
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let _turn = MasterKey::turn(key_file)?;
         self.settle(key_file)?;
+        // A rotation by another process may have ended between the last look and this turn.
         self.follow()?;
         match fitting_file(key_file, self.key_id())? {
             Ok(present) => present.try_replacing(key_file)?,
             Err(held) => return Err(not_found(&*self.rows, key_file, self.key_id(), held)),
         }
+        // On the disk before anything is wrapped under it. From here on until `settle` the key
+        // store may need either file, and both are there.
         let new = MasterKey::stage(key_file)?;
         let wrapped = self.rotate(&new)?;
         self.settle(key_file).map_err(|_| Error::Unsettled {
@@ -510,6 +538,7 @@ impl KeyStore {
     /// Does `work`, again with the master key that is needed then where another process overtook it.
     fn with_master<T>(&self, work: impl Fn(&Master) -> Result<T>) -> Result<T> {
         for _ in 0..ATTEMPTS {
+            // Cloned out, so that the lock is not held while `work` waits for other processes.
             let master = self.held().master.clone();
             match work(&master) {
                 Err(Error::Overtaken) => self.follow()?,
@@ -675,6 +704,8 @@ fn find_master(
     for _ in 0..ATTEMPTS {
         let contents = rows.read(NOBODY)?;
         let needed = contents.needed(rows)?;
+        // Two looks that need the same key, and no file with it in between: then it is missing. One
+        // look alone may have read the files while a rotation moved one over the other.
         if let Some(error) = missed.take_if(|(id, _)| *id == needed.key_id) {
             return Err(error.1);
         }
@@ -688,6 +719,9 @@ fn find_master(
         };
         match found {
             Ok(found) => {
+                // The fingerprint lies in the open, and whoever can write to the key store can put
+                // any there. Without the proof, a key store of somebody else's could have this
+                // process make keys in it.
                 found.check_proof(needed)?;
                 return Ok(found);
             }

@@ -24,6 +24,8 @@ use crate::{
 };
 
 /// A file that is longer than this is not read to its end.
+// Room for a key in any of its forms with white space around it. A path that leads to a device or a
+// large file must not fill the memory.
 const LONGEST_FILE_BYTES: u64 = 1_024;
 /// How the names of files begin that are written before they get their name.
 const DRAFT_PREFIX: &str = ".memoir-";
@@ -75,12 +77,15 @@ impl MasterKey {
     /// # Errors
     /// [`Error::Exposed`], [`Error::NotAMasterKey`], [`Error::File`].
     pub fn load(path: &Path) -> Result<Option<Self>> {
+        // Opened once: its owner is checked and its text read on the same descriptor, whatever is
+        // put in its place meanwhile.
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file(path, &error)),
         };
         check_owned(path, &file)?;
+        // As large as it can become, so that growing leaves no copy of the key behind.
         let mut text = Zeroizing::new(String::with_capacity(LONGEST_FILE_BYTES as usize));
         match file.take(LONGEST_FILE_BYTES).read_to_string(&mut text) {
             Err(error) if error.kind() != io::ErrorKind::InvalidData => {
@@ -101,6 +106,8 @@ impl MasterKey {
         if let Some(key) = Self::load(path)? {
             return Ok(key);
         }
+        // What was generated here is dropped and read again: of several processes one alone has got
+        // its draft under the name, and all must go on with that one.
         publish(path, &Self::generate()?)?;
         // Whoever came first has made the key.
         Self::load(path)?.ok_or_else(|| Error::file(path, &io::ErrorKind::NotFound.into()))
@@ -109,6 +116,8 @@ impl MasterKey {
     /// Its fingerprint.
     pub fn key_id(&self) -> KeyId {
         let mut id = [0; 8];
+        // Derived, so that it says nothing of the key itself. Eight bytes tell a person's keys
+        // apart; that the key is the right one is shown by the proof in the key store, not by this.
         self.0.derive_into(&[b"master/id"], &mut id);
         KeyId(id)
     }
@@ -131,6 +140,7 @@ impl MasterKey {
         #[cfg(not(unix))]
         let opened = File::create(folder_of(&target).join(".memoir.lock"));
         let file = opened.map_err(|error| Error::file(path, &error))?;
+        // Counted in sleeps and not by the clock, which may be moved while one waits.
         let mut waited = Duration::ZERO;
         loop {
             match file.try_lock() {
@@ -161,6 +171,9 @@ impl MasterKey {
     /// and has the [`MasterKey::turn`].
     pub(crate) fn promote(path: &Path) -> Result<()> {
         let target = resolved(path);
+        // One step of the file system: at every moment the name leads to the old key or to the new
+        // one. A process that is killed before it leaves both files, and the next start finds which
+        // one is needed.
         fs::rename(staged_path(path), &target)
             .map_err(|error| Error::irreplaceable(path, &error))?;
         sync_folder(&target)
@@ -214,6 +227,8 @@ impl fmt::Debug for KeyId {
 fn read_base64(text: &[u8], output: &mut [u8; 32]) -> bool {
     // The decoder asks for room in whole groups of three bytes.
     let mut bytes = Zeroizing::new([0; 33]);
+    // The length first: a decoder that passes over what it does not need would take a longer text
+    // for the same key.
     let read = text.len() == 44
         && matches!(STANDARD.decode_slice(text, bytes.as_mut_slice()), Ok(length) if length == output.len());
     if read {
@@ -231,6 +246,8 @@ pub(crate) fn check_owned(path: &Path, file: &File) -> Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
         let mode = metadata.permissions().mode() & 0o777;
+        // Nothing else of root's group is let through: the mode of a file that a person made by
+        // `chmod 440` has that person as its owner.
         let is_credential = mode == 0o440 && metadata.uid() == 0 && metadata.gid() == 0;
         if mode & 0o077 != 0 && !is_credential {
             return Err(Error::Exposed {
@@ -269,6 +286,8 @@ fn folder_of(path: &Path) -> &Path {
 /// with a key that nobody uses stays behind until a rotation sweeps it away.
 fn publish(path: &Path, key: &MasterKey) -> Result<()> {
     let draft = write_draft(folder_of(path), key).map_err(|error| Error::file(path, &error))?;
+    // By a hard link or its like, which fails where the name is taken. A rename would put a second
+    // key over one that may have wrapped something already.
     match draft.persist_noclobber(path) {
         Ok(_) => sync_folder(path),
         Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -283,6 +302,8 @@ fn write_draft(folder: &Path, key: &MasterKey) -> io::Result<NamedTempFile> {
         .tempfile_in(folder)?;
     draft.write_all(hex(key.0.expose()).as_bytes())?;
     draft.write_all(b"\n")?;
+    // Before it gets its name: after a power cut a file must not stand under the name that has no
+    // content.
     draft.as_file().sync_all()?;
     Ok(draft)
 }
@@ -302,6 +323,8 @@ fn sweep(draft: &NamedTempFile, current: KeyId) {
     for entry in entries.flatten() {
         let is_own = Some(entry.file_name().as_os_str()) == draft.path().file_name();
         if !is_own && is_left(&entry, now, current) {
+            // Not wiped first: on file systems that copy on write, and on flash, writing over a
+            // file does not reach the old bytes.
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -328,6 +351,8 @@ fn is_left(entry: &fs::DirEntry, now: SystemTime, current: KeyId) -> bool {
     let age = (metadata.modified().ok()).and_then(|written| now.duration_since(written).ok());
     let is_current =
         || MasterKey::from_text(&text, DRAFT_PREFIX).is_ok_and(|key| key.key_id() == current);
+    // A copy of the present key goes at once, whatever its age: once the rotation is done, it would
+    // be the old master key, lying where nobody looks for it.
     age.is_some_and(|age| age > OLDEST_DRAFT) || is_current()
 }
 

@@ -55,16 +55,22 @@ impl Password {
     /// long, so that names cannot be tried out by the time that an answer takes.
     pub fn fits(&self, hash: Option<&str>) -> bool {
         let Some(hash) = hash else {
+            // The result is thrown away; without `black_box` the compiler could throw the work away
+            // with it.
             let _ = std::hint::black_box(hasher().hash_password(self.0.as_bytes()));
             return false;
         };
         PasswordHash::new(hash)
+            // At the cost that stands in the hash, so that older hashes go on fitting when `COST`
+            // rises. The hash comes out of a sealed row: nobody else can set what signing in costs.
             .is_ok_and(|parsed| hasher().verify_password(self.0.as_bytes(), &parsed).is_ok())
     }
 }
 
 fn hasher() -> Argon2<'static> {
     let (memory, passes, lanes) = COST;
+    // Fails for values out of bounds only, and these are constant; the test below reads them in a
+    // hash.
     let params = Params::new(memory, passes, lanes, None).unwrap_or_default();
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }

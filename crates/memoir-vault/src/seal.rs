@@ -106,12 +106,17 @@ pub enum OpenError {
 
 impl AgentKey {
     pub(crate) fn new(scope: AgentScope, secret: &Secret) -> Self {
+        // The scope goes into the keys and once more into what each text is bound to. The secret is
+        // the agent's own already; by this a wrapped key that was put into another agent's row
+        // would open nothing even if it could be unwrapped there.
         let derive = |purpose: &[u8]| {
             secret.derive(&[purpose, scope.account.as_bytes(), scope.agent.as_bytes()])
         };
         Self(Arc::new(DerivedKeys {
             scope,
             texts: Cipher::new(&derive(b"agent/texts/")),
+            // A key of its own for digests: whoever got hold of a digest's key, or found a weakness
+            // by way of the digests that lie in the open, has nothing of what closes the texts.
             digests: derive(b"agent/digests/"),
         }))
     }
@@ -195,6 +200,8 @@ impl fmt::Debug for Nonce {
 impl SealedRow {
     /// The table's number, given once and for ever, and the row's key in 16 bytes.
     fn code(self) -> (u8, [u8; 16]) {
+        // Numbers in the same 16 bytes as identifiers, so that every part of the associated data
+        // has its length by its place.
         let number = |number: u64| u128::from(number).to_be_bytes();
         match self {
             Self::Agent => (1, number(0)),

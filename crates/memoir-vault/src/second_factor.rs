@@ -38,8 +38,12 @@ const SECRET_BYTES: usize = 20;
 /// Codes for when the device is lost.
 pub const RECOVERY_CODES: usize = 10;
 /// Random bytes of each of them: nobody finds one from its digest.
+// Eighty bits: sixteen letters of base 32 without padding. A plain SHA-256 will do for so many
+// random bits, where a password needs Argon2.
 const RECOVERY_BYTES: usize = 10;
 /// Wrong codes in a row that are looked at without a wait.
+// Ten, as a person mistypes or has a clock that is off; at three chances in a million each they are
+// worth nothing to a thief.
 const FREE_MISSES: u32 = 10;
 /// How long the next one waits after those. At one guess in so long, and three codes of a million that count
 /// at a time, whoever knows the password needs some years to get in.
@@ -231,6 +235,8 @@ impl SecondFactor {
     /// Whether `code`, of the device or for when it is lost, counts at `seconds`. White space and hyphens in
     /// it are passed over. A recovery code is looked at whatever was wrong before: it cannot be guessed.
     pub fn check(&mut self, code: &str, seconds: i64) -> Verdict {
+        // Before the wait, and so looked at even while codes of the device are not: eighty bits
+        // cannot be guessed, and whoever lost the device must get in whatever a thief is doing.
         let code = normalised(code);
         let digest = digest(&code);
         if let Some(place) = self
@@ -238,6 +244,8 @@ impl SecondFactor {
             .iter()
             .position(|known| token::is_same(known, &digest))
         {
+            // Gone in the very object that the caller must write before it acts: of two who present
+            // the same code at once, the row's version lets one.
             self.recovery.remove(place);
             self.misses = 0;
             return Verdict::Right;
@@ -254,6 +262,8 @@ impl SecondFactor {
             }
             _ => {
                 self.misses = self.misses.saturating_add(1);
+                // A code that is right but was used counts as a miss too: whoever looked over a
+                // shoulder learns nothing of it.
                 self.missed_at = seconds;
                 Verdict::Wrong
             }

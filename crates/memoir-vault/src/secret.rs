@@ -57,6 +57,8 @@ impl Secret {
             reason = "HKDF-SHA256 gives up to 8,160 bytes (RFC 5869, 2.3) and no caller asks for more than 32"
         )]
         Hkdf::<Sha256>::new(Some(SALT), self.expose())
+            // The parts are put behind each other without their lengths, hence the demand on `info`
+            // above.
             .expand_multi_info(info, output)
             .expect("no more than 8,160 bytes");
     }

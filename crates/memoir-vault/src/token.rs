@@ -17,6 +17,8 @@ const BROWSER_PREFIX: &str = "signed-in_";
 /// Random bytes of a token.
 const RANDOM_BYTES: usize = 32;
 /// A longer text is not looked at.
+// The longest secret, of a connection, has under 80 characters. What somebody sends must not be
+// hashed at whatever length it comes.
 const LONGEST_BYTES: usize = 128;
 
 /// A token's secret. Wiped when dropped; `Debug` prints its type's name only.
@@ -59,6 +61,8 @@ impl TokenSecret {
 
     /// Whether that is the secret, in a time that does not tell how much of it is right.
     pub fn is(&self, presented: &str) -> bool {
+        // Digests are compared and not the texts, so that both sides have the same length whatever
+        // is presented.
         let presented: [u8; 32] = Sha256::digest(presented.as_bytes()).into();
         is_same(&self.digest(), &presented)
     }
@@ -92,6 +96,7 @@ pub fn browser_digest_of(presented: &str) -> Option<[u8; 32]> {
 }
 
 fn digest_where(presented: &str, prefix: &str) -> Option<[u8; 32]> {
+    // The prefix is no secret; that it takes less time to refuse one without it tells nothing.
     let may_be = presented.starts_with(prefix) && presented.len() <= LONGEST_BYTES;
     may_be.then(|| Sha256::digest(presented.as_bytes()).into())
 }
@@ -139,6 +144,7 @@ impl ConnectionHandle {
     /// What is kept of it.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = Sha256::new();
+        // Set apart from the digests of tokens, which lie in the same column.
         hasher.update(b"memoir connection\0");
         hasher.update(self.0.as_slice());
         hasher.finalize().into()
@@ -177,6 +183,8 @@ impl PresentedPart {
         }
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(letters).ok()?);
         let (handle, random) = bytes.split_first_chunk::<HANDLE_BYTES>()?;
+        // The digest is of the text as presented and not of its bytes, so that a second way of
+        // writing the same bytes is another secret.
         (random.len() == RANDOM_BYTES).then(|| Self {
             handle: ConnectionHandle(Zeroizing::new(*handle)),
             digest: Sha256::digest(presented.as_bytes()).into(),
@@ -194,6 +202,8 @@ pub fn digest_of_client(id: &str) -> [u8; 32] {
 pub fn fits_challenge(verifier: &str, challenge: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let may_be = (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
+    // An ordinary comparison will do: the challenge came in the open with the first request, and
+    // what is compared with it is a hash of what was sent.
     may_be && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes())) == challenge
 }
 
@@ -210,6 +220,7 @@ pub fn form_token(browser_secret: &str) -> String {
 pub(crate) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let pairs = one.iter().zip(other);
     let differs = pairs.fold(0, |differs, (left, right)| differs | (left ^ right));
+    // Keeps the compiler from leaving the loop at the first difference.
     std::hint::black_box(differs) == 0
 }
 

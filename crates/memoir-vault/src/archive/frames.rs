@@ -83,6 +83,9 @@ impl<W: Write> ArchiveWriter<W> {
     /// [`ArchiveError::Io`], also where writing has failed before; [`ArchiveError::TooLarge`].
     pub fn finish(mut self) -> Result<W> {
         let stream = self.stream.take().ok_or_else(failed_before)?;
+        // No frame is longer than `FRAME_BYTES`, so that the length never reaches the bit of the
+        // mark. The mark needs no seal of its own: which frame is the last one is in the nonce, and
+        // a wrong length opens nothing.
         let mark = LAST | self.frame.len() as u32;
         stream
             .encrypt_last_in_place(&self.header, &mut *self.frame)
@@ -94,6 +97,8 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// A frame after which more will follow.
     fn put_full_frame(&mut self) -> Result<()> {
+        // Put back only where everything went well: after a failed write nobody knows what has
+        // arrived, and no frame may follow.
         let mut stream = self.stream.take().ok_or_else(failed_before)?;
         let mark = self.frame.len() as u32;
         stream
@@ -187,6 +192,8 @@ impl<R: Read> ArchiveReader<R> {
         read_exact(&mut self.inner, &mut mark)?;
         let mark = u32::from_be_bytes(mark);
         let (is_last, length) = (mark & LAST != 0, (mark & !LAST) as usize);
+        // Before the buffer grows: four bytes of a hostile file must not ask for two gigabytes. One
+        // text has one form, too: only the last frame may be short.
         if length > FRAME_BYTES || (length < FRAME_BYTES && !is_last) {
             return Err(ArchiveError::Changed);
         }

@@ -39,6 +39,8 @@ impl Cost {
     pub const DEFAULT: Self = Self {
         memory_kib: 256 << 10,
         passes: 3,
+        // Kept in the header although the work is done one lane after the other: a reader that has
+        // threads may use them.
         lanes: 4,
     };
     /// The most that is allowed of each: a file that anybody may have made says what is to be spent.
@@ -76,6 +78,7 @@ impl ArchiveHeader {
     pub(super) fn read(reader: impl Read) -> Result<Self> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         reader.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+        // In this order, so that an archive of a newer version is not called broken.
         if !is_archive(&bytes) {
             return Err(ArchiveError::NotAnArchive);
         }

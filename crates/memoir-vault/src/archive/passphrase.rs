@@ -37,6 +37,7 @@ impl Passphrase {
             if place > 0 && place.is_multiple_of(GROUP) {
                 text.push('-');
             }
+            // 256 is a multiple of 32, so that every letter is as likely as any other.
             text.push(char::from(LETTERS[usize::from(byte % 32)]));
         }
         Ok(Self(text))

@@ -115,9 +115,12 @@ impl SqliteKeys {
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<(T, WrittenChange)> {
         let state = &mut *self.lock();
+        // Outside of a transaction, where the mode of the journal can be changed.
         if self.counter.read()?.is_none() {
             file::give_up_log(&state.connection)?;
         }
+        // The turn to write before anything is read: what is read could otherwise be out of date
+        // when it is written upon.
         let behavior = TransactionBehavior::Immediate;
         let transaction = state.connection.transaction_with_behavior(behavior)?;
         self.check_there()?;
@@ -128,12 +131,16 @@ impl SqliteKeys {
         }
         schema::check(&transaction, &mut state.looked)?;
         if let Some(under) = under
+            // Under the lock, and so in one step with the change: a key that is wrapped under a
+            // master key of which a rotation has just disposed would never open again.
             && master(&transaction)?.key_id != under
         {
             return Err(Error::Overtaken);
         }
         let done = work(&transaction)?;
         transaction.commit()?;
+        // Worked out and not read: another process may have changed the file after our commit, and
+        // its change must not pass for ours.
         let after = self.counter.count(before);
         Ok((done, WrittenChange { before, after }))
     }
@@ -230,6 +237,7 @@ impl KeyRows for SqliteKeys {
 
     fn set_closing(&self, under: KeyId, row: &ClosingRow) -> Result<()> {
         let set = self.change(Some(under), |connection| {
+            // `secure_delete` writes over what was there; the two statements are one transaction.
             connection.execute("DELETE FROM closing", [])?;
             write_closing(connection, row)
         });
@@ -247,6 +255,8 @@ impl KeyRows for SqliteKeys {
                     now.microseconds()
                 ],
             )?;
+            // Read back, since a trigger could have swallowed the change, and whoever erases an
+            // agent is told that nobody can read it any more.
             if agent(connection, scope)?.is_some_and(|row| row.key.is_ok()) {
                 let problem = format!("agent {}: the key was not taken away", scope.agent);
                 return Err(inconsistent("agent_keys", problem));
@@ -258,6 +268,7 @@ impl KeyRows for SqliteKeys {
 
     fn rewrap(&self, contents: &KeyStoreContents) -> Result<()> {
         let rewrapped = self.change(None, |connection| {
+            // A number that cannot be told (`None`) never gets this far: `change` has refused it.
             if self.counter.read()? != contents.changes {
                 return Err(Error::Overtaken);
             }

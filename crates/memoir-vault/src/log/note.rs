@@ -111,6 +111,8 @@ fn split(note: &[u8]) -> Result<(&str, Vec<SignatureLine<'_>>), NoteError> {
     if !is_text(note) {
         return Err(malformed("a control character"));
     }
+    // The last empty line, as the specification has it: the text itself may hold others, and
+    // signatures none.
     let cut = note.rfind("\n\n").ok_or(malformed("no empty line"))?;
     let (text, signatures) = (&note[..=cut], &note[cut + 2..]);
     let signatures = signatures
@@ -177,6 +179,8 @@ impl LogVerifier {
         if ours.peek().is_none() {
             return Err(NoteError::Unsigned(self.to_string()));
         }
+        // All of them, since one that does not fit was put there by somebody, whatever another one
+        // says.
         if ours.all(|line| self.signed(text, &line.signature)) {
             Ok(text)
         } else {

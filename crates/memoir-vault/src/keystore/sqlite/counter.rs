@@ -62,6 +62,8 @@ impl Counter {
     /// What is read once a transaction is done that changed the file, where `changes` was read in it.
     pub(super) fn count(&self, changes: Changes) -> Changes {
         match self {
+            // The counter in the header has 32 bits and wraps; that it comes to the same number
+            // again takes four thousand million changes between two looks.
             Self::File(_) => changes.map(|number| u64::from((number as u32).wrapping_add(1))),
             Self::Own(number) => Some(number.fetch_add(1, Ordering::AcqRel) + 1),
         }

@@ -54,6 +54,8 @@ pub(super) fn open(path: &Path, may_make: bool) -> Result<(Connection, bool)> {
     }
     let mut connection = connect(path)?;
     let steps = recognise(&connection, path)?;
+    // An empty file is what a process that was killed while it made one leaves; to whoever needs
+    // keys it is as good as none.
     if steps == 0 && !may_make {
         return Err(missing());
     }
@@ -129,6 +131,8 @@ fn set_up(connection: &Connection, journal: &str) -> Result<()> {
     let journal_mode = format!("PRAGMA journal_mode = {journal}");
     let mode: String = connection.query_row(&journal_mode, [], |row| row.get(0))?;
     // What is deleted or replaced is overwritten with zeros.
+    // Its answer is looked at: a SQLite that was built without it would say so here and nowhere
+    // else.
     let secure: i64 = connection.query_row("PRAGMA secure_delete = ON", [], |row| row.get(0))?;
     if mode != journal || secure != 1 {
         return Err(Error::Driver(
