@@ -62,9 +62,9 @@ pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<(
             count_progress(&commit);
             Ok(())
         }
-        // Neither repeated nor reported as failed: whoever decided reloads the agent and compares
-        // its head with that of the decision, which alone tells the two apart. The connection is
-        // dropped with the transaction, which may still be committing.
+        // Given back whole, so that the very same can be written once more: as it moves the agent's
+        // version, it is written once at most, and the second answer tells what became of the
+        // first. The connection is dropped with the transaction, which may still be committing.
         Err(StatementFault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
         Err(fault) => Err(fault.into()),
     }

@@ -387,8 +387,8 @@ impl PooledConnection {
         };
         let client: &Client = object;
         // Before anything of the transaction, since preparing waits for an answer. Where the
-        // connection breaks here, nothing was sent and yet the outcome counts as unknown: the
-        // caller looks and finds its decision unwritten, which is right and costs one look.
+        // connection breaks here, nothing was sent and yet the outcome counts as unknown: a
+        // decision is then written once more, which is right.
         let prepared = self.prepared(object, statements).await?;
         let first = usize::from(opening.is_some());
         let steps = opening.into_iter().map(|sql| simple(client, sql));
