@@ -288,6 +288,9 @@ impl Memoir {
         &self,
         digest: &[u8; 32],
     ) -> Result<Option<(Principal, Option<AgentHandle>)>> {
+        // A look-up by the digest in an index, and no comparison in constant time: what its
+        // duration gives away are digits of a hash of the secret, from which nobody gets nearer to
+        // the secret itself.
         let Some((row, name)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
@@ -300,6 +303,8 @@ impl Memoir {
             return Ok(None);
         }
         let is_signed_in = token.open.sign_in.is_some();
+        // The user's row is looked at with every request, so that signing out everywhere counts at
+        // once, in every process, whether or not the rows of the tokens say so yet.
         if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
@@ -315,6 +320,8 @@ impl Memoir {
         now: Timestamp,
     ) -> (Principal, Option<AgentHandle>) {
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Kept in memory and written every few seconds: one row for each request would cost more
+        // than most requests do. A process that dies takes the last seconds' uses along.
         uses.insert(row.id, now);
         let principal = Principal {
             account: row.account,
@@ -345,6 +352,7 @@ impl Memoir {
         if written.is_err() {
             let mut kept = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
             for (token, at) in uses {
+                // Behind what came meanwhile: a later use must not be replaced by the earlier one.
                 kept.entry(token).or_insert(at);
             }
         }
@@ -444,6 +452,8 @@ impl Memoir {
         &self,
         row: &TokenRow,
     ) -> Result<Option<(HeldToken, AgentKey)>> {
+        // The row says whose key is to open it, and the seal is bound to that: a row whose agent
+        // was changed by hand is opened with the other agent's key, and does not open.
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -650,6 +660,8 @@ impl AgentHandle {
     async fn is_unused(&self, loaded: &Loaded) -> Result<bool> {
         /// More than an administrator sets before the agent is put to use.
         const MOST_TOLD: u64 = 100;
+        // Numbers are never given twice, so that a memory which was discarded or shredded since
+        // still counts as given.
         let given = loaded.agent.next_number.0 - 1;
         if given > MOST_TOLD {
             return Ok(false);

@@ -160,6 +160,7 @@ impl Watches {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = watches.entry(id).or_insert(seen);
         *known = Watch {
+            // Whoever sets the clock back would otherwise gain time with the next look.
             deadline: known.deadline.min(seen.deadline),
             next_seq: known.next_seq.max(seen.next_seq),
             latest: known.latest.max(seen.latest),
@@ -471,6 +472,8 @@ impl AgentHandle {
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
         let request = codec::access_request(loaded.base.key(), &row)?;
+        // Ending it is a decision of its own, which moved the version: what was loaded is out of
+        // date either way.
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
         Ok((loaded, request, now))
     }
@@ -523,6 +526,8 @@ impl AgentHandle {
         };
         let watches = &self.memoir.watches;
         let known = watches.get(request.id);
+        // Records that this process has looked at need not be read again for every page that is
+        // shown: the log only grows, and whether a record was changed is for verifying to find.
         let first = known.map_or(answered_seq, |watch| watch.next_seq);
         let mut latest = known.map_or(Timestamp::MIN, |watch| watch.latest);
         for row in self.log_from(first, loaded).await? {
@@ -532,6 +537,8 @@ impl AgentHandle {
             let is_grant = is_own && record.action == Action::AccessGranted;
             let is_end =
                 is_own && matches!(record.action, Action::AccessRevoked | Action::AccessExpired);
+            // The log is chained and the request's row is not: a row that was put back from before
+            // its revocation opens by its seal, and is found here.
             if is_end || (record.seq == answered_seq) != is_grant {
                 return Err(Error::Inconsistent(format!(
                     "table `access_requests`, row {}: record {} tells otherwise: the row was put back",
@@ -539,6 +546,8 @@ impl AgentHandle {
                 )));
             }
         }
+        // By the latest time that anybody has written since the grant, where that is later than the
+        // clock: a clock that was set back does not lengthen a grant (SPEC 5.2).
         let left = request.expires_at.microseconds() - latest.max(now).microseconds();
         let monotonic = self.memoir.clock.monotonic();
         let seen = Watch {
@@ -606,6 +615,7 @@ impl AgentHandle {
                 (AccessKind::Connection { client }, Some(wanted)) if client == wanted => None,
                 _ => continue,
             };
+            // Leave is given to who asked for it: another administrator cannot use it up.
             if request.state != AccessState::Granted || request.asked_by != *actor {
                 continue;
             }

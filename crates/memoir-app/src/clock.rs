@@ -75,7 +75,11 @@ impl SharedClock {
         if is_told && took > LONGEST {
             return;
         }
+        // As if the database had been asked in the middle of the wait, which is off by half of it
+        // at most.
         let beginning = time.microseconds() - microseconds(asked + took / 2);
+        // A time that goes back a little is taken as it is: leases and grants bear seconds, and a
+        // clock that could only run ahead would never come back to the database's.
         self.beginning.store(beginning, Ordering::Release);
     }
 

@@ -63,6 +63,8 @@ impl AgentHandle {
             .await;
         let erased = match recorded {
             Ok(erased) => erased,
+            // The record was written by an earlier attempt that died before the key was destroyed,
+            // or by nobody.
             Err(Error::Erased { name, at }) => {
                 if !self.has_key().await? {
                     return Err(Error::Erased { name, at });
@@ -79,6 +81,9 @@ impl AgentHandle {
         };
         match self.end_key(erased.erased_at).await {
             Ok(()) => Ok(erased),
+            // The record stands and the key is still there: said with its own error, since nothing
+            // of the agent can be used by now, and yet it could be read. `Memoir::finish` tries
+            // again.
             Err(why) => Err(Error::KeyRemains {
                 name: erased.agent,
                 why: Box::new(why),

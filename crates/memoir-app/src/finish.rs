@@ -48,6 +48,7 @@ impl Memoir {
     /// The store cannot be read.
     pub async fn finish(&self) -> Result<Finished> {
         let mut done = Finished::default();
+        // The key store first: all that follows may need a key of it.
         if let Err(why) = self.keys.finish_rotation().await {
             let what = "a rotation of the master key is not finished".to_owned();
             done.left.push(Unfinished { what, why });

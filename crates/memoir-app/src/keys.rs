@@ -87,6 +87,7 @@ impl InstallationKeys {
         let keys = self.0.clone();
         match tokio::task::spawn_blocking(move || work(&keys)).await {
             Ok(done) => Ok(done?),
+            // A panic in there is one of ours, and must not pass for a key store that fails.
             Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => Err(Error::Inconsistent(
                 "the key store was asked while the process was ending".to_owned(),

@@ -130,6 +130,9 @@ pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};
 
 /// How often a decision is made anew after another writer was faster.
+// Each loss means that somebody else's decision on the same agent was written, so that the agent
+// got on. So many in a row are met only where dozens write to one agent at once; whoever waits for
+// an answer then hears `Contended` rather than nothing.
 const ATTEMPTS: usize = 32;
 
 /// Loads, decides and commits, or reads what has to be of one moment; and does it again, from the loading on,
@@ -409,6 +412,8 @@ impl AgentHandle {
 
     /// What a look at the store brought, in the domain's types.
     async fn read(&self, snapshot: Snapshot) -> Result<Loaded> {
+        // Before anything is opened: of an agent whose key is gone nothing is given, not from what
+        // this process keeps of it either.
         let key = self.key_of(&snapshot.agent).await?;
         let version = snapshot.agent.document.version;
         let memories = self.memoir.opened.open(&key, version, snapshot.memories);
@@ -416,6 +421,9 @@ impl AgentHandle {
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
         if self
             .seen
+            // Every change of what somebody could have been shown is a record, so that the place of
+            // the next one says whether anything was. The row is opened by now: a `next_seq` that
+            // was set back by hand would not have opened.
             .is_some_and(|seq| seq.saturating_add(1) != agent.next_seq)
         {
             return Err(Error::Changed);
@@ -454,6 +462,8 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     async fn without_key(&self, row: &AgentRow) -> Result<Error> {
+        // Another process may have erased it: what this one keeps in the open goes as soon as that
+        // shows.
         self.memoir.opened.forget(self.scope);
         let name = match self.scope.is_of_account() {
             true => self.name.clone(),
@@ -496,6 +506,8 @@ impl AgentHandle {
         let settled = refusals.settle(&mut decision.sessions);
         let written = Box::pin(self.write(base, decision, beside)).await;
         if written.is_err() {
+            // Also where the outcome is not known: counted twice is the lesser evil, since nothing
+            // is decided by the count.
             refusals.give_back(settled);
         }
         written
@@ -511,6 +523,7 @@ impl AgentHandle {
         let counted = metrics::Counted::of(&decision);
         // Making rows takes the decision apart: what is needed once they are written is kept aside here.
         let indexes = &self.memoir.indexes;
+        // Changes hold words: they are copied only where an index waits for them.
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
         let takes_words = !decision.redactions.is_empty();
@@ -542,6 +555,8 @@ impl AgentHandle {
             }
             _ => self.memoir.opened.forget(self.scope),
         }
+        // After the write, and with the base that it gave: whoever rests on this writes under
+        // exactly that version, and is refused where anybody else wrote since.
         if let Some((agent, session)) = open {
             let known = sessions::KnownSession::new(next.clone(), agent, session);
             self.memoir.recent.put(self.scope, known);
@@ -570,9 +585,13 @@ impl AgentHandle {
         // Not by `again`, whose attempts share what they capture: `decide` may change what it has captured.
         for _ in 0..ATTEMPTS {
             let loaded = self.load(wanted).await?;
+            // `decide` takes the rest apart; the base has to outlive it, as it says on which
+            // version the decision stands.
             let base = loaded.base.clone();
             let rehearsed = loaded.session.as_ref();
             let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
+            // The time is taken after the load, for each attempt anew: a decision that was made
+            // again after others' must not be dated before theirs.
             let (writing, answer) = decide(loaded, self.memoir.now())?;
             let Some(writing) = writing else {
                 return Ok(answer);

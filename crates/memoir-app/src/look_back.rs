@@ -229,6 +229,8 @@ impl AgentHandle {
         };
         let seq = [newest.last_seq];
         let of = self.memoir.store.records_at(self.scope, &seq).await?;
+        // The last one is enough: words that are taken out take all summaries away together, and a
+        // log that was rewritten from some record on has other hashes from there to its end.
         if of.first().map(|row| row.hash) != Some(newest.hash) {
             return Err(Error::Inconsistent(format!(
                 "table `log_summaries`, up to record {}: that record has another hash, or is missing",
@@ -244,6 +246,8 @@ impl AgentHandle {
         let shredded = loaded.agent.tally.shredded_count;
         again(|| async {
             let now = self.load(&AgentQuery::default()).await?;
+            // The count is in the agent's sealed row. Summaries that were made of words which are
+            // gone by now are dropped, and made anew by the next look.
             if now.agent.tally.shredded_count != shredded {
                 return Ok(());
             }

@@ -29,6 +29,8 @@ use zeroize::Zeroize;
 use crate::{Result, codec, parallel, sessions::BoundedCache};
 
 /// Most that all kept memories take, in bytes: about 1 KB a memory of two sentences.
+// Words in the open for as long as they are used: enough for some dozens of agents with a thousand
+// memories each, and a bound to what a picture of the process's memory gives away.
 const OPENED_BYTES: usize = 32 << 20;
 
 /// A memory, and the row that it was opened from.
@@ -148,6 +150,7 @@ impl OpenedMemories {
         rows: Vec<MemoryRow>,
     ) -> Vec<Result<Memory>> {
         let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
+        // What would push most others out is opened each time.
         if rows.is_empty() || bytes > OPENED_BYTES / 4 {
             return parallel::map(rows, |row| codec::memory(key, row));
         }
@@ -158,6 +161,9 @@ impl OpenedMemories {
         let opened = {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
             parallel::map(rows, |row| match own.memories.get(&row.number) {
+                // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
+                // rows are one row that was written once; a look at version and number alone would
+                // believe what somebody put in its place.
                 Some(opened) if opened.row == row => {
                     (OpenedRow::Same(row.number), Ok(opened.memory.clone()))
                 }
@@ -173,6 +179,9 @@ impl OpenedMemories {
                 OpenedRow::Same(number) => Some(*number),
                 OpenedRow::New(_) => None,
             });
+            // Under the lock that writes: between the two locks another look of this process may
+            // have put memories of a later version here, and a few of those are opened once more,
+            // which is all.
             own.keep_only(&same.collect());
             own.version = version;
         }
@@ -205,6 +214,8 @@ impl OpenedMemories {
         let own = own.read().unwrap_or_else(PoisonError::into_inner);
         let memory = |number| Some(own.memories.get(number)?.memory.clone());
         let is_of_version = own.version == version;
+        // No row stands behind this. Whoever asks can only use it for a commit under the same
+        // version, which the store refuses where that is not the present one.
         is_of_version.then(|| numbers.iter().map(memory).collect())?
     }
 

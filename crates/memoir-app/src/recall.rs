@@ -125,6 +125,7 @@ struct KeptIndexes {
     gave_way: HashSet<AgentScope>,
 }
 
+// Thirty-two bytes each; where there are more, some building again goes uncounted.
 const GAVE_WAY: usize = 10_000;
 
 /// The indexes that this process keeps.
@@ -248,6 +249,7 @@ impl Indexes {
             return;
         };
         let mut indexed = write(&entry.indexed);
+        // An index of another version than the decision was made on has missed something, and goes.
         let follows = Some(indexed.version) == from && indexed.index.follow(changes);
         indexed.version = to;
         let bytes = indexed.index.bytes();
@@ -298,6 +300,8 @@ impl AgentHandle {
                 QuestionVector::Made(_, vector) => Some(vector),
                 QuestionVector::InWords(_) => None,
             };
+            // The version is read under the same lock as the answer: a commit beside this may take
+            // the index along at any moment.
             let (version, found) = read(&indexed, |indexed| {
                 let found = indexed.index.search_near(query, near, after);
                 (indexed.version, found)
@@ -305,6 +309,8 @@ impl AgentHandle {
             let numbers = found.iter().map(|found| found.number).collect();
             let loaded = self.load(&wanted(Selection::Numbers(numbers))).await;
             match loaded {
+                // The memories are loaded for their words anyway, and the version comes with them:
+                // this is the proof that the index was of this moment, at no further cost.
                 Ok(loaded) if loaded.base.version() == Some(version) => {
                     Ok((with_memories(found, loaded.memories), meaning))
                 }

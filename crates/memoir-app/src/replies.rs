@@ -53,6 +53,8 @@ impl Memoir {
     /// The store fails.
     pub async fn begin_reply(&self, key: &ReplyKey) -> Result<Option<KeptReply>> {
         self.keys.check_there()?;
+        // The digest of the request is keyed with it: a request holds words, and a plain digest of
+        // a short one could be guessed from the database.
         let sealing = self.reply_key(key).await?;
         let request_digest = Digester::new(sealing.digest_key()).request(&key.request_digest);
         let row = ReplyRow {
@@ -69,11 +71,15 @@ impl Memoir {
             return Ok(Some(KeptReply::OtherRequest));
         }
         let Some(kept) = kept.answer else {
+            // Whoever made the request died, or is still at it. It is not carried out again: what
+            // it did may have been done.
             return Ok(Some(KeptReply::Unknown));
         };
         let body = document::open_private(&sealing, row_of(key), &kept)?;
         let answer: KeptAnswer = document::read(row_of(key), &kept.open)?;
         let asked = (key.key_digest, key.request_digest);
+        // The row is found by columns that nobody has sealed; what is sealed says once more which
+        // request it answers.
         let answered = (answer.key_digest, answer.request_digest);
         document::check_columns(row_of(key), &kept, &asked, &answered)?;
         Ok(Some(KeptReply::Answer {

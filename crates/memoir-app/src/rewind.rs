@@ -105,8 +105,12 @@ impl AgentHandle {
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile.
     pub(crate) async fn everything(&self) -> Result<Everything> {
+        // Had until all of it is dropped. It bounds the memory of a process that anybody with a
+        // console can have look back.
         let turn = self.memoir.whole_pasts.take().await?;
         let loaded = self.load(&wanted(Selection::All)).await?;
+        // The whole log and no summary: what is decided here is written, and rests on what the
+        // chain holds.
         let log = self.read_whole_log(&loaded).await?;
         let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
         let key = Some(loaded.base.key());

@@ -111,6 +111,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
+        // A session whose worker died would refuse this for as long as nobody closes it.
         self.close_if_lapsed().await?;
         if !wish.derived {
             return self
@@ -129,6 +130,8 @@ impl AgentHandle {
         for one in memories.iter().filter(to_go) {
             shred::check_wish(one, actor)?;
         }
+        // The one that was asked for comes last: as long as it is there, the same wish finds the
+        // rest again.
         for &number in &saying {
             self.shred_one(number, &reason, |_| true, actor).await?;
         }
@@ -227,12 +230,15 @@ impl AgentHandle {
             return Err(Error::Changed);
         }
         let store = &self.memoir.store;
+        // Every record, since the words may stand in any: in a merge's before, in an undo's after,
+        // in a wording that another memory stands for.
         let rows = self.whole_log(&loaded).await?;
         let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
         let history = crate::parallel::map(rows, |row| codec::record(key, row))
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
+        // Rehearsals keep copies of memories in their sessions' rows; their words go with the rest.
         let rows = store.sessions(self.scope, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
         let agent = match &answer {

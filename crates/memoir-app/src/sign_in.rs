@@ -38,6 +38,7 @@ use crate::{
 };
 
 /// How long somebody who knew the password may take to give the code.
+// Time to fetch a telephone, and little for whoever finds the browser left alone.
 const PASSAGE_SECONDS: i64 = 5 * 60;
 /// How long a secret that is shown to be set up may be taken.
 const OFFER_SECONDS: i64 = 15 * 60;
@@ -182,6 +183,8 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn half_signed_in(&self, presented: &str) -> Result<Option<HalfSignedIn>> {
+        // Account and user stand in the open in front of what is sealed: they say with which key it
+        // may open, and are bound to it, so that others in their place open nothing.
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(presented) else {
             return Ok(None);
         };
@@ -201,6 +204,8 @@ impl Memoir {
             return Ok(None);
         };
         let generation = found.open.generation;
+        // The generation is the version that it is sealed for: a password that was changed
+        // meanwhile makes it another one.
         let place = Passing::Code.place(user, generation);
         let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
             return Ok(None);
@@ -257,6 +262,8 @@ impl Memoir {
         let account = match self.account(account).await {
             Ok(account) => account,
             Err(Error::NoAccount(_)) => {
+                // As much work as for a user that there is, so that the time of the answer does not
+                // tell which accounts and names exist.
                 users::fits(password, None).await?;
                 return Ok(None);
             }
@@ -359,6 +366,8 @@ impl Account {
                 made.await.map(SignIn::In)
             }
             (Verdict::Wait { seconds }, _) => Ok(SignIn::Wait { seconds }),
+            // `Right` never comes without its user: of one whose sign-ins ended meanwhile every
+            // code is wrong.
             (Verdict::Right | Verdict::Wrong, _) => Ok(SignIn::Refused),
         }
     }
@@ -558,6 +567,8 @@ impl SignedInUser {
         if user.sealed.second_factor.is_none() {
             return Ok(Proof::Right(Box::new(Proven(user))));
         }
+        // The password was right. A wrong code is counted in the user's row, which makes guessing
+        // slow for whoever knows the password, through whichever process.
         let checked = self.account.check_code(user.id, self.generation, code);
         Ok(match checked.await? {
             (Verdict::Right, Some(user)) => Proof::Right(Box::new(Proven(user))),

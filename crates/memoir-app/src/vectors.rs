@@ -37,6 +37,8 @@ use crate::{
 };
 
 /// Texts of one request.
+// Enough that a request's own cost hardly counts, and so few that a text that is refused is soon
+// found.
 const BATCH: u32 = 32;
 /// How long the background waits after a save for more of them: each batch is a request and a commit, and the saves
 /// of a busy agent are not to wait for one of each.
@@ -69,8 +71,11 @@ impl VectorUpkeep {
     pub(crate) fn tell(&self, scope: AgentScope, after: u64) {
         let mut waiting = self.waiting();
         let known = waiting.entry(scope).or_insert(after);
+        // The earliest, so that nothing between the two is passed over.
         *known = after.min(*known);
         drop(waiting);
+        // A notice to nobody waits for the next who asks, so that what is told while the background
+        // works is not missed.
         self.told.notify_one();
     }
 
@@ -275,6 +280,8 @@ impl AgentHandle {
             let request = codec::access_request(loaded.base.key(), &row)?;
             let is_it = request.kind == (AccessKind::Embeddings { recipient });
             if is_it && request.state == AccessState::Granted {
+                // Looked at again for each request, by the log and not by the row alone: an agent
+                // that takes its leave back is not sent anywhere from then on.
                 return Ok(self.live(&loaded, &request).await?.is_some());
             }
         }
@@ -451,6 +458,8 @@ impl AgentHandle {
                         codec::vector_row(&sealer, number, version, &name, vector)
                     });
                     let sealed: Result<Vec<VectorRow>> = sealed.collect();
+                    // Only for rows that are still of that version: while the server worked, a
+                    // memory may have been edited, discarded or shredded.
                     made.made += store.keep_vectors(self.scope, sealed?).await?;
                     progress.has_answered = true;
                     progress.go_behind(last);

@@ -255,12 +255,17 @@ impl AgentHandle {
             judge = self.follow(judge).await?;
             let version = snapshot.agent.document.version;
             let has_changed = version != began.document.version;
+            // A body that was replaced after it was followed would be held against the commitment
+            // of the new one, and seem to be tampered with: from the beginning, then.
             if has_changed && judge.has_shredding_since(began.columns.next_seq) {
                 // Texts may have been replaced behind what was followed.
                 return Err(CONFLICT);
             }
             let (same, found) = self.compare(judge, &snapshot).await?;
             judge = same;
+            // The rows were compared page by page. They are of one moment only if the agent's
+            // version was the same before the first and after the last page: every change of what
+            // is compared moves it.
             if self.row().await?.agent.document.version == version {
                 let verified = judge.end(&snapshot, destroyed_at, found);
                 return self.of_account(verified).await;
@@ -501,6 +506,8 @@ impl Judge {
         for row in &rows {
             self.next_seq = row.seq + 1;
             self.hash(row);
+            // Once a hash does not fit, texts are no longer held against what their records commit
+            // to: that would report one change a hundred times.
             if self.is_whole {
                 self.body(row);
             }
@@ -559,6 +566,8 @@ impl Judge {
 
     fn leaf(&mut self, seq: u64, hash: [u8; 32]) {
         let leaves = self.leaves.remove(&seq).unwrap_or_default();
+        // Compared with the hash that the row has, whether or not the chain fits: a chain that was
+        // hashed anew from some record on is in order by itself, and this is what shows it.
         if leaves.iter().any(|head| *head != hash) {
             self.note(seq, OTHER_LEAF);
         }

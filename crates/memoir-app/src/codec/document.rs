@@ -76,6 +76,8 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
     Ok(Document {
         version,
         open: serde_json::to_string(open).map_err(|_| unwritable())?,
+        // Empty, and so it opens under no key: whoever revokes the token of an agent that is gone
+        // cannot bring it to count.
         sealed: StoredText::default(),
     })
 }

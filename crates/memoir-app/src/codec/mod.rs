@@ -127,6 +127,8 @@ pub(crate) fn memory(key: &AgentKey, row: MemoryRow) -> Result<Memory> {
         discarded_at: row.discarded_at,
         shredded_at: row.shredded_at,
     };
+    // The columns are covered by the seal, so that nobody else than Memoir can have made them
+    // differ from the text. It is compared all the same: mass and protection are decided by these.
     if memory.tokens() != row.tokens || memory.is_constitutional() != row.constitutional {
         let problem = format!(
             "table `memories`, row {}: size or flag do not fit the text",
@@ -192,6 +194,8 @@ fn agent_row(
     time_zone: &TimeZone,
 ) -> Result<AgentRow> {
     let (prospect, ranks) = (schedule::prospect(&agent, time_zone), ranks(&agent));
+    // What is taken out here is not lost: it is either written beside this row (`changed_prompts`)
+    // or stands there unchanged under its own version.
     Prompts::taken_from(&mut agent.settings);
     let open = OpenAgent {
         folded_name: agent::fold_name(&agent.name),
@@ -241,6 +245,8 @@ pub(crate) fn agent(
     row: &AgentRow,
     prompts: Option<&StoredText>,
 ) -> Result<(Agent, Base)> {
+    // Sealed are no words at all. It is opened for what it is bound to: every byte of the open
+    // document and its version.
     document::open_private(key, SealedRow::Agent, &row.document)?;
     let opened = open_agent(row)?;
     let version = opened.prompts_version;
@@ -429,6 +435,9 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     /// Of a body that was written with its record.
     const FIRST: u64 = 1;
     let facts = facts_text(&record.facts)?;
+    // The record is sealed before its hash is known, since the hash covers what is sealed; and its
+    // open fields are bound to the seal, since the hash alone would only show a change to whoever
+    // recomputes the whole chain.
     let mut row = AuditRow {
         seq: record.seq,
         recorded_at: record.recorded_at,
@@ -486,6 +495,8 @@ pub(crate) fn chained(row: &AuditRow) -> chain::ChainRecord<'_> {
 /// Chains the records onto `head`, and gives the new head.
 fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRow]) -> RecordHash {
     for row in records {
+        // A store fills this in as it reads; it is set here too, so that a record that was just
+        // written says the same.
         row.previous_hash = (row.seq > 1).then_some(head.0);
         head = chained(row).hash(scope, &head);
         row.hash = head.0;
@@ -694,9 +705,13 @@ pub(crate) fn commit(
     let sealer = &Sealer { key, random };
     let version = base.next_version();
     let mut next = Base {
+        // The store counts the version up by itself. What is sealed here is bound to the number
+        // that it must come to; where the store finds another one, it is a conflict, and all of
+        // this is thrown away.
         version: Some(version),
         ..base.clone()
     };
+    // Before the agent's row, which holds the version under which the prompts were sealed.
     let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
     // Before the records are sealed: the one that tells of a shredding names what the texts in the place of others
     // hash to, and its own hash covers that.
@@ -750,6 +765,8 @@ fn redacted(
             Error::Inconsistent(format!("record {seq} is redacted without having been read"))
         })?;
         let body_version = row.body_version + 1;
+        // Bound to the record's open fields as they are stored, which stay: only the words are
+        // other ones.
         let place = SealedRow::Record(seq);
         let body = sealer.seal(place, body_version, &record_columns(row)?, &redaction.body)?;
         bodies.push(BodyRow {
@@ -786,6 +803,8 @@ fn changed_prompts(
     if !is_new && !decision.records.iter().any(is_change) {
         return Ok(None);
     }
+    // A decision on settings that was made without the prompts would write the four of them as
+    // unset.
     if !base.has_prompts {
         return Err(Error::Inconsistent(
             "settings were decided on an agent without its prompts".to_owned(),

@@ -126,7 +126,12 @@ impl AgentHandle {
     ) -> Result<(SessionId, u64)> {
         self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
+        // Drawn before the decision, which may be made several times: each attempt is about the
+        // same session.
         let (id, holder) = (ids.session()?, ids.holder()?);
+        // Before the session is begun and by a decision of its own: where the schedule would ask an
+        // agent of which nothing can go, no model is asked, and the attempt counts, so that it is
+        // not proposed again at once.
         Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let begun = self
@@ -140,6 +145,9 @@ impl AgentHandle {
             .await;
         match begun {
             Ok(()) => Ok((id, holder)),
+            // The snapshot told of no session, and the version held: only a row that no decision
+            // has written can be in the way. The index of running sessions refuses a second one all
+            // the same.
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
                 let running = self.load(&AgentQuery::default()).await?.running_session;
                 Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
@@ -217,6 +225,9 @@ impl AgentHandle {
         if is_built_in(session.model.as_deref()) {
             // Its yes follows from which texts are equal, too.
             let memories = &mut loaded.memories;
+            // `builtin:careful` says yes exactly where it sees doubles. With texts of an
+            // administrator among them, its yes would tell whether one of these equals one of the
+            // agent's (SPEC 5.1).
             memories.retain(|memory| !memory.is_added_by_administrator());
         }
         let context = context::build(&loaded.memories, now, bounds);
@@ -317,6 +328,8 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
         .flatten()
         .map(|text| tokens(text.expose()))
         .sum();
+    // Saturating: a context that is smaller than the rules leaves no room for memories, and whole
+    // rows are left out.
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }
 

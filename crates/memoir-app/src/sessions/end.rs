@@ -29,6 +29,7 @@ impl Memoir {
         let lapsed = self.store.lapsed_sessions(self.now()).await?;
         let mut closed = 0;
         for (scope, _) in lapsed {
+            // Without a name: closing tells none, and the agent's row has it.
             let agent = AgentHandle::new(self.clone(), scope, String::new());
             match agent.close_if_lapsed().await {
                 Ok(done) => closed += usize::from(done),

@@ -128,17 +128,24 @@ impl AgentHandle {
         notes: &mut SessionNotes,
     ) -> Result<Called> {
         let now = self.memoir.now();
+        // What may rest on this: a decision that will be committed, and nothing else. Its version
+        // is the proof; a refusal, a search or an answer without a commit has none, and is made on
+        // the store.
         let known = self.known_state(id, request).await?;
         if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
             let state = state.with_usage(usage);
             let (outcome, before) = self.decide_call(&state, request, notes, now).await?;
             // Only what is written can rest on what this process knows: the commit fails where somebody
             // else wrote since. Any other answer takes a look at the store.
+            // A trip is left out with the rest: it needs the session's history, which is read from
+            // the store anyway.
             if let CallOutcome::Commit(decision, result) = outcome {
                 match self
                     .write_call(state, *decision, result, before, id, notes)
                     .await
                 {
+                    // Nothing was written. The call is decided once more below, on the store, and
+                    // only a second loss counts as an attempt of `again`.
                     Err(Error::Store(memoir_store::Error::Conflict)) => {}
                     written => return written,
                 }
@@ -189,6 +196,8 @@ impl AgentHandle {
         if request.numbers().is_empty() {
             return Ok(None);
         }
+        // Taken out and not looked at: where the call is cut off in the middle, nothing is known
+        // any more, and the next one asks the store.
         let Some(known) = self.memoir.recent.take(self.scope, id) else {
             return Ok(None);
         };
@@ -268,6 +277,8 @@ impl AgentHandle {
         };
         let mut outcome = decide(notes);
         if matches!(outcome, CallOutcome::Survey) {
+            // A look at all memories costs a few milliseconds for a thousand: only a call that
+            // needs one asks for it, and later ones of the session go on with it.
             notes.survey = Some(self.survey(state).await?);
             outcome = decide(notes);
         }
@@ -307,6 +318,8 @@ impl AgentHandle {
         }
         let mut sessions = decision.sessions.iter_mut();
         let after = sessions.find(|session| session.id == id).map(|session| {
+            // In the same commit: no second write is needed to tell that whoever drives the session
+            // is still there.
             self.prolong(session, self.memoir.now());
             knife::session_gauge(&decision.agent, session)
         });
@@ -398,6 +411,7 @@ impl AgentHandle {
             .flat_map(|one| wording::places(one))
             .collect();
         let mut texts = match (&state.rehearsed, state.is_known) {
+            // On a copy, texts that its own merges made stand in no log yet.
             (Some((copy, _)), _) => wording::texts_in(copy.history()),
             (None, true) => self.memoir.opened.texts(scope, version, &ids),
             (None, false) => WordingTexts::new(),
@@ -406,10 +420,14 @@ impl AgentHandle {
             texts.append(&mut wording::texts_said_by(member));
         }
         texts.append(&mut self.texts_in_log(key, &ids, &texts).await?);
-        // What a memory says now it may no longer say after the call, and the next call is measured by it too.
+        // What a memory says now it may no longer say after the call, and the next call is measured by it too. Records
+        // are never changed but by shredding, which makes this process forget its texts, and of which another process's
+        // shows by the version: so a text that was read once may be used again.
         if state.rehearsed.is_none() {
             self.memoir.opened.keep_texts(scope, version, &texts);
         }
+        // A text that is missing must not count as one that says nothing: measured without it, a
+        // loss of what it says would pass.
         complete(texts, &ids)
     }
 
@@ -516,6 +534,8 @@ impl AgentHandle {
         &self,
         id: SessionId,
     ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
+        // The count is read before and after the records. Only where both are the same did the
+        // session stand still meanwhile; the commit would notice a later change by the version.
         let before = self.edits_of(id).await?;
         let history = self.edit_records(id).await?;
         let touched = rollback::touched(&history).into_iter().collect();
@@ -526,6 +546,8 @@ impl AgentHandle {
             return Err(CONFLICT);
         }
         let is_capped = |record: &&Record| record.action.is_capped_edit();
+        // The session's row is sealed and the index of records by session is not: whoever takes a
+        // record out of the session by its column would have a rollback leave an edit in force.
         if history.iter().filter(is_capped).count() != edits as usize {
             return Err(Error::Inconsistent(format!(
                 "table `audit_records`: the edits of session {id} are not those that it counts"

@@ -81,6 +81,8 @@ impl Memoir {
                     until: self.lease_until(),
                     holder,
                 };
+                // Judged in the decision that takes it: of several workers that saw the same row
+                // one writes its lease, and the others load it anew and find it held.
                 let Some(session) = lifecycle::take_up(session, lease) else {
                     return Ok((None, None));
                 };
@@ -104,6 +106,8 @@ impl Memoir {
                     agent,
                     id,
                     holder,
+                    // Of earlier workers too: limits of tokens and cost hold for the session,
+                    // however often it was handed back.
                     used: Mutex::new(session.usage),
                 },
                 model,
@@ -162,6 +166,8 @@ impl TakenUp {
             .decide(&with_session(hold.id), |mut loaded, _| {
                 let mut session = loaded.take_session(hold.id)?;
                 session.usage = hold.used();
+                // Only where the hold is still this worker's: another one may have the session by
+                // now.
                 let back = lifecycle::hand_back(session, hold.holder);
                 let decision = back.map(|session| {
                     memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])

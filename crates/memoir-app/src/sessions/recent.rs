@@ -23,6 +23,7 @@ use memoir_domain::{
 use crate::codec::Base;
 
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
+// Some kilobytes each. One that was forgotten costs its next call a look at the store.
 const SESSIONS: usize = 1_024;
 /// Bytes that all kept looks together take: about 3 KB a memory of two sentences. A look that takes more is kept
 /// alone.
@@ -149,6 +150,8 @@ impl Recent {
     /// rest on it.
     pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<KnownSession> {
         let known = lock(&self.known).take(scope);
+        // Of another session of this agent, it is of no use to anybody: an agent has one at a time,
+        // and that one is over.
         known.filter(|known| known.session.id == session)
     }
 

@@ -202,6 +202,8 @@ impl Scheduler {
     }
 
     async fn try_queue(&self, scope: AgentScope) -> Result<()> {
+        // The store's proposal rests on columns of a row that nobody has opened; here it is opened,
+        // and the domain says whether and why.
         let judged = self.memoir.judged(scope).await?;
         let (agent, trigger) = judged.ok_or(Error::NotDue)?;
         let options = RefineOptions {

@@ -11,6 +11,8 @@ use memoir_domain::{AccountId, SessionId};
 use memoir_store::WaitingSession;
 
 /// After how many further turns it is forgotten when an account had its last one.
+// An account that was forgotten counts as one that never had a turn and comes first once, which no
+// other account notices among so many.
 const REMEMBERED: u64 = 100_000;
 /// How often what is forgotten is cleared away, in turns.
 const CLEARED_EVERY: u64 = 10_000;
@@ -78,6 +80,8 @@ impl Turns {
             (mixed.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
         let mixed = id.as_bytes().iter().fold(self.own, fold);
+        // No secret and no even spread is needed: two processes must mostly disagree, and that is
+        // all. The number is the golden ratio in 64 bits, whose multiples lie far apart.
         mixed ^ (mixed >> 29)
     }
 

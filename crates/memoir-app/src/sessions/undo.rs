@@ -94,6 +94,8 @@ impl AgentHandle {
                 self.plan_and_undo(&loaded, session, cascade, actor).await?;
             return Ok((loaded, decision, obstacles));
         }
+        // Read after the agent. Whoever edits in the session meanwhile moves the agent's version,
+        // so that what is decided on an older history is a conflict.
         let (history, memories) = self.session_history(id).await?;
         let (agent, now) = (loaded.agent.clone(), self.memoir.now());
         let decision = rollback::roll_back_running(agent, session, &history, memories, actor, now);
@@ -116,6 +118,8 @@ impl AgentHandle {
                 obstacles: plan.obstacles,
             });
         }
+        // Also with `cascade`: an agent must not take back what an administrator did by way of its
+        // own session (SPEC 4.3).
         if !plan.is_allowed_to(actor.kind) {
             return Err(Error::BeyondAgent {
                 session: id,
@@ -124,6 +128,9 @@ impl AgentHandle {
         }
         if let Some(running) = loaded
             .running_session
+            // A session that runs is rolled back by itself, with its own count of edits and its own
+            // end. Undone from outside, it would go on with memories that are no longer what its
+            // ledger says.
             .filter(|id| plan.sessions.contains(id))
         {
             return Err(ChangeRefusal::SessionRunning(running).into());
@@ -151,6 +158,8 @@ impl AgentHandle {
         let Some(from_seq) = first else {
             return Ok(Vec::new());
         };
+        // Without a gap, and up to where the sealed row says that the log ends: one record less,
+        // and a change that stands in the way would not be seen.
         let rows = self.log_from(from_seq, loaded).await?;
         let key = Some(loaded.base.key());
         crate::parallel::map(rows, |row| crate::codec::record(key, row))

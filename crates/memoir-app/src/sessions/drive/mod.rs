@@ -93,13 +93,20 @@ impl Hold {
 
     /// Waits for `work`, renewing the hold; `None` where the session was lost meanwhile.
     async fn during<T>(&self, work: impl Future<Output = T>) -> Result<Option<T>> {
+        // A third, so that one renewal may be lost and the next one still comes in time. The first
+        // tick is at once: a hold that is old by the time of a call is renewed before it.
         let mut beat = tokio::time::interval(self.agent.memoir.settings.lease / 3);
         tokio::pin!(work);
         loop {
             tokio::select! {
+                // What is done is taken before the beat is looked at: a model's answer is never
+                // thrown away for a lease that lapsed in the same moment. Whether the session is
+                // still ours is then found out by the commit.
                 biased;
                 done = &mut work => return Ok(Some(done)),
                 _ = beat.tick() => {
+                    // A store that fails here ends the run with its error. The session stays as it
+                    // is until its lease lapses, and is then closed with its edits.
                     if !self.renew().await? {
                         return Ok(None);
                     }
@@ -220,6 +227,8 @@ impl<'a> Drive<'a> {
                     .limits
                     .time
                     .saturating_sub(self.started.elapsed());
+                // What is left of the session's own time bounds the call, whatever the provider's
+                // client allows itself.
                 let call = tokio::time::timeout(limit, self.model.complete(&request));
                 return Ok(match self.hold.during(call).await? {
                     None => self.lost().await?,
@@ -269,6 +278,8 @@ impl<'a> Drive<'a> {
         let request = KnifeRequest::read(&call.name, arguments);
         let called = self
             .agent
+            // Nothing here asks for the hold: the commit is fenced by the agent's version, which
+            // whoever closed the session has moved.
             .call(self.hold.id, &request, Some(self.machine.usage()))
             .await?;
         observer(&Progress::called(&request, &called));
