@@ -6,7 +6,7 @@
 //! the edit, the rollback, its record and the journal entry as one decision. There is no way to write the one
 //! without the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     PrivateText, Timestamp,
@@ -89,6 +89,7 @@ fn attempt(
 ) -> Result<CallOutcome, Refusal> {
     let session = view
         .session
+        // A session that only waits for consent has no tools yet, and answers as one that is over.
         .filter(|session| session.state == State::Open)
         .ok_or(Refusal::SessionOver)?;
     // Before the arguments (SPEC 3.8): whoever may not use the tool is not sent to mend what it would not take anyway.
@@ -198,11 +199,16 @@ fn check_constitutional(
     })
 }
 
-/// By the tags that are immutable now, and by those that were when the session began: a tag that is taken
-/// from the list meanwhile still counts (SPEC 3.14).
-fn check_immutable(agent: &Agent, session: &Session, members: &[&Memory]) -> Result<(), Refusal> {
+/// The tags that are immutable now, and those that were when the session began, folded: a tag that is taken from
+/// the list meanwhile still counts (SPEC 3.14).
+pub(super) fn immutable_tags(agent: &Agent, session: &Session) -> BTreeSet<String> {
     let mut immutable = agent.settings.immutable_tag_set();
     immutable.extend(session.immutable_tags.iter().flatten().map(|tag| fold(tag)));
+    immutable
+}
+
+fn check_immutable(agent: &Agent, session: &Session, members: &[&Memory]) -> Result<(), Refusal> {
+    let immutable = immutable_tags(agent, session);
     faulty(
         members,
         |memory| memory.tags.contains_any(&immutable),
@@ -218,6 +224,8 @@ fn taken_tokens(call: &KnifeCall, members: &[&Memory]) -> u64 {
         }
         _ => 0,
     };
+    // An edit that makes a text longer takes nothing away, and gives no other edit room either: the
+    // sum only ever grows.
     before.saturating_sub(after)
 }
 
@@ -252,6 +260,8 @@ impl CheckedEdit<'_> {
         now: Timestamp,
     ) -> CallOutcome {
         let mut session = session.clone();
+        // On the copy of the session that is written with the decision: where that is refused by a
+        // conflict, nothing was counted.
         session.edits += 1;
         session.removed_tokens += self.taken;
         session.lost_words += self.measure.words();
@@ -270,6 +280,7 @@ impl CheckedEdit<'_> {
                 (self.members[0].number, self.delete(&mut draft, &session))
             }
         };
+        // After the draft has counted the edit in: what is measured is the mass that there would be.
         let gauge = session_gauge(&draft.agent, &session);
         let left = Left {
             edits_left: EDIT_CAP.saturating_sub(session.edits),
@@ -293,6 +304,8 @@ impl CheckedEdit<'_> {
         // The record is in the draft before the breaker is asked: what tripped it stands in the log, and beside it that
         // it was taken back.
         match gauge.trip() {
+            // No decision is given out here that could be written by itself. Whoever has a `Trip`
+            // can only have it rolled back.
             Some(limit) => CallOutcome::Tripped(Box::new(Trip {
                 draft,
                 gauge,
@@ -446,6 +459,7 @@ fn protect(
 ) -> Result<CallOutcome, Refusal> {
     let members = kept_core(view.memories, &[number])?;
     let result = ToolResult::Protected { number };
+    // Repeating it is no error and no change, so that it writes nothing.
     let Some(&memory) = members.first().filter(|memory| !memory.is_constitutional()) else {
         return Ok(CallOutcome::Answer(result));
     };
@@ -489,6 +503,8 @@ fn complete(
     session.summary = Some(summary.clone());
     let mut draft = Draft::new(view.agent.clone(), None, now);
     let gauge = session_gauge(&draft.agent, &session);
+    // Once more at the end: a threshold that was made stricter, or memories that somebody discarded
+    // since the last edit, count here too.
     if let Some(limit) = gauge.trip() {
         draft.session = Some(session);
         return CallOutcome::Tripped(Box::new(Trip {

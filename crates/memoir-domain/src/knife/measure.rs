@@ -13,7 +13,7 @@ use crate::{
     PrivateText, Timestamp,
     agent::LossGuard,
     audit::LostWords,
-    knife::{KnifeCall, Refusal, View, refusal::Second},
+    knife::{KnifeCall, Refusal, View, edit::immutable_tags, refusal::Second},
     loss::{self, Losing, WordAllowance},
     memory::{Memory, Number},
     merging::{Apart, Joining, apart},
@@ -100,6 +100,8 @@ struct MeasuredMemory<'a> {
 
 impl<'a> MeasuredMemory<'a> {
     fn read(view: View<'a>, memory: &'a Memory) -> Self {
+        // The use case gives every text that `wording::places` names, or fails, so that the
+        // fallback is never taken.
         let text = |id: &WordingId| view.texts.get(id).unwrap_or(&memory.content).expose();
         let present = Reading::of(memory.content.expose());
         // What was never edited still says its wording, which is then read already.
@@ -245,6 +247,8 @@ impl Case<'_> {
             })
             .collect();
         let judged = judge(&replaced, &written);
+        // In the order of SPEC 3.8, which is told to models: the first check that fails is the one
+        // that a model is sent to mend.
         if self.guard != LossGuard::Off {
             self.check_merge()?;
             let passes = || passing(&replaced, &written).map(PrivateText::new);
@@ -258,6 +262,7 @@ impl Case<'_> {
                 ..EditMeasure::default()
             }));
         }
+        // The limits before the question: what may not go at all is not asked about.
         if !self.check_limits(&lost)? {
             return Ok(None);
         }
@@ -289,7 +294,7 @@ impl Case<'_> {
             memory: member.memory,
             wordings: &refs,
             present: &member.present,
-            immutable_tags: &self.view.agent.settings.immutable_tag_set(),
+            immutable_tags: &immutable_tags(self.view.agent, self.session),
         });
         let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
         if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
@@ -302,6 +307,7 @@ impl Case<'_> {
             present: &member.present,
             wordings: &refs,
         }];
+        // A delete is an update to nothing, measured by the same function.
         let judged = judge(&replaced, &Reading::of(""));
         let lost = self.lost(&judged.losses);
         let nearest = nearest.map(|nearest| self.near(member, &nearest));
@@ -458,6 +464,8 @@ impl Case<'_> {
         second: impl FnOnce() -> Second,
     ) -> Result<(), Refusal> {
         let code = self.confirmation(lost);
+        // Forty bits, and each guess costs a call. The comparison need not take the same time for
+        // all: who guesses is a model, which sees answers and no durations that fine.
         if self.view.is_confirmed || self.call.confirm() == Some(code.as_str()) {
             return Ok(());
         }
@@ -488,6 +496,8 @@ impl Case<'_> {
             .map(|lost| (lost.id.seq, lost.id.number.0, lost.count))
             .collect();
         let session = self.session.id.to_string();
+        // As JSON, so that no content can move the border between two parts. The present texts are
+        // in it: after any edit of them, an earlier yes is of another call.
         let call = serde_json::json!([session, self.call.tool().as_str(), content, members, lost]);
         self.view.digester.confirmation(&call.to_string())
     }

@@ -1,7 +1,7 @@
 //! SPEC 2.4, 3.10, 3.12 and 3.14: what memories stand for, what edits may let go, and what is told of it.
 
 use memoir_domain::{
-    agent::{Agent, LostByDay},
+    agent::{Agent, Field, LostByDay},
     audit::{Action, Actor, ActorKind},
     loss::LossLimits,
     manage,
@@ -463,6 +463,23 @@ fn spec_3_12_what_forbids_a_merge_forbids_a_delete_that_hands_over() {
     }
     world.open(Mode::Full);
     assert_eq!(carried(&mut world), json!(3));
+}
+
+#[test]
+fn spec_3_14_a_tag_that_stops_being_immutable_in_a_session_keeps_a_memory_from_carrying_there() {
+    let carried = |set: &[&str]| {
+        let mut world = World::under("limit").saving(&[&ballast()]);
+        world.save(core(TEA, "2026-01-02", &[]));
+        let says_it = format!("{TEA} The loom stands in the attic of the old mill.");
+        world.save(core(&says_it, "2026-01-02", &["voice"]));
+        world.open(Mode::Full);
+        for value in set {
+            world.set(Field::ImmutableTags, value);
+        }
+        world.delete(2)["carried_by"].clone()
+    };
+    assert_eq!(carried(&[]), json!(null), "as the session began");
+    assert_eq!(carried(&[""]), json!(null), "taken from the list meanwhile");
 }
 
 #[test]
