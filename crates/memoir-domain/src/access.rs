@@ -510,6 +510,8 @@ impl AccessRequest {
             .answered_at
             .filter(|_| self.state == AccessState::Granted);
         let latest = max(moment.latest, from);
+        // The time of day is asked first, and the clock that is never set last: each of them can
+        // only end a grant, none can lengthen it.
         if latest.is_some_and(|latest| moment.now.plus_microseconds(SKEW) < latest) {
             return Some(RequestOver::ClockWentBack);
         }
@@ -687,6 +689,7 @@ fn refused_before(
 ) -> Option<(u32, Timestamp)> {
     let is_refused = |request: &AccessRequest| request.state == AccessState::Refused;
     // A later yes to as much takes a no back.
+    // By the place in the log and not by time, as answers of one agent are in one order there.
     let is_taken_back = |no: &AccessRequest| {
         earlier.iter().any(|other| {
             !is_refused(other)
@@ -778,12 +781,15 @@ pub fn answer(
         usage,
     } = answer;
     manage::check_present(&agent)?;
+    // Whoever has the host may act as the agent by its token; nobody does by being an
+    // administrator.
     if actor.kind != ActorKind::Agent {
         return Err(AccessRefusal::NotTheAgent);
     }
     if request.state != AccessState::Asked {
         let was_granted = request.answered_at.is_some() && request.state != AccessState::Refused;
         let was_answered = request.answered_at.is_some();
+        // The same answer again is what a client sends whose first answer was lost on the way.
         return if was_answered && was_granted == is_granted {
             Ok(None)
         } else {

@@ -19,6 +19,8 @@ impl Gauge {
     /// Which limit is crossed; `None` where the breaker holds. Never trips on a mass of 0.
     pub fn trip(&self) -> Option<EndReason> {
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
+        // Two measures: memories that are saved meanwhile hide from the first what edits took away,
+        // and the second does not see what others took away.
         if self.is_below(self.core_tokens) {
             Some(EndReason::BreakerMass)
         } else if self.is_below(left) {
@@ -34,6 +36,7 @@ impl Gauge {
         let least_tokens = self.least_allowed();
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
         let by_mass = self.core_tokens.saturating_sub(least_tokens);
+        // Saturating: where a limit is crossed already, nothing more may go.
         let by_removed = left.saturating_sub(least_tokens);
         let (tokens, limit) = match self.pre_session_tokens {
             // On a mass of 0 the breaker never trips.
@@ -66,6 +69,8 @@ impl Gauge {
 
     fn is_below(&self, mass: u64) -> bool {
         self.pre_session_tokens > 0
+            // As SPEC 3.13 has it, a quotient: the product of the other side rounds otherwise.
+            // Masses are far below 2^53, so that both of them are exact.
             && mass as f64 / (self.pre_session_tokens as f64) < self.threshold.share()
     }
 }

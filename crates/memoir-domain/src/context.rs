@@ -118,6 +118,8 @@ fn entry(memory: &Memory) -> String {
         Kind::Core => format!("- {origin}"),
         Kind::Journal => format!("- {}: {origin}", memory.created_at.date()),
     };
+    // Every character that any program may show as the end of a line, so that no line of a memory
+    // can begin where a list item or a heading would.
     let content = memory.content.expose().replace("\r\n", "\n");
     let mut lines = content.split([
         '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',

@@ -108,6 +108,8 @@ impl Draft {
 
     /// Makes `before` into `after`; `None` where they are the same.
     pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
+        // Counted out and in even where only the words change: the tally has the words and the
+        // tokens in it, and must come out the same as a recount.
         self.agent.count_out(&before);
         self.agent.count_in(after);
         let change = Change::between(before, after)?;

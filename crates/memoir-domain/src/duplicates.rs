@@ -45,6 +45,8 @@ pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> 
         .filter(|copies| copies.len() > 1)
         .filter_map(|copies| settle(copies, immutable_tags))
         .collect();
+    // By number: the digests that the groups are sorted by are keyed, and would put the records in
+    // an order that means nothing.
     plan.sort_by_key(|duplicates| duplicates.survivor);
     plan
 }

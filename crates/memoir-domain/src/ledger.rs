@@ -67,6 +67,8 @@ pub fn build(
     for memory in &memories[first..] {
         let row = row(memory, immutable_tags);
         used += tokens(&row) + 1;
+        // At least one row, however long: an agent with one memory that is larger than the room
+        // must be able to refine it.
         if used > budget && listed > 0 {
             break;
         }

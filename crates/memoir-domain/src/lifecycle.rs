@@ -167,6 +167,8 @@ pub fn begin(
     if agent.tally.core_count == 0 {
         return Err(StartRefusal::NothingToRefine);
     }
+    // The attempt is noted as the session begins, and not as it ends: a process that dies in it
+    // must not leave an agent that is asked again every minute.
     if !start.rehearsal {
         // A scheduled session goes on counting what failed before it only where it is another attempt at it.
         let failed = agent
@@ -307,12 +309,16 @@ pub fn open(
         .filter(|memory| memory.is_kept_core())
         .map(|memory| (memory.number, memory.clone()))
         .collect();
+    // Before the mass is fixed: what code puts together counts neither against the agent nor as
+    // room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
     let ledger = list(&draft.agent, kept.values().collect(), position, room);
     draft.agent.ledger_position = ledger.next_position;
     let gauge = fresh_gauge(&draft.agent);
     session.pre_session_tokens = Some(gauge.pre_session_tokens);
     session.threshold = Some(gauge.threshold);
+    // Kept with the session, so that a laxer setting counts from the next one on only (SPEC 2.7,
+    // 3.14).
     session.loss_guard = Some(draft.agent.settings.effective_loss_guard());
     session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
     let prompt = prompt::session(&draft.agent, (&session).into(), &gauge, &ledger);
@@ -506,6 +512,8 @@ fn end(
     session.reason.clone_from(&reason);
     if !session.rehearsal {
         agent.note_attempt_end();
+        // Only what failed without an edit: with edits the attempt has had its effect, and the next
+        // slot will do.
         let is_tried_again =
             state == State::Failed && session.trigger != Trigger::Request && session.edits == 0;
         if is_tried_again {

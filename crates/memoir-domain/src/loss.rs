@@ -139,11 +139,15 @@ pub fn check<'a>(
         .map(|lost| lost.sentences)
         .chain(losing.values().map(|lost| lost.sentences))
         .sum();
+    // Counted over everything that is about to go and all that went in the year: the one sentence
+    // is a year's, not an edit's.
     if sentences <= 1 {
         return Ok(());
     }
     let mut least: Option<WordAllowance> = None;
     let mut is_over = false;
+    // Each origin by itself: among stronger ones only, since what a page said must not make room
+    // for what the agent said to go.
     let ranks: std::collections::BTreeSet<u8> =
         losing.values().map(|lost| lost.origin.weakness()).collect();
     for weakness in ranks {
@@ -156,6 +160,7 @@ pub fn check<'a>(
         };
         let mut sums = LossSums::default();
         for wording in wordings.clone() {
+            // What is weaker is neither counted as said nor as lost here.
             if wording.origin.weakness() > weakness {
                 continue;
             }
@@ -169,6 +174,8 @@ pub fn check<'a>(
             sums.year += lost_in_year;
             let now_losing = losing.get(&wording.id()).map_or(0, |lost| lost.words);
             sums.losing += now_losing;
+            // A bound can only be crossed at a wording of which something goes or went; at the
+            // others the sums have the same losses and more that is said.
             if wording.id() < oldest || now_losing + lost_in_year == 0 {
                 continue;
             }
@@ -177,6 +184,8 @@ pub fn check<'a>(
                 session_words: allowed.session_words.saturating_sub(sums.session),
                 year_words: allowed.year_words.saturating_sub(sums.year),
             };
+            // Not ended at the first one that is over: the answer tells the least of all
+            // allowances.
             is_over |= sums.losing > left.session_words || sums.losing > left.year_words;
             least = Some(least.map_or(left, |least| WordAllowance {
                 session_words: least.session_words.min(left.session_words),

@@ -259,6 +259,8 @@ impl Replay {
             }
             (Some(before), Some(known)) => {
                 let mark = MemoryMark::of(before);
+                // Marks of both are compared: whoever changed one record's before or after would
+                // have to change the one before or after it, too.
                 if mark != known.state {
                     return misfit(format!(
                         "changes memory {number} from a state that it was not in ({})",
@@ -271,7 +273,9 @@ impl Replay {
         let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
         if let Some(own) = after.wordings.iter().find(is_own) {
             let text = WordsMark::of_text(after.content.expose());
-            // What words were that were taken out since, nobody can tell any more.
+            // The counts in a wording decide what may still be lost, and its mark what an edit is measured by;
+            // both are worked out anew here, since the record could claim any. What words were that were
+            // taken out since, nobody can tell any more.
             if after.shredded_at.is_none() && !after.content.is_empty() {
                 let words = Reading::in_language(after.content.expose(), own.language).words();
                 if own.words != u64::from(words) {
@@ -369,6 +373,7 @@ impl Replay {
             };
         };
         let session = self.sessions.entry(id).or_default();
+        // What this rule is there for: merges that came in after a session's rollback.
         if session.end.is_some() && (is_edit || record.action.is_session_end()) {
             let problem = format!("belongs to session {id}, which was over before");
             return Err(ReplayMisfit::at(record.seq, problem));

@@ -105,6 +105,8 @@ impl Foresight {
 pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
     let to_seq = log
         .iter()
+        // From the end: where a clock was put back, an earlier record may be dated later, and the
+        // last one that was written by then is meant.
         .rfind(|record| record.recorded_at <= to)
         .map_or(0, |record| record.seq);
     RewindPlan {
@@ -162,8 +164,11 @@ fn targets(
     now: Timestamp,
 ) -> BTreeMap<Number, Memory> {
     let target = |memory: &Memory| match plan.memories.get(&memory.number) {
+        // Of a memory that was shredded since too: `restore` passes it over.
         Some(then) => then.clone(),
         None => Memory {
+            // Discarded and not forgotten: its number stays given, and going forward again finds
+            // it.
             discarded_at: memory.discarded_at.or(Some(now)),
             ..memory.clone()
         },
@@ -198,6 +203,8 @@ pub fn rewind(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
+    // A running session is rolled back by itself first: its ledger and its counts would be of
+    // memories that are no longer there.
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
     let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);

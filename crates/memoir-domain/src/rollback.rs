@@ -39,6 +39,7 @@ fn without(
     now: Timestamp,
 ) -> BTreeMap<Number, Memory> {
     let mut newest_first = records.to_vec();
+    // By the place in the log and not by time: a clock can be put back.
     newest_first.sort_by_key(|record| std::cmp::Reverse(record.seq));
     let mut restored = memories.clone();
     for change in newest_first
@@ -79,6 +80,7 @@ pub(crate) fn restore(
     debug_assert!(restored.keys().all(|number| memories.contains_key(number)));
     memories
         .iter()
+        // Their records have no words any more: taken back, they would become empty memories.
         .filter(|(_, memory)| memory.shredded_at.is_none())
         .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
         .collect()
@@ -102,6 +104,8 @@ pub(crate) fn end_session(
 ) -> EndedByRollback {
     // The edit that tripped the breaker is in the draft alone: what it did is taken back with the rest.
     for change in draft.changes() {
+        // Of a memory that the tripping edit changed, the store has the state before; what is taken
+        // back begins with the one after.
         memories.insert(change.number(), change.after());
     }
     let drafted = draft.records().to_vec();

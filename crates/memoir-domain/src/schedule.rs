@@ -277,6 +277,8 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
             (None, slot.next(attempted_at))
         }
     };
+    // The earliest: whichever comes first makes the store propose the agent, and `due` judges for
+    // which reason.
     let times = [own_slot, pressure_at(agent, now), retry_at(agent, now)];
     Prospect {
         weekly_after,
@@ -419,6 +421,7 @@ fn pressure_at(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
     let Some(attempt) = last_attempt(agent, now) else {
         return Some(made_at(agent, now));
     };
+    // In whole numbers: 5% of a small mass would be lost in a share.
     let needed = attempt.core_tokens.saturating_mul(100 + GROWTH_PERCENT);
     let has_grown = agent.tally.core_tokens.saturating_mul(100) >= needed;
     has_grown.then(|| attempt.at.plus_seconds(BUDGET_INTERVAL_SECONDS))

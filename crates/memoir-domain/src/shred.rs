@@ -60,6 +60,8 @@ pub fn shred(
         updated_at: now,
         discarded_at: memory.discarded_at.or(Some(now)),
         shredded_at: Some(now),
+        // What stays is its number, its kind and its dates, which an administrator may see. The
+        // size goes with the words, as it is worked out from them.
         ..memory.without_words()
     };
     draft.alter(memory.clone(), &emptied);
@@ -83,6 +85,8 @@ pub fn shred(
                 .map(|change| change.without_wordings_of(memory.number)),
         );
     }
+    // Before this decision's own record is written: that one is made without the words from the
+    // beginning.
     draft.redactions = redactions(memory.number, history);
     draft.other_sessions = without_summary(memory.number, history, sessions);
     let facts = Facts::default()

@@ -149,6 +149,8 @@ impl RecordsInForce {
     }
 
     fn rewind(&mut self, seq: u64, to_seq: u64, now: Timestamp) {
+        // Worked out anew from what took records back until then: what was taken back since is in
+        // force again, and what had been taken back before stays so.
         let mut after = self.taken_back_at(to_seq);
         if to_seq.saturating_add(1) < seq {
             after.add(to_seq + 1, seq - 1);
@@ -164,6 +166,8 @@ impl RecordsInForce {
         let mut taken_back = Stretches::default();
         let mut end = seq;
         for taking in self.takings.iter().rev() {
+            // Backwards from the point: a rewind on the way leads further back, and all takings
+            // between it and its own point are undone by it.
             if taking.seq > end {
                 continue;
             }
@@ -292,6 +296,7 @@ impl Sessions {
 
     /// The sessions with an undo in force, or with edits of which none is.
     fn without_edits(&self, taken_back: &Stretches) -> BTreeSet<SessionId> {
+        // A stretch stands where any of its records does.
         let stands = |first: u64, last: u64| !taken_back.hold_all(first, last);
         let with_edits: BTreeSet<SessionId> = self
             .edits

@@ -17,6 +17,8 @@ use crate::{
 };
 
 /// How many records a summary is of.
+// A look reads one stretch of records and all summaries: at a hundred thousand records these are
+// five hundred records and two hundred summaries.
 pub const SUMMARY_RECORDS: u64 = 512;
 
 /// What a look back needs of a stretch of a log.
@@ -114,6 +116,8 @@ impl LogSummary {
     /// Adds the next record.
     pub fn add(&mut self, record: &Record) {
         self.last_seq = record.seq;
+        // The earliest and not the first: a point in time may lie in any stretch that has a record
+        // of then or before, as times can run backwards.
         self.earliest = self.earliest.min(record.recorded_at);
         let mass = core_tokens_after(record);
         self.masses.extend(mass.map(|mass| (record.seq, mass)));
@@ -291,6 +295,7 @@ impl LogSummary {
             memories: BTreeMap::new(),
             tally: Tally::default(),
         };
+        // No room is made by the number that is read: a few bytes must not ask for gigabytes.
         for _ in 0..from.number()? {
             let seq = first_seq.checked_add(from.number()?)?;
             summary.masses.push((seq, from.number()?));
@@ -323,6 +328,7 @@ impl LogSummary {
             *count = from.number()?;
         }
         summary.tally = Tally::of_each(counts);
+        // What comes after is a form that this version does not know.
         from.0.is_empty().then_some(summary)
     }
 }

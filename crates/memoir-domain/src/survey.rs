@@ -25,6 +25,7 @@ use crate::{
 
 /// Memories that are read to find one that says all. Each shares a rare word with what is looked for, and
 /// the first ones share the most.
+// To hold a text against another one takes some microseconds; so many are still less than a commit.
 const READ: usize = 48;
 /// Places of words that are looked up, the rarest word first and that one's always: whatever says all has
 /// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
@@ -165,6 +166,8 @@ impl Survey {
     pub fn of(memories: impl IntoIterator<Item = Memory>) -> Self {
         let mut survey = Self::default();
         for memory in memories {
+            // Also those of memories that a session deleted with a loss: they are discarded, and
+            // yet count as what was let go.
             survey.wordings.extend(counted(&memory));
             if let Some(place) = survey.settle(memory) {
                 let keys = survey.keys(place).into_iter();
@@ -172,6 +175,8 @@ impl Survey {
             }
         }
         survey.wordings.sort_unstable_by_key(age);
+        // Sorted once at the end: an insertion for each word of ten thousand memories would move
+        // the whole list each time.
         survey.by_word.sorted.sort_unstable();
         survey
     }
@@ -259,6 +264,8 @@ impl Survey {
             let missing = unsaid_words(sought.wordings, &other.reading);
             if least.is_none_or(|(least, _)| missing < least) {
                 least = Some((missing, other));
+                // The first that says all will do: others that say it too change nothing but the
+                // number that is told.
                 if missing == 0 {
                     break;
                 }
@@ -349,5 +356,6 @@ fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
     // A merge would change its tags, its date and what it stands for.
     let is_beyond_reach =
         carrier.is_constitutional() || carrier.tags.contains_any(sought.immutable_tags);
+    // `true`, since the carrier is chosen by code, whoever drives the session.
     !is_planted && !is_beyond_reach && apart(&joining, true).is_none()
 }

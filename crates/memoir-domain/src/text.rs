@@ -70,12 +70,17 @@ impl Digester {
     pub fn new(key: &[u8; 32]) -> Self {
         let padded = hmac::digest::Key::<Hmac<Sha256>>::default();
         let mut block = padded;
+        // A key that is shorter than a block is filled up with zeros, as HMAC has it (RFC 2104);
+        // given as a block it cannot be of a wrong length.
         block[..32].copy_from_slice(key);
         Self(Hmac::new(&block))
     }
 
     fn digest(&self, domain: u8, text: &str) -> [u8; 32] {
+        // Cloned with its key taken in already, which is half of the work for a short text.
         let mut mac = self.0.clone();
+        // One byte in front, so that a text that is a double and the same text as an identifier
+        // have nothing in common.
         mac.update(&[domain]);
         mac.update(text.as_bytes());
         mac.finalize().into_bytes().into()
@@ -107,6 +112,7 @@ impl Digester {
     /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
     pub fn confirmation(&self, call: &str) -> String {
         let digest = self.digest(3, call);
+        // Short enough for a model to repeat without a slip.
         HEXLOWER.encode(&digest[..5])
     }
 }

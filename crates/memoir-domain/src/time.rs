@@ -60,6 +60,7 @@ impl Timestamp {
 
     /// Whole seconds from `earlier` to this time, negative when it is the later one.
     pub fn seconds_since(self, earlier: Self) -> i64 {
+        // Cannot overflow: both lie within the years 1 to 9999.
         (self.0 - earlier.0).div_euclid(1_000_000)
     }
 

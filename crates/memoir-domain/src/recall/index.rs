@@ -207,6 +207,8 @@ impl RecallIndex {
         for change in changes {
             let after = change.after();
             if after.shredded_at.is_some() {
+                // Not taken along: what was looked up with the memory's words lies in shared
+                // tables, which are only wiped as a whole.
                 return false;
             }
             if after.is_kept() {
@@ -215,6 +217,8 @@ impl RecallIndex {
                 self.take(after.number);
             }
         }
+        // Slots are never used again, so that postings stay sorted; an index of which half is dead
+        // is built anew, but for a small one.
         self.slots.len() < 1_024 || self.slot_of.len() * 2 > self.slots.len()
     }
 
@@ -271,6 +275,7 @@ impl RecallIndex {
         let length = groups.len() as u32;
         for same in groups.chunk_by(|one, other| one == other) {
             let times = (same.len() as u32).min(TIMES);
+            // Slots only grow, so that each list stays sorted by pushing.
             self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
             self.posted += 1;
         }
@@ -315,6 +320,7 @@ impl RecallIndex {
         let of_units = run[..to - from].iter();
         let of_units = of_units.map(|unit| units[*unit as usize].group);
         let mut groups: Vec<u32> = of_units.chain(run[to - from..].iter().copied()).collect();
+        // A run of units is the text in other words, and goes with its memory at once.
         run.zeroize();
         groups.sort_unstable();
         groups.dedup();
