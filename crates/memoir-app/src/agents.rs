@@ -175,32 +175,15 @@ impl AgentHandle {
     /// Changes settings, all of them or none.
     ///
     /// # Errors
-    /// A value is not allowed, or the name is taken.
+    /// A value is not allowed, or the name is taken; [`Error::Changed`].
     pub async fn configure(
         &self,
         assignments: &[Assignment<'_>],
         actor: &Actor,
     ) -> Result<ShownAgent> {
-        self.configure_where(assignments, |_| true, actor).await
-    }
-
-    /// As [`AgentHandle::configure`], where the agent, as an administrator sees it, is as expected at the
-    /// moment of the change.
-    ///
-    /// # Errors
-    /// As [`AgentHandle::configure`]; [`Error::Changed`].
-    pub async fn configure_where(
-        &self,
-        assignments: &[Assignment<'_>],
-        is_expected: impl Fn(&AgentFacts) -> bool,
-        actor: &Actor,
-    ) -> Result<ShownAgent> {
         check_providers(&self.memoir, assignments)?;
         let configured = self
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
-                if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
-                    return Err(Error::Changed);
-                }
                 let unchanged = loaded.agent.clone();
                 let decision = manage::configure(loaded.agent, assignments, actor, now)?;
                 let agent = decision

@@ -4,7 +4,7 @@ use memoir_domain::{AgentScope, Timestamp, audit::Actor, manage, memory::Tally};
 use memoir_store::AgentQuery;
 use serde::Serialize;
 
-use crate::{AgentFacts, AgentHandle, Error, Memoir, Result, codec};
+use crate::{AgentHandle, Error, Memoir, Result, codec};
 
 /// An agent that was erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,22 +25,9 @@ impl AgentHandle {
     /// rest when it is called again, and so does [`Memoir::finish`].
     ///
     /// # Errors
-    /// A session is running; it was erased before; the store or the key store fails. [`Error::KeyRemains`]
-    /// once the record is written.
+    /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
+    /// [`Error::KeyRemains`] once the record is written.
     pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
-        self.erase_where(|_| true, actor).await
-    }
-
-    /// As [`AgentHandle::erase`], where the agent, as an administrator sees it, is as expected at the
-    /// moment of the change.
-    ///
-    /// # Errors
-    /// As [`AgentHandle::erase`]; [`Error::Changed`].
-    pub async fn erase_where(
-        &self,
-        is_expected: impl Fn(&AgentFacts) -> bool,
-        actor: &Actor,
-    ) -> Result<Erased> {
         match self.close_if_lapsed().await {
             // Perhaps the erasing was interrupted.
             Ok(_) | Err(Error::Erased { .. }) => {}
@@ -48,9 +35,6 @@ impl AgentHandle {
         }
         let recorded = self
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
-                if !is_expected(&self.memoir.agent_facts(&loaded.agent)) {
-                    return Err(Error::Changed);
-                }
                 let tally = loaded.agent.tally;
                 let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
                 let erased = Erased {

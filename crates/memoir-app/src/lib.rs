@@ -342,8 +342,19 @@ pub struct AgentHandle {
     name: String,
     /// The agent's key, where the key store was asked for it by the request that this handle is for.
     key: Option<AgentKey>,
-    /// The newest record that there may be, where what is done rests on what somebody was shown.
-    seen: Option<u64>,
+    /// What has to be so whenever the agent is read, where what is done rests on what somebody was shown.
+    condition: Option<Condition>,
+}
+
+/// What has to be so at the moment of a change; [`Error::Changed`] where it is not.
+#[derive(Clone)]
+enum Condition {
+    /// No record is newer than the one of this place.
+    NewestRecord(u64),
+    /// The agent is so, as an administrator without a grant sees it.
+    Agent(Arc<dyn Fn(&AgentFacts) -> bool + Send + Sync>),
+    /// The memory of that number is so, as an administrator without a grant sees it.
+    Memory(Number, Arc<dyn Fn(&MemoryFacts) -> bool + Send + Sync>),
 }
 
 /// What one look at an agent brought, in the domain's types.
@@ -362,7 +373,7 @@ impl AgentHandle {
             scope,
             name,
             key: None,
-            seen: None,
+            condition: None,
         }
     }
 
@@ -393,8 +404,33 @@ impl AgentHandle {
     /// with this handle is [`Error::Changed`] where another was written since. So it does what was shown.
     #[must_use]
     pub fn as_seen(&self, newest_seq: u64) -> Self {
+        self.under(Some(Condition::NewestRecord(newest_seq)))
+    }
+
+    /// The same agent for whoever changes it only while it is as expected: whatever is done with this handle is
+    /// [`Error::Changed`] where it is not. What is asked knows the agent as an administrator without a grant sees it.
+    #[must_use]
+    pub fn where_agent(
+        &self,
+        is_expected: impl Fn(&AgentFacts) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.under(Some(Condition::Agent(Arc::new(is_expected))))
+    }
+
+    /// As [`AgentHandle::where_agent`], of one memory: whatever reads that memory is [`Error::Changed`] where it is not
+    /// as expected.
+    #[must_use]
+    pub fn where_memory(
+        &self,
+        number: Number,
+        is_expected: impl Fn(&MemoryFacts) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.under(Some(Condition::Memory(number, Arc::new(is_expected))))
+    }
+
+    fn under(&self, condition: Option<Condition>) -> Self {
         Self {
-            seen: Some(newest_seq),
+            condition,
             ..self.clone()
         }
     }
@@ -405,7 +441,15 @@ impl AgentHandle {
     }
 
     async fn load(&self, wanted: &AgentQuery) -> Result<Loaded> {
-        let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
+        let store = &self.memoir.store;
+        let snapshot = match self.condition {
+            // Its settings are what is judged, and some of those are prompts.
+            Some(Condition::Agent(_)) => {
+                let wanted = wanted.clone().with_prompts();
+                store.snapshot(self.scope, &wanted).await?
+            }
+            _ => store.snapshot(self.scope, wanted).await?,
+        };
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         self.read(snapshot).await
     }
@@ -419,24 +463,35 @@ impl AgentHandle {
         let memories = self.memoir.opened.open(&key, version, snapshot.memories);
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
-        if self
-            .seen
-            // Every change of what somebody could have been shown is a record, so that the place of
-            // the next one says whether anything was. The row is opened by now: a `next_seq` that
-            // was set back by hand would not have opened.
-            .is_some_and(|seq| seq.saturating_add(1) != agent.next_seq)
-        {
+        let memories = memories.into_iter().collect::<Result<Vec<_>>>()?;
+        if !self.is_met(&agent, &memories) {
             return Err(Error::Changed);
         }
         Ok(Loaded {
             agent,
-            memories: memories.into_iter().collect::<Result<_>>()?,
+            memories,
             session: session
                 .map(|row| codec::session(Some(&key), row))
                 .transpose()?,
             running_session: snapshot.running_session,
             base,
         })
+    }
+
+    /// Whether what was read is as its condition says. A memory that was not read, or is not there, is not judged:
+    /// what goes on to change it finds that out by itself.
+    fn is_met(&self, agent: &Agent, memories: &[Memory]) -> bool {
+        match &self.condition {
+            None => true,
+            // Every change of what somebody could have been shown is a record, so that the place of the next one says
+            // whether anything was. The row is opened by now: a `next_seq` that was set back by hand would not have.
+            Some(Condition::NewestRecord(seq)) => seq.saturating_add(1) == agent.next_seq,
+            Some(Condition::Agent(is_expected)) => is_expected(&self.memoir.agent_facts(agent)),
+            Some(Condition::Memory(number, is_expected)) => {
+                let memory = memories.iter().find(|memory| memory.number == *number);
+                memory.is_none_or(|memory| is_expected(&memory.into()))
+            }
+        }
     }
 
     /// The key of an agent whose row was read.

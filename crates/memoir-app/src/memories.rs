@@ -16,10 +16,7 @@ use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    AgentHandle, Error, MemoryFacts, RefinementDue, Result, ShownMemory, again, codec::Beside,
-    spans,
-};
+use crate::{AgentHandle, Error, RefinementDue, Result, ShownMemory, again, codec::Beside, spans};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -82,13 +79,14 @@ pub struct Saved {
 /// What is done with one memory outside of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handling {
-    /// [`AgentHandle::discard`].
+    /// It is discarded, and kept for restoring.
     Discard,
-    /// [`AgentHandle::protect`].
+    /// A kept one becomes constitutional. Repeating it is no error.
     Protect,
-    /// [`AgentHandle::unprotect`].
+    /// The constitutional flag is taken from a kept one. Repeating it is no error.
     Unprotect,
-    /// [`AgentHandle::restore`].
+    /// A discarded one is given back; of a kept one the wording that was given to it, where sessions let words of
+    /// that go.
     Restore,
 }
 
@@ -129,60 +127,23 @@ impl AgentHandle {
         Ok(saved.collect())
     }
 
-    /// Discards one memory; it is kept for restoring.
+    /// Does something with one memory. The answer is what it is then; of one that is restored the memory that says
+    /// it, under a new number where the old one stands for other wordings too.
     ///
     /// # Errors
-    /// There is none of that number; it is constitutional, or discarded already.
-    pub async fn discard(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        self.handle(number, Handling::Discard, |_| true, actor)
-            .await
-    }
-
-    /// Makes one kept memory constitutional. Repeating it is no error.
-    ///
-    /// # Errors
-    /// There is none of that number; it is discarded.
-    pub async fn protect(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        self.handle(number, Handling::Protect, |_| true, actor)
-            .await
-    }
-
-    /// Takes the constitutional flag from one kept memory. Repeating it is no error.
-    ///
-    /// # Errors
-    /// There is none of that number; it is discarded.
-    pub async fn unprotect(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        self.handle(number, Handling::Unprotect, |_| true, actor)
-            .await
-    }
-
-    /// Gives one discarded memory back, or of a kept one the wording that was given to it, where sessions
-    /// let words of that go. The answer is the memory that says it, under a new number where the old one
-    /// stands for other wordings too.
-    ///
-    /// # Errors
-    /// There is none of that number, or it is kept and nothing of its wording was let go.
-    pub async fn restore(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        self.handle(number, Handling::Restore, |_| true, actor)
-            .await
-    }
-
-    /// Does one of these where the memory is as expected at the moment of the change.
-    ///
-    /// # Errors
-    /// As for each of them; [`Error::Changed`].
+    /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional, or discarded already. To
+    /// protect and to unprotect: it is discarded. To restore: it is kept, and nothing of its wording was let go.
     pub async fn handle(
         &self,
         number: Number,
         handling: Handling,
-        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
     ) -> Result<ShownMemory> {
         let selection = match handling {
             // Others gave it what it stands for.
             Handling::Discard => Selection::All,
             Handling::Protect | Handling::Unprotect => Selection::Numbers(vec![number]),
-            Handling::Restore => return self.give_back(number, is_expected, actor).await,
+            Handling::Restore => return self.give_back(number, actor).await,
         };
         self.decide(&wanted(selection), |loaded, now| {
             let mut memories: BTreeMap<Number, Memory> = loaded
@@ -192,9 +153,6 @@ impl AgentHandle {
                 .collect();
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             let (agent, memory) = (loaded.agent, &memory);
-            if !is_expected(&memory.into()) {
-                return Err(Error::Changed);
-            }
             let decision = match handling {
                 Handling::Discard => {
                     let discarded = manage::discard(agent, memory, &memories, actor, now)?;
@@ -261,21 +219,13 @@ impl AgentHandle {
     }
 
     /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
-    async fn give_back(
-        &self,
-        number: Number,
-        is_expected: impl Fn(&MemoryFacts) -> bool,
-        actor: &Actor,
-    ) -> Result<ShownMemory> {
+    async fn give_back(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         again(|| async {
             // Others may have taken over what it stood for.
             let loaded = self.load(&wanted(Selection::All)).await?;
             let mut memories = loaded.memories;
             let place = memories.iter().position(|memory| memory.number == number);
             let memory = memories.swap_remove(place.ok_or(Error::NoMemory(number))?);
-            if !is_expected(&(&memory).into()) {
-                return Err(Error::Changed);
-            }
             let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
             let decision = if memory.is_kept() {
                 let texts = self.texts(base.key(), std::iter::once(&memory)).await?;

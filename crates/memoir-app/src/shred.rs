@@ -17,7 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory,
+    AgentHandle, Error, Loaded, Result, ShownMemory,
     access_requests::Consent,
     again,
     codec::{self, Base, Beside},
@@ -58,6 +58,17 @@ pub struct ShredWish<'a> {
     pub derived: bool,
 }
 
+impl<'a> ShredWish<'a> {
+    /// One memory, without the others that say a sentence of it.
+    pub fn of(number: Number, reason: &'a str) -> Self {
+        Self {
+            number,
+            reason,
+            derived: false,
+        }
+    }
+}
+
 /// A shredding that is to be.
 struct ShredOrder<'a> {
     number: Number,
@@ -69,22 +80,6 @@ struct ShredOrder<'a> {
 }
 
 impl AgentHandle {
-    /// Takes the words of one memory out of the memory, its history, the records before and after it, and
-    /// what rehearsals kept of it. At the agent's wish, or with its consent: whoever calls this makes
-    /// sure of that.
-    ///
-    /// # Errors
-    /// There is none of that number, it was shredded before, a session is running, or the reason is over
-    /// its limit.
-    pub async fn shred(&self, number: Number, reason: &str, actor: &Actor) -> Result<Shredded> {
-        let wish = ShredWish {
-            number,
-            reason,
-            derived: false,
-        };
-        self.shred_where(&wish, |_| true, actor).await
-    }
-
     /// Whether there is that memory, with words that this actor may wish away.
     ///
     /// # Errors
@@ -97,48 +92,39 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// As [`AgentHandle::shred`], where the memory is as expected at the moment of the change; with what else
-    /// says a sentence of it, where that is wished. Each memory is shredded in a step of its own, the one asked
-    /// for last: after an interruption the same wish does the rest.
+    /// Takes the words of one memory out of the memory, its history, the records before and after it, and
+    /// what rehearsals kept of it; with what else says a sentence of it, where that is wished. At the agent's wish,
+    /// or with its consent: whoever calls this makes sure of that. Each memory is shredded in a step of its own, the
+    /// one asked for last: after an interruption the same wish does the rest.
     ///
     /// # Errors
-    /// As [`AgentHandle::shred`]; [`Error::Changed`]. Nothing is shredded where one of them is constitutional
-    /// and the agent alone wishes it.
-    pub async fn shred_where(
-        &self,
-        wish: &ShredWish<'_>,
-        is_expected: impl Fn(&MemoryFacts) -> bool,
-        actor: &Actor,
-    ) -> Result<Shredded> {
+    /// There is none of that number, it was shredded before, a session is running, or the reason is over
+    /// its limit; [`Error::Changed`]. Nothing is shredded where one of them is constitutional and the agent alone
+    /// wishes it.
+    pub async fn shred(&self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
         // A session whose worker died would refuse this for as long as nobody closes it.
         self.close_if_lapsed().await?;
         if !wish.derived {
-            return self
-                .shred_one(wish.number, &reason, is_expected, actor)
-                .await;
+            return self.shred_one(wish.number, &reason, actor).await;
         }
         let memories = self.load(&wanted(Selection::All)).await?.memories;
         let memory = memories.iter().find(|memory| memory.number == wish.number);
         let memory = memory.ok_or(Error::NoMemory(wish.number))?;
-        if !is_expected(&memory.into()) {
-            return Err(Error::Changed);
-        }
         let saying = saying(memory, &memories);
         let to_go = |one: &&Memory| one.number == wish.number || saying.contains(&one.number);
         // All of them before the first goes: what is shredded does not come back where a later one must stay.
         for one in memories.iter().filter(to_go) {
             shred::check_wish(one, actor)?;
         }
+        // What these stood for may change what the memory stands for: whether it is as expected was looked at above.
+        let agent = self.under(None);
         // The one that was asked for comes last: as long as it is there, the same wish finds the
         // rest again.
         for &number in &saying {
-            self.shred_one(number, &reason, |_| true, actor).await?;
+            agent.shred_one(number, &reason, actor).await?;
         }
-        // What these stood for may have changed what the memory stands for, which was looked at above.
-        let shredded = self
-            .shred_one(wish.number, &reason, |_| true, actor)
-            .await?;
+        let shredded = agent.shred_one(wish.number, &reason, actor).await?;
         Ok(Shredded {
             derived: saying,
             ..shredded
@@ -149,7 +135,6 @@ impl AgentHandle {
         &self,
         number: Number,
         reason: &PrivateText,
-        is_expected: impl Fn(&MemoryFacts) -> bool,
         actor: &Actor,
     ) -> Result<Shredded> {
         again(|| async {
@@ -161,7 +146,7 @@ impl AgentHandle {
                 answer: None,
                 now: self.memoir.now(),
             };
-            self.attempt_shred(loaded, wish, &is_expected).await
+            self.attempt_shred(loaded, wish).await
         })
         .await
     }
@@ -197,17 +182,12 @@ impl AgentHandle {
                 answer: Some(answer),
                 now,
             };
-            self.attempt_shred(loaded, wish, |_| true).await
+            self.attempt_shred(loaded, wish).await
         })
         .await
     }
 
-    async fn attempt_shred(
-        &self,
-        loaded: Loaded,
-        wish: ShredOrder<'_>,
-        is_expected: impl Fn(&MemoryFacts) -> bool,
-    ) -> Result<Shredded> {
+    async fn attempt_shred(&self, loaded: Loaded, wish: ShredOrder<'_>) -> Result<Shredded> {
         let ShredOrder {
             number,
             reason,
@@ -226,9 +206,6 @@ impl AgentHandle {
         let standing_for_it: Vec<Memory> =
             loaded.memories.iter().filter(stands_for).cloned().collect();
         let still_said_by = saying(memory, &loaded.memories);
-        if !is_expected(&memory.into()) {
-            return Err(Error::Changed);
-        }
         let store = &self.memoir.store;
         // Every record, since the words may stand in any: in a merge's before, in an undo's after,
         // in a wording that another memory stands for.

@@ -1,9 +1,10 @@
 //! Reflection: the agent's model names journal entries that become core memories (SPEC 2.5).
 
 use memoir_domain::{
-    Timestamp, context,
+    context,
     memory::Number,
     reflection::{self, ANSWER, ReflectionSeen},
+    schedule,
 };
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, Selection};
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use super::question::{ModelQuestion, NotAnswered, Stop};
 use crate::{
-    AgentHandle, Error, Loaded, Result,
+    AgentHandle, Error, Result,
     memories::wanted,
     sessions::{RefineOptions, room},
 };
@@ -30,6 +31,15 @@ pub struct Reflected {
     pub is_interrupted: bool,
 }
 
+/// Why an agent looks at its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// Somebody asks it to.
+    Asked,
+    /// It still waits for one at a slot before now.
+    Slot,
+}
+
 impl AgentHandle {
     /// Lets the agent's model look at its journal of the last week, now.
     ///
@@ -38,27 +48,19 @@ impl AgentHandle {
     /// promoted, and that is on the record.
     pub async fn reflect(&self) -> Result<Reflected> {
         let mut for_ever: Stop<'_> = Box::pin(std::future::pending());
-        self.reflect_where(|_, _| true, &mut for_ever).await
+        self.reflect_until(&mut for_ever, Occasion::Asked).await
     }
 
-    /// As [`AgentHandle::reflect`], where the agent still waits for one at a slot before now. What has to
-    /// stop before the model has answered is as if it had not begun.
+    /// As [`AgentHandle::reflect`]. What has to stop before the model has answered is as if it had not begun.
     ///
     /// # Errors
     /// As [`AgentHandle::reflect`]; [`Error::NotDue`].
-    pub(super) async fn reflect_if_due(&self, stop: &mut Stop<'_>) -> Result<Reflected> {
-        let slot = self.memoir.settings.daily_slot.clone();
-        let is_due = |loaded: &Loaded, now: Timestamp| {
-            memoir_domain::schedule::reflection_due(&loaded.agent, &slot, now)
-        };
-        self.reflect_where(is_due, stop).await
-    }
-
-    async fn reflect_where(
+    pub(super) async fn reflect_until(
         &self,
-        is_wanted: impl Fn(&Loaded, Timestamp) -> bool,
         stop: &mut Stop<'_>,
+        occasion: Occasion,
     ) -> Result<Reflected> {
+        let slot = &self.memoir.settings.daily_slot;
         let model = self.model(&RefineOptions::default()).await?;
         let context_tokens = model.context_tokens();
         let looked = self
@@ -68,7 +70,8 @@ impl AgentHandle {
                         memoir_domain::lifecycle::StartRefusal::Inactive,
                     ));
                 }
-                if !is_wanted(&loaded, now) {
+                let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
+                if occasion == Occasion::Slot && !is_due() {
                     return Err(Error::NotDue);
                 }
                 let own = [

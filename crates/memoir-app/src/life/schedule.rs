@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
-use super::{Absorbed, Reflected, question::Stop};
+use super::{Absorbed, Reflected, question::Stop, reflect::Occasion};
 use crate::{AgentHandle, Error, Memoir, Result};
 
 /// After how many seconds an agent is looked at again for which nothing could be done.
@@ -169,7 +169,7 @@ impl AgentHandle {
             return Ok(None);
         }
         match job {
-            Job::Reflect(_) => match self.reflect_if_due(stop).await {
+            Job::Reflect(_) => match self.reflect_until(stop, Occasion::Slot).await {
                 Ok(reflected) => Ok(Some(Lived::Reflected(reflected))),
                 Err(Error::NotDue) => Ok(None),
                 Err(error) => Err(error),

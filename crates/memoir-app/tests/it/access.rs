@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Account, Error, Memoir, Principal, Provision, TokenWithSecret};
+use memoir_app::{Account, Error, Handling, Memoir, Principal, Provision, TokenWithSecret};
 use memoir_domain::{Timestamp, audit::Actor};
 use memoir_vault::password::Password;
 
@@ -131,7 +131,11 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
     assert!(refused(Provision::First).await);
     // One that is gone from sight was a memory too, and is kept.
     door.agent
-        .discard(memoir_domain::memory::Number(1), &person())
+        .handle(
+            memoir_domain::memory::Number(1),
+            Handling::Discard,
+            &person(),
+        )
         .await
         .unwrap();
     assert!(refused(Provision::First).await);

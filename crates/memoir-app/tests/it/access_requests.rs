@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    AccessRequestView, AgentLens, AskOutcome, Error, Memoir, MemoryPage, Provision, RecordQuery,
-    Viewer,
+    AccessRequestView, AgentLens, AskOutcome, Error, Handling, Memoir, MemoryPage, Provision,
+    RecordQuery, ShredWish, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -442,7 +442,11 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
 async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     let (world, session) = varied().await;
     world.clock.advance(MINUTE);
-    world.agent.restore(Number(4), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(4), Handling::Restore, &person())
+        .await
+        .unwrap();
     let (another, _) = world.refine([delete(3), complete()]).await;
     granted(&world, &reading(AccessScope::Session(session), 60)).await;
     for number in 1..=5 {
@@ -652,7 +656,11 @@ async fn spec_5_2_limits_are_named() {
         })
     };
     assert_eq!(code(shred(99)).await, "not_found");
-    world.agent.shred(Number(4), "gone", &wren()).await.unwrap();
+    world
+        .agent
+        .shred(ShredWish::of(Number(4), "gone"), &wren())
+        .await
+        .unwrap();
     assert_eq!(code(shred(4)).await, "shredded");
     let past = draft(AccessKind::Token {
         expires_at: Some(Timestamp::MIN),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use memoir_app::{AgentHandle, Error, RecordQuery};
+use memoir_app::{AgentHandle, Error, RecordQuery, ShredWish};
 use memoir_domain::{memory::Number, session::State};
 use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
@@ -107,7 +107,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     // Two that were shredded, one of them twice in the same record.
     world
         .agent
-        .shred(Number(12), "another one", &person())
+        .shred(ShredWish::of(Number(12), "another one"), &person())
         .await
         .unwrap();
     let sealed = world.agent.archive(passphrase()).await.unwrap();
@@ -194,7 +194,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     assert_eq!(kept(&told(&agent).await), kept(&here));
     lab.tick();
     agent
-        .shred(Number(8), "a third one", &person())
+        .shred(ShredWish::of(Number(8), "a third one"), &person())
         .await
         .unwrap();
     let verified = memoir.verify_all().await.unwrap();

@@ -16,6 +16,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use memoir_app::Handling;
 use memoir_app::sessions::RefineOptions;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
@@ -138,7 +139,11 @@ async fn undone_sessions(world: &World) {
         .unwrap();
     world.clock.advance(Duration::from_secs(60));
     world.agent.roll_back(first, true, &person()).await.unwrap();
-    world.agent.restore(Number(7), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(7), Handling::Restore, &person())
+        .await
+        .unwrap();
 }
 
 /// One that is granted, used and revoked, one that expires, a token and a shredding by the agent's leave.

@@ -12,8 +12,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, InstallationSettings, Memoir, MemoryInput, RecallPage, RecallSettings,
-    SessionLimits, Severity, Viewer,
+    AgentHandle, Error, Handling, InstallationSettings, Memoir, MemoryInput, RecallPage,
+    RecallSettings, SessionLimits, Severity, ShredWish, Viewer,
 };
 use memoir_domain::{
     audit::Actor,
@@ -226,8 +226,16 @@ async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
         whole(&house).await;
         save(&house.agent, "Honey is sold in spring, says bees' friend").await;
         whole(&house).await;
-        house.agent.discard(Number(1), &me()).await.unwrap();
-        house.agent.restore(Number(1), &me()).await.unwrap();
+        house
+            .agent
+            .handle(Number(1), Handling::Discard, &me())
+            .await
+            .unwrap();
+        house
+            .agent
+            .handle(Number(1), Handling::Restore, &me())
+            .await
+            .unwrap();
         whole(&house).await;
         assert_eq!(house.vectors("lab:small").await, [1, 2, 3]);
     };
@@ -513,7 +521,11 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     assert_eq!(made().await, 2);
     let before = house.memoir.now();
     house.clock.advance(Duration::from_secs(60));
-    house.agent.discard(Number(1), &me()).await.unwrap();
+    house
+        .agent
+        .handle(Number(1), Handling::Discard, &me())
+        .await
+        .unwrap();
     assert_eq!(house.vectors("lab:small").await, [2]);
     assert_eq!(house.ask("honey").await, (vec![2], ALL));
     assert_eq!(made().await, 0);
@@ -525,7 +537,7 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
     house
         .agent
-        .shred(Number(1), "a secret", &me())
+        .shred(ShredWish::of(Number(1), "a secret"), &me())
         .await
         .unwrap();
     assert_eq!(house.vectors("lab:small").await, [2]);
@@ -812,13 +824,21 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         let early = house.memoir.now();
         if what == "rewound" {
             // Its vector is asked for; then the memory goes back to having been discarded.
-            house.agent.discard(Number(1), &me()).await.unwrap();
+            house
+                .agent
+                .handle(Number(1), Handling::Discard, &me())
+                .await
+                .unwrap();
             house.clock.advance(Duration::from_secs(60));
         }
         let discarded = house.memoir.now();
         house.clock.advance(Duration::from_secs(60));
         if what == "rewound" {
-            house.agent.restore(Number(1), &me()).await.unwrap();
+            house
+                .agent
+                .handle(Number(1), Handling::Restore, &me())
+                .await
+                .unwrap();
             assert!(early < discarded);
         }
         let (step, asked, go_on) = held();
@@ -829,11 +849,17 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
                 "shredded" => drop(
                     house
                         .agent
-                        .shred(Number(1), "a secret", &me())
+                        .shred(ShredWish::of(Number(1), "a secret"), &me())
                         .await
                         .unwrap(),
                 ),
-                "discarded" => drop(house.agent.discard(Number(1), &me()).await.unwrap()),
+                "discarded" => drop(
+                    house
+                        .agent
+                        .handle(Number(1), Handling::Discard, &me())
+                        .await
+                        .unwrap(),
+                ),
                 "rewound" => drop(house.agent.rewind(discarded, &person()).await.unwrap()),
                 _ => drop(house.agent.erase(&person()).await.unwrap()),
             }
@@ -866,7 +892,7 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let meanwhile = async {
         asked.notified().await;
         let me = me();
-        let shred = house.agent.shred(Number(1), "a secret", &me);
+        let shred = house.agent.shred(ShredWish::of(Number(1), "a secret"), &me);
         shred.await.unwrap();
         go_on.send(()).unwrap();
     };
@@ -919,7 +945,11 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
     save(&house.agent, "An oven of brick").await;
     let made = house.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (4, 1, None));
-    house.agent.discard(Number(4), &me()).await.unwrap();
+    house
+        .agent
+        .handle(Number(4), Handling::Discard, &me())
+        .await
+        .unwrap();
     // A whole prompt is asked by its end, and does not end questions by meaning for a while.
     let prompt = format!("{}honey", "and so on ".repeat(1_999));
     let (found, meaning) = house.ask(&prompt).await;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use memoir_app::{Error, HandedMessage, RecordQuery, sessions::RefineOptions};
+use memoir_app::{Error, HandedMessage, Handling, RecordQuery, ShredWish, sessions::RefineOptions};
 use memoir_domain::{SessionId, agent::Field, memory::Number, recall::RecallQuery, session::State};
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -95,10 +95,17 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
             ),
         ),
         ("context", code(agent.context(None).await)),
-        ("restore", code(agent.restore(Number(9), &person()).await)),
+        (
+            "restore",
+            code(agent.handle(Number(9), Handling::Restore, &person()).await),
+        ),
         (
             "shred",
-            code(agent.shred(Number(1), "a reason", &person()).await),
+            code(
+                agent
+                    .shred(ShredWish::of(Number(1), "a reason"), &person())
+                    .await,
+            ),
         ),
         ("rewind", code(agent.rewind(now, &person()).await)),
         (
@@ -514,7 +521,12 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
                 let now = other.memoir.now();
                 [
                     code(other.agent.erase(&person()).await),
-                    code(other.agent.shred(Number(1), "a reason", &person()).await),
+                    code(
+                        other
+                            .agent
+                            .shred(ShredWish::of(Number(1), "a reason"), &person())
+                            .await,
+                    ),
                     code(other.agent.rewind(now, &person()).await),
                     code(other.agent.archive(passphrase()).await),
                 ]
@@ -594,7 +606,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     let world = lab.world().await;
     let agent = &world.agent;
     let shredded = agent
-        .shred(Number(1), "it is a password", &person())
+        .shred(ShredWish::of(Number(1), "it is a password"), &person())
         .await
         .unwrap();
     assert!(shredded.redacted_records >= 4, "{shredded:?}");
@@ -641,10 +653,17 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
 
     // Nothing gives it back.
     assert_eq!(
-        code(agent.shred(Number(1), "again", &person()).await),
+        code(
+            agent
+                .shred(ShredWish::of(Number(1), "again"), &person())
+                .await
+        ),
         "shredded"
     );
-    assert_eq!(code(agent.restore(Number(1), &person()).await), "shredded");
+    assert_eq!(
+        code(agent.handle(Number(1), Handling::Restore, &person()).await),
+        "shredded"
+    );
     assert_eq!(
         code(agent.apply_rehearsal(rehearsed.id, &person()).await),
         "not_applicable"
@@ -710,7 +729,7 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     for number in [9, 1, 2] {
         lab.tick();
         agent
-            .shred(Number(number), "a key", &person())
+            .shred(ShredWish::of(Number(number), "a key"), &person())
             .await
             .unwrap();
         let now = words(&everything(&world).await);
@@ -761,7 +780,10 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         world.remember("Something that is not to be kept.").await,
         14
     );
-    agent.shred(Number(14), "a slip", &person()).await.unwrap();
+    agent
+        .shred(ShredWish::of(Number(14), "a slip"), &person())
+        .await
+        .unwrap();
     let applied = agent
         .apply_rehearsal(rehearsed.id, &person())
         .await
@@ -797,7 +819,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
     assert_eq!(count, 1);
     world
         .agent
-        .shred(Number(1), "a key", &person())
+        .shred(ShredWish::of(Number(1), "a key"), &person())
         .await
         .unwrap();
     let new = sealed_texts(&lab.database());
@@ -827,7 +849,10 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone()
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM memories")
         .unwrap();
-    let shredded = world.agent.shred(Number(1), "a key", &person()).await;
+    let shredded = world
+        .agent
+        .shred(ShredWish::of(Number(1), "a key"), &person())
+        .await;
     shredded.unwrap();
     let found = world.store.check().await.unwrap();
     assert!(found.iter().any(|one| one.problem.contains("`residues`")));

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use memoir_app::{AgentHandle, Memoir, RecordQuery};
+use memoir_app::{AgentHandle, Handling, Memoir, RecordQuery};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -249,7 +249,10 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     assert_eq!(call("nonsense", json!({})).await, "erased");
     let saved = first.agent.save(&[input("Once more.")], &person()).await;
     assert_eq!(saved.unwrap_err().code(), "erased");
-    let restored = first.agent.restore(Number(1), &person()).await;
+    let restored = first
+        .agent
+        .handle(Number(1), Handling::Restore, &person())
+        .await;
     assert_eq!(restored.unwrap_err().code(), "erased");
 
     let records = second

@@ -108,13 +108,19 @@ async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it()
     // The look is taken.
     assert_eq!(delete(6).await, None);
     let discard = async |agent: &AgentHandle, number| {
-        let discarded = agent.handle(Number(number), Handling::Discard, |_| true, &own);
+        let discarded = agent.handle(Number(number), Handling::Discard, &own);
         discarded.await.unwrap();
     };
     discard(&elsewhere, 2).await;
     assert_eq!(delete(1).await, None);
-    elsewhere.restore(Number(1), &own).await.unwrap();
-    elsewhere.restore(Number(2), &own).await.unwrap();
+    elsewhere
+        .handle(Number(1), Handling::Restore, &own)
+        .await
+        .unwrap();
+    elsewhere
+        .handle(Number(2), Handling::Restore, &own)
+        .await
+        .unwrap();
     assert_eq!(delete(1).await, Some(2));
     discard(&here.agent, 4).await;
     assert_eq!(delete(3).await, None);

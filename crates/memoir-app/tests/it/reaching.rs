@@ -1,6 +1,6 @@
 //! Finding an agent, its sessions and its memories, and nobody else's (SPEC 5.3, 5.6).
 
-use memoir_app::{AgentHandle, Error};
+use memoir_app::{AgentHandle, Error, Handling};
 use memoir_domain::{
     agent::Field,
     memory::Number,
@@ -116,7 +116,9 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
         agent_of(&memoir, "finch").await,
     );
     furnished(&wren, &["One.", "Two."]).await;
-    wren.discard(Number(2), &person()).await.unwrap();
+    wren.handle(Number(2), Handling::Discard, &person())
+        .await
+        .unwrap();
     let all = wren
         .seen_by(memoir_app::Viewer::Agent)
         .memories(true)

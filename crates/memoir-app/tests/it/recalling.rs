@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Erased, InstallationSettings, Memoir, MemoryInput, RecallSettings, Viewer};
+use memoir_app::{
+    Erased, Handling, InstallationSettings, Memoir, MemoryInput, RecallSettings, ShredWish, Viewer,
+};
 use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -49,12 +51,24 @@ async fn spec_2_8_the_index_follows_what_this_process_writes() {
     assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
     let before = world.memoir.now();
     world.clock.advance(Duration::from_secs(60));
-    world.agent.discard(Number(1), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(1), Handling::Discard, &person())
+        .await
+        .unwrap();
     assert_eq!(recalled(&world.agent, "kiln").await, [3]);
-    world.agent.restore(Number(1), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(1), Handling::Restore, &person())
+        .await
+        .unwrap();
     assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
     world.clock.advance(Duration::from_secs(60));
-    world.agent.discard(Number(3), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(3), Handling::Discard, &person())
+        .await
+        .unwrap();
     world.agent.rewind(before, &person()).await.unwrap();
     assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
     assert_eq!(
@@ -82,7 +96,11 @@ async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
     other.clock.advance(Duration::from_secs(3_600));
     other.remember("A second kiln came").await;
     assert_eq!(recalled(&world.agent, "kiln").await, [1, 2]);
-    other.agent.discard(Number(1), &person()).await.unwrap();
+    other
+        .agent
+        .handle(Number(1), Handling::Discard, &person())
+        .await
+        .unwrap();
     assert_eq!(recalled(&world.agent, "kiln").await, [2]);
     assert_eq!(measured(&world.memoir, BUILT).await, 3);
 }
@@ -91,7 +109,10 @@ async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
 async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     let world = World::new(&["The password is xylophone", "The kiln is hot"]).await;
     assert_eq!(recalled(&world.agent, "xylophone").await, [1]);
-    let shredded = world.agent.shred(Number(1), "a password", &owner()).await;
+    let shredded = world
+        .agent
+        .shred(ShredWish::of(Number(1), "a password"), &owner())
+        .await;
     shredded.unwrap();
     assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
     assert_eq!(recalled(&world.agent, "xylophone").await, [0; 0]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{AgentHandle, Error, MemoryInput, sessions::RehearsedMemory};
+use memoir_app::{AgentHandle, Error, Handling, MemoryInput, sessions::RehearsedMemory};
 use memoir_domain::{
     SessionId,
     agent::Field,
@@ -163,7 +163,11 @@ async fn furnished() -> World {
         let text = "of the long way to the coast and what was seen on it ".repeat(8);
         world.remember(&format!("Part {number} {text}")).await;
     }
-    world.agent.protect(Number(1), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(1), Handling::Protect, &person())
+        .await
+        .unwrap();
     let settings = [
         (Field::ImmutableTags, Some("vow")),
         (Field::LossGuard, Some("refuse")),

@@ -11,7 +11,9 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use memoir_app::{Error, HandedMessage, MemoryInput, RecordQuery, sessions::RefineOptions};
+use memoir_app::{
+    Error, HandedMessage, Handling, MemoryInput, RecordQuery, ShredWish, sessions::RefineOptions,
+};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
@@ -379,8 +381,10 @@ async fn tell(world: &World, said: &mut Said) {
     said.value(&failed);
     agent
         .shred(
-            shredded,
-            &text_with("a reason for shredding", "what must not be"),
+            ShredWish::of(
+                shredded,
+                &text_with("a reason for shredding", "what must not be"),
+            ),
             &person(),
         )
         .await
@@ -528,10 +532,18 @@ async fn provoke(
     said.error(agent.configure(&prompt, &person()).await);
     let threshold = [(Field::RefinementThreshold, Some(word))];
     said.error(agent.configure(&threshold, &person()).await);
-    said.error(agent.shred(Number(1), &word.repeat(1_000), &person()).await);
-    said.error(agent.shred(shredded, word, &person()).await);
-    said.error(agent.restore(Number(1), &person()).await);
-    said.error(agent.restore(Number(999), &person()).await);
+    said.error(
+        agent
+            .shred(ShredWish::of(Number(1), &word.repeat(1_000)), &person())
+            .await,
+    );
+    said.error(agent.shred(ShredWish::of(shredded, word), &person()).await);
+    said.error(agent.handle(Number(1), Handling::Restore, &person()).await);
+    said.error(
+        agent
+            .handle(Number(999), Handling::Restore, &person())
+            .await,
+    );
     said.error(agent.history(Some(Number(999))).await);
     said.error(agent.apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(

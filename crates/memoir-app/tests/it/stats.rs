@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use memoir_app::{Handling, ShredWish};
 use memoir_domain::{
     SessionId, Timestamp,
     audit::Action,
@@ -52,8 +53,16 @@ async fn live(world: &World) -> Vec<Timestamp> {
     let turns = [delete(2), delete(3), delete(4)];
     assert_eq!(refine(world, turns).await.1, State::RolledBack);
     days.push(day(world));
-    world.agent.discard(Number(5), &person()).await.unwrap();
-    world.agent.restore(Number(5), &person()).await.unwrap();
+    world
+        .agent
+        .handle(Number(5), Handling::Discard, &person())
+        .await
+        .unwrap();
+    world
+        .agent
+        .handle(Number(5), Handling::Restore, &person())
+        .await
+        .unwrap();
     let before = memoir_app::Clock::now(world.clock.as_ref());
     days.push(day(world));
     world
@@ -82,7 +91,7 @@ async fn live(world: &World) -> Vec<Timestamp> {
     days.push(day(world));
     world
         .agent
-        .shred(Number(7), "pasted", &person())
+        .shred(ShredWish::of(Number(7), "pasted"), &person())
         .await
         .unwrap();
     world.remember(TEXTS[7]).await;
@@ -207,7 +216,7 @@ async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
         let (number, actor) = (Number(number), person());
         world
             .agent
-            .shred(number, "all of it", &actor)
+            .shred(ShredWish::of(number, "all of it"), &actor)
             .await
             .unwrap();
     }

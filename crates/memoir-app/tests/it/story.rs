@@ -1,6 +1,7 @@
 //! An agent to whom everything happened that can happen, for what must hold whatever happened.
 
 use memoir_app::sessions::RefineOptions;
+use memoir_app::{Handling, ShredWish};
 use memoir_domain::{
     SessionId, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -115,7 +116,10 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
     lab.tick();
     agent.roll_back(undone.id, false, &person()).await.unwrap();
     lab.tick();
-    agent.restore(Number(9), &person()).await.unwrap();
+    agent
+        .handle(Number(9), Handling::Restore, &person())
+        .await
+        .unwrap();
     let before = lab.now();
     lab.tick();
     agent
@@ -152,7 +156,10 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
     assert_eq!(state(&rehearsed), State::Completed);
     lab.tick();
     agent
-        .shred(SHREDDED, "it tells where the key is", &person())
+        .shred(
+            ShredWish::of(SHREDDED, "it tells where the key is"),
+            &person(),
+        )
         .await
         .unwrap();
     lab.tick();

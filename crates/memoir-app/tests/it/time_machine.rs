@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{Error, MemoryCounts, Point, sessions::RefineOptions};
+use memoir_app::{Error, Handling, MemoryCounts, Point, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
     SessionId, Timestamp, agent::Field, manage::ChangeRefusal, memory::Number, session::State,
 };
@@ -262,7 +262,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                 if let Some(number) = dice.one_of(&discarded) {
                     world
                         .agent
-                        .restore(Number(*number), &person())
+                        .handle(Number(*number), Handling::Restore, &person())
                         .await
                         .unwrap();
                     done.restored += 1;
@@ -273,7 +273,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                 if let Some(&number) = dice.one_of(&kept).filter(|_| shredded.len() < 3) {
                     world
                         .agent
-                        .shred(Number(number), "a slip", &person())
+                        .shred(ShredWish::of(Number(number), "a slip"), &person())
                         .await
                         .unwrap();
                     shredded.push(number);
@@ -452,13 +452,10 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
     let agent = &world.agent;
     for number in 0..300 {
         let number = Number(world.remember(&format!("Thing {number} of many.")).await);
-        let handling = memoir_app::Handling::Discard;
+        let handling = Handling::Discard;
+        agent.handle(number, handling, &person()).await.unwrap();
         agent
-            .handle(number, handling, |_| true, &person())
-            .await
-            .unwrap();
-        agent
-            .handle(number, memoir_app::Handling::Restore, |_| true, &person())
+            .handle(number, Handling::Restore, &person())
             .await
             .unwrap();
     }

@@ -1,6 +1,6 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
-use memoir_app::Error;
+use memoir_app::{Error, Handling};
 use memoir_domain::{audit::Actor, memory::Number};
 use memoir_testkit::Turn;
 use serde_json::json;
@@ -145,15 +145,25 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
 async fn spec_4_3_one_memory_is_restored() {
     let world = World::new(&MEMORIES).await;
     world.refine([delete(5), complete()]).await;
-    let restored = world.agent.restore(Number(5), &person()).await.unwrap();
+    let restored = world
+        .agent
+        .handle(Number(5), Handling::Restore, &person())
+        .await
+        .unwrap();
     assert_eq!(restored.discarded_at, None);
     assert!(world.kept().await.contains(&5));
     assert!(matches!(
-        world.agent.restore(Number(5), &person()).await,
+        world
+            .agent
+            .handle(Number(5), Handling::Restore, &person())
+            .await,
         Err(Error::NotDiscarded(_))
     ));
     assert!(matches!(
-        world.agent.restore(Number(99), &person()).await,
+        world
+            .agent
+            .handle(Number(99), Handling::Restore, &person())
+            .await,
         Err(Error::NoMemory(_))
     ));
     world.check().await;
@@ -168,8 +178,16 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         let (driven, _) = world.refine([merge([4, 5]), complete()]).await;
         let number = Number(7);
         match change {
-            "protect" => world.agent.protect(number, &person()).await.unwrap(),
-            _ => world.agent.discard(number, &person()).await.unwrap(),
+            "protect" => world
+                .agent
+                .handle(number, Handling::Protect, &person())
+                .await
+                .unwrap(),
+            _ => world
+                .agent
+                .handle(number, Handling::Discard, &person())
+                .await
+                .unwrap(),
         };
         let as_it_was = world.memories().await;
         for cascade in [false, true] {
@@ -197,7 +215,11 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
     let world = World::new(&MEMORIES).await;
     let protect = Turn::call("protect_memory", json!({"id": 1}));
     let (driven, _) = world.refine([protect, complete()]).await;
-    let protected = world.agent.protect(Number(1), &person()).await.unwrap();
+    let protected = world
+        .agent
+        .handle(Number(1), Handling::Protect, &person())
+        .await
+        .unwrap();
     assert!(protected.constitutional);
     assert_eq!(world.actions().await.last().unwrap(), "memory_protected");
     let id = driven.id;

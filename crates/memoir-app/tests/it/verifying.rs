@@ -1,6 +1,6 @@
 //! Verifying a log that is longer than what is held of it at a time (SPEC 4.2).
 
-use memoir_app::{MemoryInput, Point};
+use memoir_app::{MemoryInput, Point, ShredWish};
 use memoir_domain::{memory::Number, summary::SUMMARY_RECORDS};
 use memoir_testkit::Turn;
 use rusqlite::Connection;
@@ -47,7 +47,10 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     let (session, _) = world.refine([merge, complete()]).await;
     assert_eq!(session.stats.consolidated, 2);
     // It puts texts in the place of others that were followed long before.
-    let gone = world.agent.shred(Number(3), "gone", &person()).await;
+    let gone = world
+        .agent
+        .shred(ShredWish::of(Number(3), "gone"), &person())
+        .await;
     gone.unwrap();
     let verified = world.agent.verify().await.unwrap();
     assert_eq!(verified.misfits, []);
@@ -90,7 +93,10 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
     }
     assert!(world.agent.verify().await.unwrap().valid);
     // What was taken out of the log is in no summary either.
-    let gone = world.agent.shred(Number(1), "gone", &person()).await;
+    let gone = world
+        .agent
+        .shred(ShredWish::of(Number(1), "gone"), &person())
+        .await;
     gone.unwrap();
     assert_eq!(kept().await, 0);
     world.agent.look_back(None).await.unwrap();
@@ -129,7 +135,10 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
             world
                 .remember(&format!("And another thing, {number}."))
                 .await;
-            let gone = world.agent.shred(Number(number), "gone", &person()).await;
+            let gone = world
+                .agent
+                .shred(ShredWish::of(Number(number), "gone"), &person())
+                .await;
             gone.unwrap();
         }
     };

@@ -1,7 +1,7 @@
 //! SPEC 3.12, 3.14, 4.3 and 5.1: what memories stand for, what was let go, to whom it is told, and how it
 //! comes back.
 
-use memoir_app::{AgentHandle, Error, ShownWording, Viewer, WordingQuery};
+use memoir_app::{AgentHandle, Error, Handling, ShownWording, Viewer, WordingQuery};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     audit::Actor,
@@ -169,12 +169,18 @@ async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
     let world = lossy().await;
     let agent = &world.agent;
     // Edited in place: its own words, under its own number.
-    let back = agent.restore(Number(1), &person()).await.unwrap();
+    let back = agent
+        .handle(Number(1), Handling::Restore, &person())
+        .await
+        .unwrap();
     // An administrator's answer has no words (SPEC 5.1).
     assert_eq!((back.number, back.words), (Number(1), None));
     assert_eq!(text(agent, 1).await, MEMORIES[0]);
     // Deleted: the memory.
-    let back = agent.restore(Number(3), &person()).await.unwrap();
+    let back = agent
+        .handle(Number(3), Handling::Restore, &person())
+        .await
+        .unwrap();
     assert_eq!(back.number, Number(3));
     assert_eq!(text(agent, 3).await, MEMORIES[2]);
     let let_go = agent
@@ -192,7 +198,10 @@ async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
         (4, "not_discarded"),
         (99, "not_found"),
     ] {
-        let refused = agent.restore(Number(number), &person()).await.unwrap_err();
+        let refused = agent
+            .handle(Number(number), Handling::Restore, &person())
+            .await
+            .unwrap_err();
         assert_eq!(refused.code(), code);
     }
     // One that stands for another too keeps its text, and a new one says the words again.
@@ -200,7 +209,10 @@ async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
     world
         .refine([Turn::call("update_memory", shorter), complete()])
         .await;
-    let back = agent.restore(Number(2), &person()).await.unwrap();
+    let back = agent
+        .handle(Number(2), Handling::Restore, &person())
+        .await
+        .unwrap();
     assert!(back.number > Number(6), "{back:?}");
     assert_eq!(text(agent, back.number.0).await, MEMORIES[1]);
     assert_eq!(

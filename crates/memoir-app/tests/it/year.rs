@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{HandedMessage, Job, LifeSchedule, ShownMemory, sessions::RefineOptions};
+use memoir_app::{
+    HandedMessage, Job, LifeSchedule, ShownMemory, ShredWish, sessions::RefineOptions,
+};
 use memoir_domain::{
     SessionId,
     audit::Actor,
@@ -382,7 +384,9 @@ impl Year {
                 let agent = self.world.agent.clone();
                 let actor = actor.clone();
                 let work = async move {
-                    let shredded = agent.shred(number, "I was asked to", &actor).await;
+                    let shredded = agent
+                        .shred(ShredWish::of(number, "I was asked to"), &actor)
+                        .await;
                     drop(shredded);
                 };
                 let work = tokio::spawn(work);
@@ -393,7 +397,10 @@ impl Year {
             }
             let memory = self.world.agent.memory(number).await.unwrap();
             if memory.shredded_at.is_none() {
-                let shredded = self.world.agent.shred(number, "I was asked to", &actor);
+                let shredded = self
+                    .world
+                    .agent
+                    .shred(ShredWish::of(number, "I was asked to"), &actor);
                 shredded.await.unwrap();
             }
         }

@@ -2,7 +2,7 @@
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::html;
-use memoir_app::{AgentFacts, AgentHandle, Error};
+use memoir_app::{AgentHandle, Error};
 use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
 
 use super::{Tab, agent_head, agent_path};
@@ -33,9 +33,10 @@ pub(crate) async fn erase(
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let typed = form.field(NAME);
-    let is_named = |now: &AgentFacts| fold_name(typed.trim()) == fold_name(&now.name);
+    let name = fold_name(typed.trim());
+    let named = agent.where_agent(move |now| name == fold_name(&now.name));
     let mut faults = Faults::default();
-    match agent.erase_where(is_named, &visitor.actor()).await {
+    match named.erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
         Err(Error::Changed) => {
             faults.add(NAME, "Name", "is not the name of this agent");

@@ -294,9 +294,7 @@ pub(crate) async fn handle(
         }
     };
     let actor = visitor.actor();
-    agent
-        .handle(Number(number), handling, |_| true, &actor)
-        .await?;
+    agent.handle(Number(number), handling, &actor).await?;
     let back = PageQuery {
         after: 0,
         kind: Some(form.field("kind").to_owned()),

@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{AgentFacts, Erased, MemoryCounts, ShownAgent};
+use memoir_app::{Erased, MemoryCounts, ShownAgent};
 use memoir_domain::{AgentId, Timestamp, agent::Field};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -90,11 +90,10 @@ pub(crate) async fn change(
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;
     let expected = IfMatch::of(&headers)?;
-    let is_expected = |now: &AgentFacts| expected.admits(|| agent_etag(now));
-    let changed = reached
+    let agent = reached
         .agent
-        .configure_where(&borrowed(&values), is_expected, &reached.actor)
-        .await?;
+        .where_agent(move |now| expected.admits(|| agent_etag(now)));
+    let changed = agent.configure(&borrowed(&values), &reached.actor).await?;
     Ok(with_etag(changed))
 }
 
@@ -213,12 +212,11 @@ pub(crate) async fn erase(
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let expected = IfMatch::of(&headers)?;
-    let is_expected = |now: &AgentFacts| expected.admits(|| agent_etag(now));
-    let erased = reached
+    let agent = reached
         .agent
-        .erase_where(is_expected, &reached.actor)
-        .await?;
-    let id = reached.agent.scope().agent;
+        .where_agent(move |now| expected.admits(|| agent_etag(now)));
+    let erased = agent.erase(&reached.actor).await?;
+    let id = agent.scope().agent;
     Ok(axum::Json(ErasedAgent::new(id, erased)).into_response())
 }
 

@@ -390,15 +390,10 @@ async fn handle(
     let reached = caller.reach_managed(&agent).await?;
     let number = self::number(&number)?;
     let expected = IfMatch::of(headers)?;
-    let memory = reached
+    let agent = reached
         .agent
-        .handle(
-            number,
-            handling,
-            |now| is_expected(&expected, now),
-            &reached.actor,
-        )
-        .await?;
+        .where_memory(number, move |now| is_expected(&expected, now));
+    let memory = agent.handle(number, handling, &reached.actor).await?;
     Ok(with_etag(memory))
 }
 
@@ -496,16 +491,15 @@ pub(crate) async fn shred(
         }
         return ask_to_shred(&reached, number, &expected, reason).await;
     }
-    let is_expected = |now: &MemoryFacts| is_expected(&expected, now);
     let wish = ShredWish {
         number,
         reason: reason.expose(),
         derived,
     };
-    let shredded = reached
+    let agent = reached
         .agent
-        .shred_where(&wish, is_expected, &reached.actor)
-        .await?;
+        .where_memory(number, move |now| is_expected(&expected, now));
+    let shredded = agent.shred(wish, &reached.actor).await?;
     let etag = [(header::ETAG, memory_etag(&shredded.memory))];
     Ok((etag, axum::Json(shredded)).into_response())
 }

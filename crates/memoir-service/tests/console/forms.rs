@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{MemoryInput, MemoryPage};
+use memoir_app::{Handling, MemoryInput, MemoryPage};
 use memoir_domain::audit::Actor;
 
 use crate::installation::{Browser, Installation, owner};
@@ -205,7 +205,10 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     };
     let rows = agent.memory_page(&all).await.unwrap();
     let gone = rows.iter().find(|row| row.discarded_at.is_some()).unwrap();
-    agent.restore(gone.number, &owner()).await.unwrap();
+    agent
+        .handle(gone.number, Handling::Restore, &owner())
+        .await
+        .unwrap();
     let preview = browser.get(&undo).await;
     assert_eq!(preview.status, 200, "{}", preview.text);
     let told = "1 later change of the same memories stands in the way";
@@ -217,7 +220,10 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     // What is undone with it is what was shown, and no more.
     let cascade = ("cascade", "yes");
     let newest = preview.document().hidden("newest").unwrap().to_owned();
-    agent.discard(gone.number, &owner()).await.unwrap();
+    agent
+        .handle(gone.number, Handling::Discard, &owner())
+        .await
+        .unwrap();
     for (fields, status) in [
         (vec![cascade], 400),
         (vec![cascade, ("newest", newest.as_str())], 409),

@@ -1,6 +1,6 @@
 //! What a rehearsal would do, shown without words (SPEC 3.17, 5.1), and applying what was shown.
 
-use memoir_app::{AgentHandle, MemoryInput};
+use memoir_app::{AgentHandle, Handling, MemoryInput};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
 use serde_json::json;
 
@@ -134,11 +134,8 @@ async fn spec_3_17_what_stands_in_the_way_of_applying_is_shown() {
         .await;
     let id = rehearse(&agent).await;
     let number = memoir_domain::memory::Number(4);
-    let handling = memoir_app::Handling::Protect;
-    agent
-        .handle(number, handling, |_| true, &owner())
-        .await
-        .unwrap();
+    let handling = Handling::Protect;
+    agent.handle(number, handling, &owner()).await.unwrap();
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;

@@ -149,10 +149,7 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
     };
     agent.save(&[old], &owner()).await.unwrap();
     let protect = Handling::Protect;
-    agent
-        .handle(Number(2), protect, |_| true, &owner())
-        .await
-        .unwrap();
+    agent.handle(Number(2), protect, &owner()).await.unwrap();
     let path = "/v1/agents/wren/memories";
     for token in [&own, &token] {
         for (query, expected) in [
@@ -201,11 +198,11 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
     let installation = Installation::open().await;
     let (agent, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
     agent
-        .handle(Number(1), Handling::Protect, |_| true, &owner())
+        .handle(Number(1), Handling::Protect, &owner())
         .await
         .unwrap();
     agent
-        .handle(Number(1), Handling::Unprotect, |_| true, &owner())
+        .handle(Number(1), Handling::Unprotect, &owner())
         .await
         .unwrap();
     let count = async |query: &str| {

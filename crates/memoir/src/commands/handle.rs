@@ -27,7 +27,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
     let agent = installation.agent(&arguments.agent).await?;
     let number = arguments.number;
     let memory = agent
-        .handle(number, handling, |_| true, &installation.author())
+        .handle(number, handling, &installation.author())
         .await?;
     if global.json {
         terminal::json(&memory)?;

@@ -57,7 +57,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         reason: arguments.reason.expose(),
         derived: arguments.derived,
     };
-    let shredded = agent.shred_where(&wish, |_| true, &actor).await?;
+    let shredded = agent.shred(wish, &actor).await?;
     if global.json {
         terminal::json(&shredded)?;
     } else {

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{MemoryInput, RecordQuery, ShownRecord, sessions::RefineOptions};
+use memoir_app::{Handling, MemoryInput, RecordQuery, ShownRecord, sessions::RefineOptions};
 use memoir_details::{Reading, unsaid};
 use memoir_domain::{
     SessionId,
@@ -99,7 +99,11 @@ impl Run {
                 .memory
                 .number;
             if is_constitutional {
-                world.agent.protect(number, &person()).await.unwrap();
+                world
+                    .agent
+                    .handle(number, Handling::Protect, &person())
+                    .await
+                    .unwrap();
             }
             saved.push((number.0, text));
         }
