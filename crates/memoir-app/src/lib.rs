@@ -635,10 +635,9 @@ impl AgentHandle {
     async fn decide<T, W: Into<codec::Writing>>(
         &self,
         wanted: &AgentQuery,
-        mut decide: impl FnMut(Loaded, Timestamp) -> Result<(Option<W>, T)>,
+        decide: impl Fn(Loaded, Timestamp) -> Result<(Option<W>, T)>,
     ) -> Result<T> {
-        // Not by `again`, whose attempts share what they capture: `decide` may change what it has captured.
-        for _ in 0..ATTEMPTS {
+        again(|| async {
             let loaded = self.load(wanted).await?;
             // `decide` takes the rest apart; the base has to outlive it, as it says on which
             // version the decision stands.
@@ -662,12 +661,10 @@ impl AgentHandle {
                 let kept = || kept.kept_with(session);
                 beside.rehearsals.entry(id).or_insert_with(kept);
             }
-            match self.commit(&base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict)) => {}
-                written => return written.map(|_| answer),
-            }
-        }
-        Err(Error::Contended)
+            self.commit(&base, decision, beside).await?;
+            Ok(answer)
+        })
+        .await
     }
 }
 

@@ -701,6 +701,7 @@ fn find_master(
     held: Option<&Arc<Master>>,
 ) -> Result<Arc<Master>> {
     let mut missed = None;
+    // Not by `KeyStore::with_master`, which works under a master key that this finds: the store may not be open yet.
     for _ in 0..ATTEMPTS {
         let contents = rows.read(NOBODY)?;
         let needed = contents.needed(rows)?;

@@ -110,6 +110,8 @@ impl Memoir {
             .last()
             .map(|record| (record.seq, record.hash));
         let mut lost = 0;
+        // Not by `again`: nothing is loaded and decided anew, and of a conflict it has to be found out whose commit
+        // it was.
         loop {
             match self.store.commit(commit).await {
                 Err(Error::OutcomeUnknown(same)) if lost < RESENT => {

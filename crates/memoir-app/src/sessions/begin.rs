@@ -124,36 +124,52 @@ impl AgentHandle {
         options: &RefineOptions,
         model: &ModelName,
     ) -> Result<(SessionId, u64)> {
+        let holder = self.memoir.ids().holder()?;
+        let session = self.begin_for(Some(holder), options, model).await?;
+        Ok((session.id, holder))
+    }
+
+    /// As [`AgentHandle::begin`], for whoever holds the session then; `None` for a worker that is to take it up.
+    pub(super) async fn begin_for(
+        &self,
+        holder: Option<u64>,
+        options: &RefineOptions,
+        model: &ModelName,
+    ) -> Result<Session> {
         self.close_if_lapsed().await?;
-        let ids = self.memoir.ids();
         // Drawn before the decision, which may be made several times: each attempt is about the
         // same session.
-        let (id, holder) = (ids.session()?, ids.holder()?);
+        let id = self.memoir.ids().session()?;
         // Before the session is begun and by a decision of its own: where the schedule would ask an
         // agent of which nothing can go, no model is asked, and the attempt counts, so that it is
         // not proposed again at once.
         Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
+        let lease = holder.map(|holder| Lease { until, holder });
         let begun = self
             .decide(&AgentQuery::default(), |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
-                let lease = Some(Lease { until, holder });
                 let start = options.start(id, trigger, &loaded.agent, model, lease);
                 let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-                Ok((Some(decision), ()))
+                let session = decision.sessions.first().cloned();
+                Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
             })
             .await;
         match begun {
-            Ok(()) => Ok((id, holder)),
             // The snapshot told of no session, and the version held: only a row that no decision
             // has written can be in the way. The index of running sessions refuses a second one all
             // the same.
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                let running = self.load(&AgentQuery::default()).await?.running_session;
-                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
+                Err(self.open_already().await?)
             }
-            Err(error) => Err(error),
+            begun => begun,
         }
+    }
+
+    /// Why a session was not written: which one is open, where it still is.
+    pub(super) async fn open_already(&self) -> Result<Error> {
+        let running = self.load(&AgentQuery::default()).await?.running_session;
+        Ok(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
     }
 
     /// Why a session is begun at this moment. One of the schedule is judged anew: another worker may have

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memoir_domain::{
     SessionId, Timestamp,
-    lifecycle::{self, Start, StartRefusal},
+    lifecycle::{self, Start},
     session::{Driver, Lease, Mode, Session, State, Trigger},
 };
 use memoir_store::{AgentQuery, Selection};
@@ -75,9 +75,7 @@ impl AgentHandle {
             match self.commit(&base, decision, beside).await {
                 Ok(_) => Ok((SessionFacts::new(&self.name, &session), opened)),
                 Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                    let running = self.load(&AgentQuery::default()).await?.running_session;
-                    let open = |id| StartRefusal::SessionOpen(id).into();
-                    Err(running.map_or(Error::Contended, open))
+                    Err(self.open_already().await?)
                 }
                 Err(error) => Err(error),
             }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use memoir_domain::{
     AgentScope, SessionId,
     audit::Actor,
-    lifecycle::{self, StartRefusal},
+    lifecycle,
     session::{EndReason, Lease, State},
 };
 use memoir_model::{Model, ModelName};
@@ -186,26 +186,8 @@ impl AgentHandle {
     /// not due any more.
     pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionFacts> {
         let model = self.model(options).await?;
-        self.close_if_lapsed().await?;
-        Box::pin(self.spare(options)).await?;
-        let id = self.memoir.ids().session()?;
-        let queued = self
-            .decide(&AgentQuery::default(), |loaded, now| {
-                let trigger = self.trigger(options, &loaded)?;
-                let start = options.start(id, trigger, &loaded.agent, model.name(), None);
-                let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-                let session = decision.sessions.first().cloned();
-                let session = session.ok_or(Error::SessionLost(id))?;
-                Ok((Some(decision), SessionFacts::new(&self.name, &session)))
-            })
-            .await;
-        match queued {
-            Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                let running = self.load(&AgentQuery::default()).await?.running_session;
-                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
-            }
-            other => other,
-        }
+        let queued = self.begin_for(None, options, model.name()).await?;
+        Ok(SessionFacts::new(&self.name, &queued))
     }
 
     /// The prompt of a session that is open already.

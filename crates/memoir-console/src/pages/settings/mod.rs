@@ -252,6 +252,8 @@ pub(crate) async fn change(
     if assignments.is_empty() {
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
     }
+    // Not within the use case, whose attempts are made under one condition: what the form was filled in on is held
+    // against the settings here, and each attempt is made under the newest record that this was looked up at.
     for _ in 0..ATTEMPTS {
         // First of all: whatever comes in after it makes the writing fail.
         let newest = newest(&agent).await?;
