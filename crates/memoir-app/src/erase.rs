@@ -98,8 +98,7 @@ impl AgentHandle {
     /// told.
     async fn check_erased_row(&self) -> Result<()> {
         let wanted = AgentQuery::default().with_prompts();
-        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let snapshot = self.snapshot(&wanted).await?;
         match self.memoir.keys.of(self.scope).await? {
             Some(key) => codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref()).map(drop),
             None => Ok(()),
@@ -108,13 +107,8 @@ impl AgentHandle {
 
     /// The counts in the agent's row, whose seal cannot be opened any more.
     async fn listed_tally(&self) -> Result<Tally> {
-        let snapshot = self
-            .memoir
-            .store
-            .snapshot(self.scope, &AgentQuery::default())
-            .await?;
-        let gone = || Error::NoAgent(self.name.clone());
-        Ok(codec::listed_agent(&snapshot.ok_or_else(gone)?.agent)?.tally)
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
+        Ok(codec::listed_agent(&snapshot.agent)?.tally)
     }
 }
 

@@ -441,17 +441,21 @@ impl AgentHandle {
     }
 
     async fn load(&self, wanted: &AgentQuery) -> Result<Loaded> {
-        let store = &self.memoir.store;
         let snapshot = match self.condition {
             // Its settings are what is judged, and some of those are prompts.
-            Some(Condition::Agent(_)) => {
-                let wanted = wanted.clone().with_prompts();
-                store.snapshot(self.scope, &wanted).await?
-            }
-            _ => store.snapshot(self.scope, wanted).await?,
+            Some(Condition::Agent(_)) => self.snapshot(&wanted.clone().with_prompts()).await?,
+            _ => self.snapshot(wanted).await?,
         };
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         self.read(snapshot).await
+    }
+
+    /// What a look at the store brings, as it lies there.
+    ///
+    /// # Errors
+    /// [`Error::NoAgent`]; the store fails.
+    async fn snapshot(&self, wanted: &AgentQuery) -> Result<Snapshot> {
+        let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
+        snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
     }
 
     /// What a look at the store brought, in the domain's types.
@@ -536,12 +540,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoKey`] where it was not erased and has none all the same.
     async fn key(&self) -> Result<Option<AgentKey>> {
-        let snapshot = self
-            .memoir
-            .store
-            .snapshot(self.scope, &AgentQuery::default())
-            .await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
         match self.key_of(&snapshot.agent).await {
             Ok(key) => Ok(Some(key)),
             Err(Error::Erased { .. }) => Ok(None),

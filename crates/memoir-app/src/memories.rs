@@ -1,13 +1,11 @@
 //! Saving, finding, listing and restoring memories (SPEC 2.1, 2.4, 2.8, 4.3).
 
-use std::collections::BTreeMap;
-
 use memoir_domain::{
     PrivateText, Timestamp,
     audit::Actor,
     manage::{self, ChangeRefusal},
     memory::{
-        CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
+        CONTENT_LIMIT, Invalid, Kind, NewMemory, Number, SOURCE_LIMIT, Tags, by_number, parse_text,
     },
     recall::{self, RecallQuery},
     wording::{Origin, SavedBy},
@@ -146,11 +144,7 @@ impl AgentHandle {
             Handling::Restore => return self.give_back(number, actor).await,
         };
         self.decide(&wanted(selection), |loaded, now| {
-            let mut memories: BTreeMap<Number, Memory> = loaded
-                .memories
-                .into_iter()
-                .map(|memory| (memory.number, memory))
-                .collect();
+            let mut memories = by_number(loaded.memories);
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             let (agent, memory) = (loaded.agent, &memory);
             let decision = match handling {
@@ -200,11 +194,7 @@ impl AgentHandle {
         let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
         // Others gave it what it stands for.
         self.decide(&wanted(Selection::All), |loaded, now| {
-            let mut memories: BTreeMap<Number, Memory> = loaded
-                .memories
-                .into_iter()
-                .map(|memory| (memory.number, memory))
-                .collect();
+            let mut memories = by_number(loaded.memories);
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             if memory.content != *seen {
                 return Err(Error::Changed);

@@ -6,7 +6,7 @@ use memoir_domain::{
     Timestamp,
     agent::Agent,
     audit::{Action, Actor, Record},
-    memory::{Memory, Number},
+    memory::{Memory, Number, by_number},
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
 };
@@ -118,13 +118,12 @@ impl AgentHandle {
             .into_iter()
             .map(|row| Ok(codec::session(key, row)?.0))
             .collect::<Result<Vec<_>>>()?;
-        let memories = loaded.memories.into_iter();
         Ok(Everything {
             base: loaded.base,
             agent: loaded.agent,
             sessions,
             log,
-            memories: memories.map(|memory| (memory.number, memory)).collect(),
+            memories: by_number(loaded.memories),
             _turn: turn,
         })
     }

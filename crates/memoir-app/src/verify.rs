@@ -290,8 +290,7 @@ impl AgentHandle {
     /// The agent as it is stored, with its prompts and without its memories.
     async fn row(&self) -> Result<Snapshot> {
         let nothing = AgentQuery::default().with_prompts();
-        let snapshot = self.memoir.store.snapshot(self.scope, &nothing).await?;
-        snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
+        self.snapshot(&nothing).await
     }
 
     /// Follows the log from where `judge` stands to its end.

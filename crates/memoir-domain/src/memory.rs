@@ -1,6 +1,10 @@
 //! One memory: its text, its numbers, and what may be put into it (SPEC 1, 2.1, 2.3).
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    borrow::Borrow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
@@ -384,6 +388,14 @@ pub struct NewMemory {
     pub door: SavedBy,
     /// The wordings that it stands for where it is merged from others; `None`: its own text is its wording.
     pub wordings: Option<Vec<Wording>>,
+}
+
+/// Memories by their numbers.
+pub fn by_number<M: Borrow<Memory>>(memories: impl IntoIterator<Item = M>) -> BTreeMap<Number, M> {
+    let numbered = memories
+        .into_iter()
+        .map(|memory| (memory.borrow().number, memory));
+    numbered.collect()
 }
 
 impl Memory {

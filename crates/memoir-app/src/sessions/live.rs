@@ -152,8 +152,7 @@ impl AgentHandle {
             session: Some(id),
             ..AgentQuery::default()
         };
-        let snapshot = self.memoir.store.snapshot(self.scope, &wanted).await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let snapshot = self.snapshot(&wanted).await?;
         let row = snapshot.session;
         let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
         Ok((snapshot.agent, row))

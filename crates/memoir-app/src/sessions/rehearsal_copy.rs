@@ -8,7 +8,7 @@ use memoir_domain::{
     agent::{Agent, LostByDay},
     audit::Record,
     draft::Decision,
-    memory::{Memory, Number, Tally},
+    memory::{Memory, Number, Tally, by_number},
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +85,7 @@ impl RehearsalCopy {
 
     /// As [`RehearsalCopy::lay_over`], for a list.
     pub(super) fn lay_over_all(&self, memories: Vec<Memory>) -> Vec<Memory> {
-        let numbered = memories.into_iter().map(|memory| (memory.number, memory));
-        let mut memories: BTreeMap<Number, Memory> = numbered.collect();
+        let mut memories = by_number(memories);
         self.lay_over(&mut memories);
         memories.into_values().collect()
     }

@@ -16,7 +16,7 @@ use memoir_domain::{
     ledger::LedgerRoom,
     lifecycle::{self, Start},
     loss::LossLimits,
-    memory::{Kind, Memory, Number},
+    memory::{Kind, Memory, Number, by_number},
     session::{Lease, Session, State, Trigger},
     survey::Survey,
     text::Digester,
@@ -399,11 +399,7 @@ impl AgentHandle {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
             survey: Survey::of(loaded.memories.iter().cloned()),
-            memories: loaded
-                .memories
-                .into_iter()
-                .map(|memory| (memory.number, memory))
-                .collect(),
+            memories: by_number(loaded.memories),
             texts,
             limits,
             digester,
@@ -575,11 +571,6 @@ fn edit_of(record: &Record) -> Option<RehearsedEdit> {
         Action::MemoryRefinementProtect => edit(knife::Tool::Protect, None, None),
         _ => return None,
     })
-}
-
-fn by_number(memories: &[Memory]) -> BTreeMap<Number, &Memory> {
-    let numbered = memories.iter().map(|memory| (memory.number, memory));
-    numbered.collect()
 }
 
 fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory]) -> Result<()> {

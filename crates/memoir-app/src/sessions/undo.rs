@@ -7,7 +7,7 @@ use memoir_domain::{
     audit::{Actor, Record},
     draft::Decision,
     manage::ChangeRefusal,
-    memory::{Memory, Number},
+    memory::{Memory, Number, by_number},
     rewind::RewindPreview,
     rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
@@ -194,11 +194,7 @@ impl AgentHandle {
         let loaded: Loaded = self
             .load(&wanted(Selection::Numbers(touched.into_iter().collect())))
             .await?;
-        Ok(loaded
-            .memories
-            .into_iter()
-            .map(|memory| (memory.number, memory))
-            .collect())
+        Ok(by_number(loaded.memories))
     }
 }
 

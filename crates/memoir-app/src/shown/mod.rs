@@ -37,7 +37,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 
 use crate::{
-    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
+    AccessRequestView, AgentHandle, CONFLICT, Loaded, Result, SignedInUser, again,
     codec::{self, Beside},
 };
 
@@ -237,9 +237,7 @@ impl AgentHandle {
 
     /// The key of an agent that was not erased.
     async fn check_present(&self) -> Result<AgentKey> {
-        let store = &self.memoir.store;
-        let snapshot = store.snapshot(self.scope, &AgentQuery::default()).await?;
-        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
         self.key_of(&snapshot.agent).await
     }
 }
