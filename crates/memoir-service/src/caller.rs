@@ -9,11 +9,11 @@
 //! with words comes from [`Reached::lens`] alone. Answers to changes, lists of agents, live views and webhooks
 //! never hold words for an administrator, whatever the agent allows, since some of them are kept or sent on.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::FromRequestParts,
-    http::{header, request::Parts},
+    http::{StatusCode, header, request::Parts},
 };
 use memoir_app::{Account, AgentHandle, AgentLens, CheckpointView, Error, Principal, Viewer};
 use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
@@ -79,6 +79,24 @@ impl Caller {
             entered = service.memoir.enter_connected(presented, &resource).await?;
         }
         Self::entered(service, presented, entered)
+    }
+
+    /// Counts one request of the token's.
+    ///
+    /// # Errors
+    /// It makes more than it may.
+    pub(crate) fn count_request(&self) -> Result<(), Problem> {
+        let service = &self.service;
+        if service.limiter.admits(self.principal.token, Instant::now()) {
+            return Ok(());
+        }
+        let rate = service.options.requests_per_second;
+        Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            format!("this token makes more than {rate} requests a second"),
+        )
+        .retry_after(1))
     }
 
     fn entered(

@@ -1,11 +1,9 @@
 //! What every request under `/v1` goes through: the token, the rate, the body, and the idempotency key.
 
-use std::time::Instant;
-
 use axum::{
     body::Body,
     extract::{MatchedPath, Request, State},
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderValue, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -31,18 +29,7 @@ pub(super) async fn admit(
 async fn pass(service: &Service, request: Request, next: Next) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::of(service, &parts).await?;
-    if !service
-        .limiter
-        .admits(caller.principal.token, Instant::now())
-    {
-        let rate = service.options.requests_per_second;
-        return Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            format!("this token makes more than {rate} requests a second"),
-        )
-        .retry_after(1));
-    }
+    caller.count_request()?;
     check_parameters(&parts)?;
     let (body, _room) =
         limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;

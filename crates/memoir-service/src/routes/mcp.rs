@@ -1,7 +1,5 @@
 //! `/mcp`: the Model Context Protocol over HTTP, for the agent whose token the request carries.
 
-use std::time::Instant;
-
 use axum::{
     Router,
     extract::{Request, State},
@@ -57,16 +55,7 @@ async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRo
     let (mut parts, body) = request.into_parts();
     host::check(&parts, &service.options)?;
     let caller = Caller::of_mcp(service, &parts).await?;
-    let token = caller.principal.token;
-    if !service.limiter.admits(token, Instant::now()) {
-        let rate = service.options.requests_per_second;
-        return Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            format!("this token makes more than {rate} requests a second"),
-        )
-        .retry_after(1));
-    }
+    caller.count_request()?;
     let agent = caller.principal.agent.ok_or_else(|| {
         Problem::forbidden("this door is for agents; an administrator's token speaks for none")
     })?;
