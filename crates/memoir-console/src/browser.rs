@@ -129,6 +129,7 @@ async fn pass(
 ) -> Result<(), PageFailure> {
     let visitor: Visitor = Arc::new(visitor);
     parts.extensions.insert(visitor.clone());
+    // By the token and after it was found: whoever has none is counted where signing in is.
     if !console.admits(visitor.token) {
         return Err(PageFailure::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -139,6 +140,8 @@ async fn pass(
     if !parts.method.is_safe() {
         check_origin(&parts.headers)?;
         filled_in = SentForm::read(body, form::MOST_BYTES).await?;
+        // Beside the origin: it shows that the form was filled in by whoever is signed in now, and
+        // not by somebody before.
         if !is_same(filled_in.field(form::TOKEN), &visitor.form_token) {
             return Err(foreign());
         }
@@ -193,6 +196,7 @@ fn sign_in_path(parts: &Parts) -> String {
 /// A path of this console; the fleet for everything else.
 pub(crate) fn own_path(wanted: &str) -> &str {
     let is_own = wanted.starts_with('/')
+        // Two slashes, or a backslash that browsers read as one, begin the name of another host.
         && !wanted.starts_with("//")
         && wanted
             .bytes()
@@ -207,6 +211,8 @@ pub(crate) fn own_path(wanted: &str) -> &str {
 pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_own = match text("sec-fetch-site") {
+        // `same-site` is not enough: another host of the same domain may belong to somebody else.
+        // `none`, which is typed into the address line, sends no forms.
         Some(site) => site == "same-origin",
         // Older browsers, and those that come without TLS.
         None => {
@@ -320,6 +326,8 @@ fn cookie_of(
 ) -> Result<HeaderValue, PageFailure> {
     let secure = if console.is_sealed() { "; Secure" } else { "" };
     let value = value.unwrap_or_default();
+    // `HttpOnly`, so that no script that got into a page could read it; `Strict`, so that no link
+    // of another site comes with it.
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     let mut value = HeaderValue::try_from(text).map_err(|_| {
         PageFailure::new(
@@ -327,6 +335,7 @@ fn cookie_of(
             "The service could not carry this out.",
         )
     })?;
+    // Kept out of what HTTP libraries print.
     value.set_sensitive(true);
     Ok(value)
 }

@@ -74,6 +74,8 @@ impl Caller {
     pub(crate) async fn of_mcp(service: &Service, parts: &Parts) -> Result<Self, Problem> {
         let presented = presented(parts)?;
         let mut entered = service.memoir.enter(presented).await?;
+        // Only where it is no token of another kind, and only at this door: what a program was
+        // connected for opens nothing under `/v1`.
         if let (None, Some(connecting)) = (&entered, &service.connecting) {
             let resource = connecting.resource();
             entered = service.memoir.enter_connected(presented, &resource).await?;
@@ -109,6 +111,8 @@ impl Caller {
             principal,
             own,
             service: service.clone(),
+            // The digest and not the secret: a stream that is open for hours keeps nothing in
+            // memory that somebody could sign in with.
             digest: token::digest_of(presented),
         })))
     }
@@ -119,6 +123,7 @@ impl Caller {
             return false;
         };
         let entered = self.service.memoir.enter_again(digest).await;
+        // Where the store fails the stream ends too: what cannot be asked is no yes.
         matches!(entered, Ok(Some((principal, _))) if principal == self.principal)
     }
 
@@ -145,6 +150,7 @@ impl Caller {
     }
 
     fn administrating(&self) -> Actor {
+        // By the token: a grant is for who asked for it, and two tokens of one account are two.
         Actor::administrator(format!("token {}", self.principal.token))
     }
 
@@ -155,6 +161,7 @@ impl Caller {
             None => self.account().agent(agent).await?,
         };
         self.reached(found)
+            // As for a name that nobody has: an agent learns nothing of which others there are.
             .map_err(|_| Error::NoAgent(agent.to_owned()).into())
     }
 

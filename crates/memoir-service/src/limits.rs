@@ -40,6 +40,7 @@ pub(crate) struct HeldRoom {
 /// Bytes that a permit stands for.
 const ROOM_UNIT: usize = 1 << 10;
 /// A body of up to so many bytes is short.
+// All that refining sends: a session's calls go on while long imports fill the other room.
 const SHORT_BODY: usize = 64 << 10;
 /// Most bytes of all short bodies in flight.
 const SHORT_ROOM: usize = 32 << 20;
@@ -50,6 +51,8 @@ impl BodyRoom {
         let room = |bytes: usize| Arc::new(Semaphore::new(bytes / ROOM_UNIT + 1));
         Self {
             short: room(SHORT_ROOM),
+            // At least one of the longest: a room that is smaller would have such a body wait for
+            // ever.
             long: room(options.bodies_bytes.max(options.body_bytes)),
         }
     }
@@ -60,7 +63,11 @@ impl BodyRoom {
         options: &ServiceOptions,
         headers: &HeaderMap,
     ) -> Result<HeldRoom, Problem> {
+        // A client may state less than it sends: hyper ends the body at the stated length, so that
+        // it cannot take more than it has room for.
         let length = stated_length(headers).unwrap_or(options.body_bytes);
+        // Let through without room: `body_within` refuses it by the stated length before it keeps a
+        // byte.
         if length > options.body_bytes {
             // Nothing of it is kept.
             return Ok(HeldRoom { _permit: None });
@@ -203,6 +210,8 @@ impl<K, V> Default for RecentByKey<K, V> {
 impl<K: Eq + Hash, V> RecentByKey<K, V> {
     /// Forgets those that do not count any more, where there are many.
     fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
+        // At twice of what is left the next time: each look walks over all, and must not come with
+        // every request of a crowd.
         if self.of.len() >= self.look_over_at {
             self.of.retain(|_, value| counts(value));
             self.look_over_at = REMEMBERED.max(self.of.len() * 2);
@@ -241,6 +250,7 @@ impl<Who: Eq + Hash> Limiter<Who> {
         buckets.look_over(|bucket| {
             bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
         });
+        // A new one is full, and one that would be full by now is forgotten: both are the same.
         let bucket = buckets.of.entry(who).or_insert(Bucket {
             level: most,
             at: now,
@@ -278,6 +288,8 @@ impl Attempts {
 
     fn admits_at(&self, who: (&str, &str), address: IpAddr, now: Instant) -> bool {
         let [of_name, from_one] = keys_of(who, address);
+        // Digests throughout: a key of one size, and no names that somebody typed, passwords in the
+        // wrong field among them, in memory for a minute.
         let of_address = digest(&["address", &address.to_string()]);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.look_over(|times| times.iter().any(|at| now - *at < ATTEMPTS_TIME));
@@ -289,6 +301,8 @@ impl Attempts {
             (of_name, MOST_OF_A_NAME),
         ];
         limits.into_iter().all(|(key, most)| {
+            // An attempt that a later limit refuses has counted in the ones before it: whoever goes
+            // on trying with one name uses up the address.
             let times = all.of.entry(key).or_default();
             times.retain(|at| now - *at < ATTEMPTS_TIME);
             let admits = times.len() < most;
@@ -303,6 +317,7 @@ impl Attempts {
     pub(crate) fn forgive(&self, who: (&str, &str), address: IpAddr) {
         let [_, from_one] = keys_of(who, address);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not those of the name nor of the address: they are others' attempts too.
         all.of.remove(&from_one);
     }
 }

@@ -121,11 +121,13 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
     };
     let no_store = HeaderValue::from_static("no-store");
     let headers = response.headers_mut();
+    // On refusals too: what was asked with a code in it must stand in no cache either.
     headers.insert(header::CACHE_CONTROL, no_store);
     response
 }
 
 fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
+    // Before anything is counted: a page of another site must not use up the visitor's own address.
     host::check(parts, &service.options)?;
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let address: IpAddr = sign_in::address(service, &parts.headers, peer);
@@ -237,6 +239,8 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
     let name = name.filter(|name| !name.is_empty()).unwrap_or(host);
     let length = name.chars().count();
     // What people are shown is to be what is there: no line, and nothing that is not seen.
+    // By what a prompt would escape: the agent is asked about this very name. `<` is escaped there
+    // too and is harmless on a page, where everything is.
     let is_deceptive = quote::quote(&name.replace('<', "")).contains("\\u");
     if length > NAME_LIMIT || name.chars().any(char::is_control) || is_deceptive {
         let told = format!(
@@ -286,6 +290,8 @@ impl Given {
             .map_err(|_| Refused::request("the body is no form"))?;
         let mut names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
+        // Of a parameter that is sent twice, two programs on the way may take different ones (RFC
+        // 6749, 3.1).
         if names.windows(2).any(|pair| pair.first() == pair.last()) {
             return Err(Refused::request("a parameter is given more than once"));
         }

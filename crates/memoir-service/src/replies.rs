@@ -56,6 +56,8 @@ pub(crate) async fn once(
     let Some(key) = key_of(caller, &request, &body)? else {
         return Ok(next.run(request).await);
     };
+    // Before the store is asked: within a process, a repetition that comes too early is told to
+    // wait instead of being told that nobody knows.
     let Some(_flight) = service.in_flight.begin(key.key_digest) else {
         return Err(busy());
     };
@@ -103,6 +105,8 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
             key.len()
         )));
     }
+    // The token is in the key: two clients that count from 1 do not meet, and nobody gets the
+    // answer of another one.
     let token = caller.principal.token;
     let method = request.method().as_str().as_bytes();
     let uri = request.uri();
@@ -119,6 +123,7 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
 /// nothing was done. Of an error of the service's own nobody knows how far it came: a repetition is told so.
 async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Response {
     let (parts, body) = response.into_parts();
+    // An answer is in memory whole by now; streams take no key.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let answer = match parts.status {
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::INSUFFICIENT_STORAGE => Some(None),
@@ -174,6 +179,8 @@ fn read(kept: &[u8]) -> Option<(HeaderList, &[u8])> {
 fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
+        // Lengths before the parts, so that a letter that moves from the path into the query is
+        // another request.
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }

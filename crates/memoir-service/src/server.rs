@@ -89,10 +89,12 @@ pub async fn serve(
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
     accept(&service, &listener, &door, &connections, stop).await;
     drop((listener, door));
+    // After the door is closed: nothing that comes from now on would find a worker.
     let _ = stopping.send(true);
     service.streams.stop();
     let finish = async {
         // A request goes on where its client went away.
+        // Both: a connection may be over whose request still runs, and the other way round.
         tokio::join!(connections.shutdown(), finished.recv());
         let _ = schedule.await;
         let _ = work.await;
@@ -102,6 +104,7 @@ pub async fn serve(
         let _ = finishing.await;
         let _ = tidying.await;
         let _ = telling.await;
+        // Last, when no request is left that could note another one.
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
         }
@@ -144,6 +147,8 @@ impl ConnectionServer {
         let Self {
             router, running, ..
         } = self;
+        // A commit that is cut off in the middle by its client's going would leave its caller's
+        // bookkeeping behind what was written. A task of its own is cut off by nobody.
         let work = tokio::spawn(async move {
             let answer = router.oneshot(request).await;
             drop(running);
@@ -166,6 +171,7 @@ impl ConnectionServer {
         watcher: Watcher,
         _room: OwnedSemaphorePermit,
     ) {
+        // Answers are written in one piece; waiting for more would only add to the time of each.
         let _ = stream.set_nodelay(true);
         // A look at the first byte: to be told that a stream can be read does not mean that there is something.
         let mut first = [0];
@@ -332,6 +338,7 @@ impl AsyncRead for Patient {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        // A client that waits for its answer says nothing, and must not be given up for that.
         if self.is_answering.load(Ordering::Acquire) {
             self.listening = None;
             return read;

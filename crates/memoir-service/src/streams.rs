@@ -31,6 +31,8 @@ use tokio::{
 use crate::{Problem, Service, caller::Caller};
 
 /// Events that wait for the client.
+// Few, since what waits here is of a moment that is over: a client that is slow is told the latest
+// state when it takes again.
 const QUEUE: usize = 4;
 /// How often it is looked whether the token still counts.
 const ADMITTED_EVERY: Duration = Duration::from_secs(2);
@@ -196,6 +198,8 @@ impl Sink {
     }
 
     async fn send(&mut self, text: String) -> Result<(), StreamOver> {
+        // Waits for the client. Whoever takes nothing is ended by the connection, which gives up
+        // after its own time, and then this fails.
         self.queue.send(text.into()).await.map_err(|_| StreamOver)?;
         self.told_at = Instant::now();
         Ok(())
@@ -224,9 +228,12 @@ where
         let mut stopped = service.streams.stopped.subscribe();
         tokio::select! {
             _ = written => {}
+            // A client that went away is noticed here, also while nothing is told.
             () = queue.closed() => {}
             _ = stopped.wait_for(|stopped| *stopped) => {}
         }
+        // At the end of the task and not of the answer: the answer is over as soon as the client
+        // has its head.
         drop(slot);
     });
     let headers = [

@@ -53,6 +53,7 @@ pub(crate) async fn run(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
+    // Each of them was told to stop as well, and hands its session back.
     while let Some(ended) = workers.running.join_next().await {
         note(ended);
     }
@@ -106,6 +107,8 @@ impl Workers {
         }
         self.passed_over
             .retain(|_, since| since.elapsed() < AGAIN_AFTER);
+        // As many more as are left out below: those that cannot be taken up are mostly the oldest,
+        // and must not fill the answer.
         let most = self.turns.look(free) + self.passed_over.len();
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut waiting = match self.service.memoir.waiting_sessions(most).await {
@@ -195,6 +198,9 @@ async fn drive(session: TakenUp, mut stop: watch::Receiver<bool>) {
     let mut observer = |_: &memoir_app::sessions::Progress| {};
     let driven = tokio::select! {
         driven = session.drive(&mut observer) => Some(driven),
+        // The session's future is dropped in the middle of a call of the model. What it had decided
+        // is written or not; the edits that are written stay, and whoever takes the session up asks
+        // anew.
         _ = stop.wait_for(|stopped| *stopped) => None,
     };
     let id = session.id();
@@ -231,6 +237,8 @@ pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LET_IN_EVERY) => {}
         }
     }
+    // Cut off without waiting: an answer that comes after this is asked for again once its claim is
+    // over.
     rounds.shutdown().await;
 }
 
@@ -287,6 +295,7 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
         if let Err(error) = service.memoir.forget_replies().await {
             tracing::error!(%error, "old answers were not forgotten");
         }
+        // After one more round, so that what was noted in the last seconds is written.
         if is_over {
             return;
         }
@@ -346,6 +355,8 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
                     }
                 } else {
                     tracing::error!("a worker broke off");
+                    // Which job it was went with the panic. To forget all of them is safe: of two
+                    // that do the same work, one commits.
                     at_work.clear();
                 }
             }

@@ -286,6 +286,8 @@ pub(crate) async fn turn(service: &Service) -> Result<SemaphorePermit<'_>, Probl
 
 async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Problem> {
     // No password is so short or so long: it is none of anybody.
+    // Refused at once, and faster than a wrong password: that tells how long passwords must be,
+    // which is no secret.
     let Ok(password) = Password::from_text(typed.password.expose()) else {
         return Ok(SignIn::Refused);
     };

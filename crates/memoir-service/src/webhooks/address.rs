@@ -28,6 +28,7 @@ pub(super) enum Realm {
 fn realm_of_v4(address: Ipv4Addr) -> Realm {
     match address.octets() {
         // Metadata services of clouds, on addresses that are private or public otherwise.
+        // Whatever `allow_private` says: what is answered there are credentials of the machine.
         [100, 100, 100, 200] | [168, 63, 129, 16] => Realm::Nowhere,
         [127 | 10, ..] | [192, 168, ..] => Realm::Private,
         [100, second, ..] if second & 0xC0 == 64 => Realm::Private,
@@ -112,6 +113,8 @@ impl Rule {
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'))
             .unwrap_or(host);
+        // What is no address is a name, and is judged when it is looked up. Other ways of writing
+        // an address were made into the usual one as the URL was read.
         bare.parse().map_or(true, |address| self.allows(address))
     }
 }
@@ -137,6 +140,8 @@ impl Resolve for Guarded {
         let rule = self.0;
         let name = name.as_str().to_owned();
         Box::pin(async move {
+            // The client connects to what is given here and looks nothing up again, so that a name
+            // cannot say one thing now and another one then (DNS rebinding).
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<SocketAddr> = found.filter(|one| rule.allows(one.ip())).collect();
             if allowed.is_empty() {

@@ -102,6 +102,7 @@ impl Webhook {
         let (url, rule) = target(url, allow_private)?;
         Ok(Self {
             secret: WebhookSecret::parse(secret).ok_or(WebhookProblem::Secret)?,
+            // The store keeps this and not the address, which may hold a secret in its path.
             digest: Sha256::digest(url.as_str()).into(),
             url,
             accounts,
@@ -128,8 +129,10 @@ impl Webhook {
         let _ = rustls::crypto::ring::default_provider().install_default();
         Client::builder()
             .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
+            // A receiver must not send us on to where it could not be registered.
             .redirect(Policy::none())
             .referer(false)
+            // A proxy would look names up itself, and the rule would judge none of the addresses.
             .no_proxy()
             .dns_resolver(Arc::new(Guarded(self.rule)))
             .connect_timeout(CONNECT_TIME)
