@@ -40,6 +40,8 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
+        // A session that is over by its time, and that nobody closed, would keep the agent from
+        // leaving.
         self.close_if_lapsed().await?;
         let contents = again(|| async {
             let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
@@ -105,6 +107,8 @@ impl ArchiveContents {
         // The parser's own message may quote what it read.
         let unreadable =
             |_| Error::Inconsistent("the archive's contents cannot be read".to_owned());
+        // By itself and first: contents of a later form would fail as unreadable, and nobody would
+        // know that a newer Memoir is all it takes.
         let found: ArchiveVersion = serde_json::from_slice(&plain).map_err(unreadable)?;
         if found.version != VERSION {
             return Err(Error::ArchiveVersion(found.version));

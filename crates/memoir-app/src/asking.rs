@@ -112,6 +112,7 @@ impl AgentHandle {
         let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
             return Ok(AskOutcome::NotByModel);
         };
+        // Before the model is asked: its yes could not be carried out, and would be lost.
         if view.memory.is_some() && loaded.running_session.is_some() {
             let problem = "nothing can be shredded while a session is running";
             return Ok(AskOutcome::Failed(problem.to_owned()));
@@ -156,6 +157,8 @@ impl AgentHandle {
             journal_after: context::journal_since(now),
         })
         .with_prompts();
+        // Loaded again: which memories fit depends on the model, and the request may be over by
+        // now.
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number } => {
@@ -292,6 +295,8 @@ impl AgentHandle {
                 return Ok(None);
             }
             QuestionTurn::NotByModel => {
+                // In the memory of this process only: for an agent whose client answers nothing is
+                // written.
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
                 self.memoir.patience.wait(id, until);
                 return Ok(None);
@@ -299,6 +304,7 @@ impl AgentHandle {
             QuestionTurn::Held | QuestionTurn::Over => return Ok(None),
         };
         let asked = self.ask_for_access(id).await;
+        // Where this is not reached the claim runs out by itself.
         if !matches!(asked, Ok(AskOutcome::Answered)) {
             self.end_question(id, claim).await?;
         }

@@ -72,6 +72,9 @@ impl Memoir {
     async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
         let now = self.now();
         let key = self.keys.log(now).await?;
+        // Before signing, and by itself: entries that a crash leaves unsigned are signed by the
+        // next checkpoint. What another process entered in between is in this one too, since the
+        // log only grows.
         self.store.append_leaves(now, of).await?;
         let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
         Ok(CheckpointView {

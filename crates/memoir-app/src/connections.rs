@@ -154,6 +154,7 @@ impl ClientAddress {
     /// Whether a code may be sent to `other` where this one is registered: the same to the letter. Of a program on the
     /// machine of the browser the port may be another (OAuth 2.1, 2.3.1; RFC 8252, 7.3): it takes a free one.
     fn is_for(&self, other: &Self) -> bool {
+        // `parse` takes `http` on loopback alone: that both are of it is enough.
         let is_near = self.url.scheme() == "http" && other.url.scheme() == "http";
         let behind = |one: &Self| one.url[Position::BeforePath..].to_owned();
         self.text == other.text
@@ -373,6 +374,8 @@ impl Memoir {
         };
         // Texts and a time always make JSON.
         let plain = serde_json::to_vec(&registered).unwrap_or_default();
+        // Under the key of one account for all: whose administrator will be asked to agree is not
+        // known yet.
         let account = self.account(DEFAULT_ACCOUNT).await?;
         let key = self.account_key(account.id()).await?;
         let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.nonce()?);
@@ -490,11 +493,15 @@ impl Memoir {
                 ..
             } = found;
             let is_of_client = connection.client_digest == token::digest_of_client(&client.id);
+            // A client that never got its answer presents what it presented before, and is ended
+            // too: it cannot be told from somebody who took it.
             if !is_of_client || !counts(&connection.stage, &presented.digest) {
                 tracing::warn!(token = %row.id, "a connection ended: what was presented does not count, or not for whom");
                 self.revoke(row, &Actor::system()).await?;
                 return Ok(Err(GrantRefusal::Grant));
             }
+            // Asked of what counts, by the client that it is of: that is a mistake, and ends
+            // nothing.
             if resource.is_some_and(|resource| resource != connection.resource) {
                 return Ok(Err(GrantRefusal::Target));
             }
@@ -559,6 +566,7 @@ impl Memoir {
         client: &OAuthClient,
         presented: &str,
     ) -> Result<Result<(), GrantRefusal>> {
+        // No code: RFC 7009 is about tokens, and a code is over within a minute.
         let parts = [ConnectionPart::Refresh, ConnectionPart::Access];
         let mut read = parts.into_iter();
         let Some(presented) = read.find_map(|part| PresentedPart::read(part, presented)) else {
@@ -635,6 +643,8 @@ impl Account {
 
     /// Ends the connections that somebody made who is gone.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
+        // Where a crash leaves some of them they open nothing: `find_connection` asks for the user
+        // each time.
         for row in self.memoir.store.tokens(self.id).await? {
             let token = HeldToken::read(&row).ok();
             let connection = token.and_then(|token| token.open.connection);

@@ -137,6 +137,8 @@ impl Memoir {
         else {
             return Ok(None);
         };
+        // Without the key: what is told is not words, and an agent that cannot be opened has ended
+        // its sessions all the same.
         let (session, _) = codec::session(None, row)?;
         Ok(names.get(&scope.account).map(|account_name| EndNotice {
             account: scope.account,

@@ -62,6 +62,8 @@ impl AgentHandle {
             counted: Counted::default(),
             agent: loaded.agent,
         };
+        // It owns the sender and drops it at its end: the store, which waits for the next decision,
+        // would wait for ever otherwise.
         let deciding = async move {
             let decided = decide(&mut together).await;
             if matches!(decided, Ok((true, _))) {
@@ -73,7 +75,10 @@ impl AgentHandle {
         self.memoir.keys.check_there()?;
         let (written, (decided, counted)) =
             tokio::join!(self.memoir.store.commit_all(commits), deciding);
+        // Where `decide` failed or said no, what the store says of a list that ended before its
+        // mark is passed over: that nothing was written is what was wanted.
         let answer = match decided {
+            // `add` found the store gone: why, the store's own answer says.
             Err(Error::Store(StoreError::Unfinished)) => Err(None),
             Err(error) => return Err(error),
             Ok((false, answer)) => return Ok(answer),

@@ -427,6 +427,8 @@ impl Account {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
         let told = (Action::UserRemoved, actor);
+        // The row first: from then on nobody signs in by it, and what a crash leaves of the rest
+        // opens nothing, since sign-ins and connections ask for the user each time.
         let changed = self.change_read_user(id, any, told, |user| {
             user.open.removed_at = Some(now);
             user.sealed = SealedUser::default();
@@ -479,6 +481,7 @@ impl Account {
             let row = self.memoir.store.user(self.id, user.id).await?;
             let row = row.filter(|row| row.columns.removed_at.is_none());
             let now = row.and_then(|row| believed(&key, &row));
+            // By the hash, which has a salt: the same password set anew is another one.
             let is_judged = |now: &User| now.sealed.password_hash == user.sealed.password_hash;
             let Some(now) = now.filter(is_judged) else {
                 return Ok(None);
@@ -487,6 +490,8 @@ impl Account {
                 return Ok(Some(now));
             }
             let row = self.memoir.store.user(self.id, user.id).await?;
+            // The log was read after the row: where somebody wrote both in between, the row was
+            // only older, and all is looked at anew.
             match row.is_some_and(|row| row.document.version == now.version) {
                 true => Ok(None),
                 false => Err(CONFLICT),

@@ -229,6 +229,8 @@ impl AgentHandle {
             .collect::<Result<_>>()?;
         self.memoir.keys.check_there()?;
         let store = &self.memoir.store;
+        // Under no version of the agent: conversations may come in at any time and must not disturb
+        // a session. That the agent is not erased, the store looks at in the same transaction.
         let received = match store.add_messages(self.scope, &rows, due_at, now).await {
             Ok(received) => received,
             Err(error) => {
@@ -600,6 +602,7 @@ impl AgentHandle {
     }
 
     async fn is_still_pending(&self, places: &[u64]) -> Result<bool> {
+        // The first stands for all: whoever reads begins with the oldest that waits.
         let first = self.memoir.store.pending_messages(self.scope, 0).await?;
         Ok(first.first().map(|row| row.seq) == places.first().copied())
     }

@@ -309,6 +309,8 @@ impl<'a> AgentLens<'a> {
             ))
             .await?;
             let shown = seen.words_shown();
+            // Written on the version at which the grant was read: where it was taken back meanwhile
+            // this is a conflict, and nothing of what was put together is handed out.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
                 let written = self.agent.commit(&base, decision, Beside::default());
@@ -346,6 +348,8 @@ impl AgentHandle {
         let row = row.clone();
         let loaded = self.read(snapshot).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
+        // One whose time was over is ended by this; the next round may find another one that covers
+        // it.
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
         Ok(Ok(GrantInForce {
             loaded,
