@@ -111,6 +111,18 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&line)
 }
 
+/// Prints what a command came to: as one JSON document where that is asked for, else in words for people.
+pub(crate) fn show(
+    as_json: bool,
+    value: &impl Serialize,
+    in_words: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    match as_json {
+        true => json(value),
+        false => print(&in_words()),
+    }
+}
+
 /// Prints many JSON documents, one a line.
 pub(crate) fn json_lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());

@@ -27,11 +27,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Create { name } => {
             let actor = installation::author(&memoir, closed).await?;
             let account = memoir.create_account(&name, &actor).await?;
-            if global.json {
-                terminal::json(&account)?;
-            } else {
-                terminal::print(&format!("made the account `{}`", safe(&account.name)))?;
-            }
+            terminal::show(global.json, &account, || {
+                format!("made the account `{}`", safe(&account.name))
+            })?;
         }
         Command::List => {
             let accounts = memoir.accounts().await?;

@@ -21,10 +21,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let applied = agent.apply_rehearsal(id, &administrator()).await?;
     let session = lens.session(applied.id).await?;
-    if global.json {
-        terminal::json(&session)?;
-    } else {
-        terminal::print(&show::session::outcome(&session))?;
-    }
+    terminal::show(global.json, &session, || show::session::outcome(&session))?;
     refine::ending(&session)
 }

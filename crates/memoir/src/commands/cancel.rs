@@ -23,11 +23,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?)),
         cancelled => ShownSession::from(cancelled?),
     };
-    if global.json {
-        terminal::json(&session)?;
-    } else {
-        terminal::print(&show::session::outcome(&session))?;
-    }
+    terminal::show(global.json, &session, || show::session::outcome(&session))?;
     Ok(Ending::Done)
 }
 

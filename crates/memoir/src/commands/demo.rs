@@ -97,11 +97,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let Some(shown) = shown.transpose()?.flatten() else {
         return Ok(Ending::Interrupted);
     };
-    if global.json {
-        terminal::json(&shown)?;
-    } else {
-        terminal::print(&report::after(&shown))?;
-    }
+    terminal::show(global.json, &shown, || report::after(&shown))?;
     Ok(if shown.is_as_it_should_be() {
         Ending::Done
     } else {

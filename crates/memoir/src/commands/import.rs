@@ -216,16 +216,14 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
     let agent = account
         .adopt(sealed, passphrase, name, &administrator())
         .await?;
-    if global.json {
-        terminal::json(&agent)?;
-    } else {
-        terminal::print(&format!(
+    terminal::show(global.json, &agent, || {
+        format!(
             "made the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
             safe(&agent.name),
             counted(agent.counts.core_count, "core memory", "core memories"),
             thousands(agent.counts.core_tokens)
-        ))?;
-    }
+        )
+    })?;
     Ok(Ending::Done)
 }
 
@@ -237,15 +235,17 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let skipped = read.bad.len();
     if arguments.dry_run {
         let (memories, bad) = (read.len() as u64, skipped as u64);
-        if global.json {
-            terminal::json(&json!({"imported": 0, "would_import": memories, "bad": bad}))?;
-        } else {
-            terminal::print(&format!(
-                "would import {}; {} cannot be read\n",
-                counted(memories, "memory", "memories"),
-                counted(bad, "line", "lines")
-            ))?;
-        }
+        terminal::show(
+            global.json,
+            &json!({"imported": 0, "would_import": memories, "bad": bad}),
+            || {
+                format!(
+                    "would import {}; {} cannot be read\n",
+                    counted(memories, "memory", "memories"),
+                    counted(bad, "line", "lines")
+                )
+            },
+        )?;
         return Ok(Ending::Done);
     }
     if arguments.skip_bad && skipped > 0 {

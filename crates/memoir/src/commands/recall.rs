@@ -257,11 +257,7 @@ async fn evaluate(
         ranks.push(found.iter().position(is_expected).map(|at| at + 1));
     }
     let evaluation = Evaluation::of(&ranks);
-    if global.json {
-        terminal::json(&evaluation)?;
-    } else {
-        terminal::print(&evaluation.in_words())?;
-    }
+    terminal::show(global.json, &evaluation, || evaluation.in_words())?;
     Ok(Ending::Done)
 }
 

@@ -151,10 +151,8 @@ async fn revoke(global: &Global, token: &str) -> Outcome {
         .account
         .revoke_token(id, &installation.author())
         .await?;
-    if global.json {
-        terminal::json(&revoked)?;
-    } else {
-        terminal::print(&format!("revoked {}\n", revoked.id))?;
-    }
+    terminal::show(global.json, &revoked, || {
+        format!("revoked {}\n", revoked.id)
+    })?;
     Ok(Ending::Done)
 }

@@ -105,11 +105,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 }
 
 fn told(global: &Global, user: &UserView, done: &str) -> Outcome {
-    if global.json {
-        terminal::json(user)?;
-    } else {
-        terminal::print(&format!("{done} {}\n", safe(&user.name)))?;
-    }
+    terminal::show(global.json, user, || {
+        format!("{done} {}\n", safe(&user.name))
+    })?;
     Ok(Ending::Done)
 }
 

@@ -83,15 +83,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .account
         .create_agent(&arguments.name, &assignments, &administrator())
         .await?;
-    if global.json {
-        terminal::json(&agent)?;
-    } else {
-        terminal::print(&format!(
-            "made the agent `{}` ({})",
-            safe(&agent.name),
-            agent.id
-        ))?;
-    }
+    terminal::show(global.json, &agent, || {
+        format!("made the agent `{}` ({})", safe(&agent.name), agent.id)
+    })?;
     warn(&agent);
     if agent.effective_model.is_none() {
         terminal::note(

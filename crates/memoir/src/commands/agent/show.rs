@@ -20,11 +20,7 @@ pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
     let agent = installation.agent(agent).await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let agent = lens.show().await?;
-    if global.json {
-        terminal::json(&agent)?;
-    } else {
-        terminal::print(&describe(&agent))?;
-    }
+    terminal::show(global.json, &agent, || describe(&agent))?;
     Ok(Ending::Done)
 }
 
