@@ -26,8 +26,8 @@ use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
 use memoir_vault::Closing;
 
 use crate::{
-    Account, AgentHandle, CONFLICT, DEFAULT_ACCOUNT, Error, Loaded, Memoir, Misfit, RecordQuery,
-    Result, ShownRecord, Viewer, again,
+    Account, AgentHandle, CONFLICT, DEFAULT_ACCOUNT, Error, Loaded, Memoir, Misfit, Result,
+    ShownRecord, Viewer, again,
     codec::{self, Beside},
     users::{self, User},
 };
@@ -68,7 +68,7 @@ impl Account {
     ///
     /// # Errors
     /// The store or the key store fails.
-    pub async fn own_records(&self, query: &RecordQuery) -> Result<Vec<ShownRecord>> {
+    pub async fn own_records(&self, query: &RecordFilter) -> Result<Vec<ShownRecord>> {
         let log = self.log();
         match log.seen_by(Viewer::Agent).records(query).await {
             // It begins with the first that there is to tell.

@@ -103,7 +103,7 @@ pub use life::{
 };
 pub use look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use memoir_store::{
-    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordPlace, WaitingSession,
+    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
 };
 pub use memories::{Handling, MemoryInput, Saved};
 pub use notices::{EndNotice, Retry};
@@ -113,8 +113,8 @@ pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
     AgentFacts, AgentLens, AgentWords, Explanation, MemoryCounts, MemoryFacts, MemoryWords,
-    RecordFacts, RecordQuery, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo,
-    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
+    RecordFacts, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo, ShownMemory,
+    ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{

@@ -32,7 +32,7 @@ use memoir_vault::AgentKey;
 
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
 pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
-pub use record::{RecordFacts, RecordQuery, RecordWords, ShownRecord};
+pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 

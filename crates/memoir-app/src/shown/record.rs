@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Deref};
 use memoir_domain::{
     AgentScope, PrivateJson, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
-    audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody},
+    audit::{Action, Actor, Change, Facts, Record, RecordBody},
     memory::{Memory, Number, tokens},
 };
 use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordPlace};
@@ -19,43 +19,6 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
 use crate::{AgentHandle, Error, Result, codec};
-
-/// Which records are wanted. Every part narrows the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecordQuery {
-    /// One session's.
-    pub session: Option<SessionId>,
-    /// Those of one of these actions; of any where there is none.
-    pub actions: Vec<Action>,
-    /// Those about one memory.
-    pub memory: Option<Number>,
-    /// Those of one role.
-    pub actor: Option<ActorKind>,
-    /// Those of an actor whose name holds this text, letters from A to Z in either case.
-    pub actor_name: Option<String>,
-    /// Those written at or after.
-    pub since: Option<Timestamp>,
-    /// Those written at or before.
-    pub until: Option<Timestamp>,
-    /// The last ones of those that match; `None` for all.
-    pub last: Option<u32>,
-}
-
-impl RecordQuery {
-    fn filter(&self) -> RecordFilter {
-        RecordFilter {
-            session: self.session,
-            actions: self.actions.clone(),
-            memory: self.memory,
-            actor: self.actor,
-            actor_name: self.actor_name.clone(),
-            until: self.until,
-            since: self.since,
-            last: self.last,
-            ..RecordFilter::default()
-        }
-    }
-}
 
 /// A record without words.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -204,14 +167,15 @@ impl AgentHandle {
     /// The store fails.
     pub async fn search_records(
         &self,
-        query: &RecordQuery,
+        query: &RecordFilter,
         before_seq: Option<u64>,
         limit: u32,
     ) -> Result<Vec<RecordFacts>> {
         let filter = RecordFilter {
             before_seq,
+            first: None,
             last: Some(limit),
-            ..query.filter()
+            ..query.clone()
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let facts = |row| {
@@ -248,30 +212,7 @@ impl AgentLens<'_> {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn records(&self, query: &RecordQuery) -> Result<Vec<ShownRecord>> {
-        self.filtered(&query.filter()).await
-    }
-
-    /// One page of the log, oldest first: from the record at `from_seq` on.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn record_page(
-        &self,
-        query: &RecordQuery,
-        from_seq: u64,
-        limit: u32,
-    ) -> Result<Vec<ShownRecord>> {
-        let filter = RecordFilter {
-            from_seq,
-            first: Some(limit),
-            last: None,
-            ..query.filter()
-        };
-        self.filtered(&filter).await
-    }
-
-    async fn filtered(&self, filter: &RecordFilter) -> Result<Vec<ShownRecord>> {
+    pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<ShownRecord>> {
         let covers = |scope: AccessScope| match filter.session {
             Some(_) => scope.shows_session(filter.session),
             None => scope == AccessScope::All || scope.session().is_some(),
@@ -287,6 +228,25 @@ impl AgentLens<'_> {
         })
         .await
     }
+
+    /// One page of the log, oldest first: from the record at `from_seq` on.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_page(
+        &self,
+        query: &RecordFilter,
+        from_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<ShownRecord>> {
+        let filter = RecordFilter {
+            from_seq,
+            first: Some(limit),
+            last: None,
+            ..query.clone()
+        };
+        self.records(&filter).await
+    }
 }
 
 impl crate::Account {
@@ -297,13 +257,13 @@ impl crate::Account {
     /// The store fails.
     pub async fn record_page(
         &self,
-        query: &RecordQuery,
+        query: &RecordFilter,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<(RecordPlace, RecordFacts)>> {
         let filter = RecordFilter {
             last: None,
-            ..query.filter()
+            ..query.clone()
         };
         let store = &self.memoir.store;
         let records = store.fleet_records(self.id, &filter, after, limit).await?;

@@ -60,7 +60,7 @@ impl Door {
         let records = self
             .agent
             .seen_by(memoir_app::Viewer::Agent)
-            .records(&memoir_app::RecordQuery::default())
+            .records(&memoir_app::RecordFilter::default())
             .await;
         let records = records.unwrap();
         records
@@ -262,7 +262,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     let records = door
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&memoir_app::RecordQuery::default())
+        .records(&memoir_app::RecordFilter::default())
         .await
         .unwrap();
     let text = serde_json::to_string(&records).unwrap();

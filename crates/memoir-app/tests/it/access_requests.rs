@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
     AccessRequestView, AgentLens, AskOutcome, Error, Handling, Memoir, MemoryPage, Provision,
-    RecordQuery, ShredWish, Viewer,
+    RecordFilter, ShredWish, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -370,7 +370,7 @@ async fn varied() -> (World, SessionId) {
 
 async fn words_of_records(world: &World) -> usize {
     let lens = lens_of(world);
-    let query = RecordQuery::default();
+    let query = RecordFilter::default();
     let records = lens.record_page(&query, 1, 200).await.unwrap();
     let has_words = |record: &&memoir_app::ShownRecord| {
         record.words.before.is_some() || record.words.after.is_some()
@@ -452,14 +452,14 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     for number in 1..=5 {
         assert!(!sees(&world, number).await, "{number}");
     }
-    let query = RecordQuery {
+    let query = RecordFilter {
         session: Some(session),
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     let page = lens_of(&world).record_page(&query, 1, 200).await.unwrap();
     assert!(page.iter().any(|record| record.words.before.is_some()));
     let all = lens_of(&world)
-        .record_page(&RecordQuery::default(), 1, 200)
+        .record_page(&RecordFilter::default(), 1, 200)
         .await
         .unwrap();
     for record in &all {
@@ -519,7 +519,7 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
     lens.memory_page(&page).await.unwrap_err();
     let query = RecallQuery::default();
     lens.recall_page(&query, None, false).await.unwrap_err();
-    let query = RecordQuery::default();
+    let query = RecordFilter::default();
     lens.record_page(&query, 1, 10).await.unwrap_err();
 }
 
@@ -1143,7 +1143,7 @@ async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
     let request = asked(&world, &reading(AccessScope::Core, 10)).await;
     world.script([Turn::text("NO, thank you")]);
     world.agent.ask_for_access(request.id).await.unwrap();
-    let query = memoir_app::RecordQuery::default();
+    let query = memoir_app::RecordFilter::default();
     let records = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)

@@ -1,6 +1,6 @@
 //! The log of an account: what it tells, what it does not, and what it names (SPEC 4.2, 5.5).
 
-use memoir_app::{Account, Memoir, RecordQuery, Severity, SignIn};
+use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
 use memoir_vault::password::Password;
 use rusqlite::Connection;
@@ -45,7 +45,7 @@ impl House {
     }
 
     async fn told(&self) -> Vec<Action> {
-        let records = self.account.own_records(&RecordQuery::default()).await;
+        let records = self.account.own_records(&RecordFilter::default()).await;
         let records = records.unwrap();
         records.iter().map(|record| record.action).collect()
     }
@@ -284,7 +284,7 @@ async fn spec_5_5_guessing_fills_no_log() {
     }
     assert_eq!(house.told().await[before..], [Action::SignInFailed]);
     assert!(house.signs_in(PASSWORD).await);
-    let records = house.account.own_records(&RecordQuery::default()).await;
+    let records = house.account.own_records(&RecordFilter::default()).await;
     let records = records.unwrap();
     let failures: Vec<_> = records
         .iter()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use memoir_app::{AgentHandle, Error, RecordQuery, ShredWish};
+use memoir_app::{AgentHandle, Error, RecordFilter, ShredWish};
 use memoir_domain::{memory::Number, session::State};
 use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
@@ -49,7 +49,7 @@ async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
     }
     let records = agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     let records = records.into_iter().map(|record| {
@@ -149,7 +149,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let own = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     assert_eq!(last["data"]["head"][0][1], own[count - 1].hash);

@@ -58,7 +58,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let records = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&memoir_app::RecordQuery::default())
+        .records(&memoir_app::RecordFilter::default())
         .await
         .unwrap();
     assert_eq!(

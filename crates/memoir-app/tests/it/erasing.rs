@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use memoir_app::{Error, HandedMessage, Handling, RecordQuery, ShredWish, sessions::RefineOptions};
+use memoir_app::{
+    Error, HandedMessage, Handling, RecordFilter, ShredWish, sessions::RefineOptions,
+};
 use memoir_domain::{SessionId, agent::Field, memory::Number, recall::RecallQuery, session::State};
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -168,7 +170,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let records = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     let before = hashes(&records);
@@ -195,7 +197,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let records = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     assert_eq!(hashes(&records)[..before.len()], before);

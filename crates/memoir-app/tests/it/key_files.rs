@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use memoir_app::{AgentHandle, Handling, Memoir, RecordQuery};
+use memoir_app::{AgentHandle, Handling, Memoir, RecordFilter};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -213,7 +213,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
                     other
                         .agent
                         .seen_by(memoir_app::Viewer::Agent)
-                        .records(&RecordQuery::default())
+                        .records(&RecordFilter::default())
                         .await
                         .unwrap()
                         .len(),
@@ -258,7 +258,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let records = second
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     assert_eq!(

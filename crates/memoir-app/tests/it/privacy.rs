@@ -1,6 +1,6 @@
 //! No memory text, tag or prompt in anything that is formatted (SPEC 5.1).
 
-use memoir_app::{RecordQuery, sessions::RefineOptions};
+use memoir_app::{RecordFilter, sessions::RefineOptions};
 use memoir_domain::recall::RecallQuery;
 use memoir_testkit::Turn;
 use serde_json::json;
@@ -59,7 +59,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let records = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery::default())
+        .records(&RecordFilter::default())
         .await
         .unwrap();
     printed += &format!("{records:?}");

@@ -450,7 +450,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
     month.clock.advance(Duration::from_secs(8 * 86_400));
     let records = async |name: &str| {
         let agent = month.account.agent(name).await.unwrap();
-        let query = memoir_app::RecordQuery::default();
+        let query = memoir_app::RecordFilter::default();
         agent
             .seen_by(memoir_app::Viewer::Agent)
             .records(&query)
@@ -502,7 +502,7 @@ async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_
     month.down_until("2026-03-09T12:00:00Z");
     let tiny = month.account.agent("tiny").await.unwrap();
     let records = async || {
-        let query = memoir_app::RecordQuery::default();
+        let query = memoir_app::RecordFilter::default();
         tiny.seen_by(memoir_app::Viewer::Agent)
             .records(&query)
             .await

@@ -12,7 +12,7 @@ use std::{
 };
 
 use memoir_app::{
-    Error, HandedMessage, Handling, MemoryInput, RecordQuery, ShredWish, sessions::RefineOptions,
+    Error, HandedMessage, Handling, MemoryInput, RecordFilter, ShredWish, sessions::RefineOptions,
 };
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
@@ -332,9 +332,9 @@ async fn tell(world: &World, said: &mut Said) {
     said.value(&session);
     let lost = agent
         .seen_by(memoir_app::Viewer::Agent)
-        .records(&RecordQuery {
+        .records(&RecordFilter {
             actions: vec![Action::MemoryRefinementUpdate],
-            ..RecordQuery::default()
+            ..RecordFilter::default()
         })
         .await
         .unwrap();
@@ -466,7 +466,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
     said.value(&mechanic.show().await.unwrap());
     said.value(
         &mechanic
-            .record_page(&RecordQuery::default(), 1, 200)
+            .record_page(&RecordFilter::default(), 1, 200)
             .await
             .unwrap(),
     );
@@ -582,7 +582,7 @@ async fn plain(world: &World) -> String {
     add(serde_json::to_value(
         agent
             .seen_by(memoir_app::Viewer::Agent)
-            .records(&RecordQuery::default())
+            .records(&RecordFilter::default())
             .await
             .unwrap(),
     ));
@@ -786,7 +786,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
         note!(
             agent
                 .seen_by(memoir_app::Viewer::Agent)
-                .records(&RecordQuery::default())
+                .records(&RecordFilter::default())
                 .await
         );
         note!(

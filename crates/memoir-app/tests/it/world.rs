@@ -10,7 +10,7 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, Random, RecordQuery,
+    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, Random, RecordFilter,
     SessionFacts, SessionLimits, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
@@ -230,7 +230,7 @@ impl World {
     }
 
     pub async fn actions(&self) -> Vec<String> {
-        let records = self.seen().records(&RecordQuery::default()).await.unwrap();
+        let records = self.seen().records(&RecordFilter::default()).await.unwrap();
         records
             .iter()
             .map(|record| record.action.as_str().to_owned())

@@ -1,15 +1,15 @@
 //! The look-ups of what is private, each with its agent.
 
-use memoir_app::{Account, RecordQuery, Viewer};
+use memoir_app::{Account, RecordFilter, Viewer};
 use memoir_domain::AgentScope;
-use memoir_store::{AgentQuery, RecordFilter, Store};
+use memoir_store::{AgentQuery, Store};
 
 /// An account gives the handle of one agent, and the handle what is that agent's.
 pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     let agent = account.agent("wren").await?;
     let lens = agent.seen_by(Viewer::Agent);
     lens.memories(true).await?;
-    lens.records(&RecordQuery::default()).await?;
+    lens.records(&RecordFilter::default()).await?;
     agent.export().await?;
     Ok(())
 }

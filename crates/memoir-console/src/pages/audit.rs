@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, RecordFacts, RecordQuery, Verification};
+use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
 use memoir_domain::labels;
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ pub(crate) async fn show(
     let (search, faults) = wanted.read();
     let before = wanted.before()?;
     let newest = agent
-        .search_records(&RecordQuery::default(), None, 1)
+        .search_records(&RecordFilter::default(), None, 1)
         .await?;
     let found = match faults.is_empty() {
         true => found(&agent, &wanted, &search, before).await?,
@@ -92,7 +92,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
 async fn found(
     agent: &AgentHandle,
     wanted: &PageQuery,
-    search: &RecordQuery,
+    search: &RecordFilter,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
     let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;

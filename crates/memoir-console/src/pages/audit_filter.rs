@@ -1,7 +1,7 @@
 //! What of an agent's log is wanted: the fields of a form, which keep what was typed.
 
 use maud::{Markup, html};
-use memoir_app::RecordQuery;
+use memoir_app::RecordFilter;
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
@@ -40,19 +40,17 @@ pub(super) struct PageQuery {
 
 impl PageQuery {
     /// What is looked for, and what is wrong with each field.
-    pub(super) fn read(&self) -> (RecordQuery, Faults) {
+    pub(super) fn read(&self) -> (RecordFilter, Faults) {
         let mut faults = Faults::default();
         let action = |name: &str| Action::from_name(name);
         let role = |name: &str| ROLES.into_iter().find(|role| role.as_str() == name);
         let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
-        let search = RecordQuery {
+        let search = RecordFilter {
             actions: read(&self.action, action, || {
                 note("action", "Action", "There is no such action");
             })
             .into_iter()
             .collect(),
-            memory: None,
-            last: None,
             actor: read(&self.actor, role, || {
                 note("actor", "Role", "There is no such role");
             }),
@@ -74,6 +72,7 @@ impl PageQuery {
             until: read(&self.until, until, || {
                 note("until", "Until", "must be a time such as 2026-03-04T12:00");
             }),
+            ..RecordFilter::default()
         };
         (search, faults)
     }

@@ -18,8 +18,8 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{
-    AgentLens, MemoryPage, RecordQuery, ShownAgent, ShownMemory, ShownRecord, ShownSession, Viewer,
-    sessions::RehearsedMemory,
+    AgentLens, MemoryPage, RecordFilter, ShownAgent, ShownMemory, ShownRecord, ShownSession,
+    Viewer, sessions::RehearsedMemory,
 };
 use memoir_domain::{
     agent::Field,
@@ -349,9 +349,9 @@ pub(crate) async fn session(
     };
     let id = look.asked.agent.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
-    let asked = RecordQuery {
+    let asked = RecordFilter {
         session: Some(id),
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     let path = format!("{}/sessions/{id}", look.asked.path());
     let records = records_after(&look, &asked, &wanted, &path).await?;
@@ -421,7 +421,7 @@ pub(crate) async fn records(
         Err(elsewhere) => return Ok(elsewhere),
     };
     let path = format!("{}/records", look.asked.path());
-    let records = records_after(&look, &RecordQuery::default(), &wanted, &path).await?;
+    let records = records_after(&look, &RecordFilter::default(), &wanted, &path).await?;
     let read = html! { h2.hidden { "Records, the oldest first" } (records) };
     let heading = format!("Records of {}", look.asked.agent.name());
     look.show(&heading, Some(ReadingPart::Records), read).await
@@ -430,7 +430,7 @@ pub(crate) async fn records(
 /// One page of records with their words, oldest first.
 async fn records_after(
     look: &GrantedLook,
-    asked: &RecordQuery,
+    asked: &RecordFilter,
     wanted: &PageQuery,
     path: &str,
 ) -> Result<Markup, PageFailure> {

@@ -2,7 +2,7 @@
 //! While the session runs, `assets/live.js` follows it here.
 
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, RecordFacts, RecordQuery, SessionFacts, sessions::LiveSession};
+use memoir_app::{AgentHandle, RecordFacts, RecordFilter, SessionFacts, sessions::LiveSession};
 use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
@@ -51,9 +51,9 @@ impl TimelinePage {
         session: SessionId,
         before: Option<u64>,
     ) -> Result<Self, PageFailure> {
-        let search = RecordQuery {
+        let search = RecordFilter {
             session: Some(session),
-            ..RecordQuery::default()
+            ..RecordFilter::default()
         };
         let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = records.len() > AT_ONCE as usize;

@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{RecordPlace, RecordQuery, ShownRecord};
+use memoir_app::{RecordFilter, RecordPlace, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
     memory::Number,
@@ -54,13 +54,13 @@ pub(crate) struct RecordsFilter {
 }
 
 impl RecordsFilter {
-    fn read(self) -> Result<(PageParameters, RecordQuery), Problem> {
+    fn read(self) -> Result<(PageParameters, RecordFilter), Problem> {
         let memory = self.memory.as_deref().map(number).transpose();
         let memory = memory
             .ok()
             .filter(|memory| memory.is_none_or(|number| number >= Number(1)))
             .ok_or_else(|| Problem::invalid("memory: must be a number from 1, such as 17"))?;
-        let query = RecordQuery {
+        let query = RecordFilter {
             session: read("session", self.session.as_deref(), str::parse)?,
             actions: read("action", self.action.as_deref(), actions)?.unwrap_or_default(),
             memory,
@@ -68,7 +68,7 @@ impl RecordsFilter {
             actor_name: self.actor_name,
             since: time("since", self.since.as_deref())?,
             until: time_until("until", self.until.as_deref())?,
-            last: None,
+            ..RecordFilter::default()
         };
         let wanted = PageParameters {
             limit: self.limit,

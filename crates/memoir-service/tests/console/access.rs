@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{AgentHandle, MemoryInput, RecordQuery, Viewer};
+use memoir_app::{AgentHandle, MemoryInput, RecordFilter, Viewer};
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -106,7 +106,7 @@ impl Story {
 
     /// How often the record says that somebody looked.
     async fn looks(&self) -> usize {
-        let search = RecordQuery {
+        let search = RecordFilter {
             actions: vec![Action::AccessUsed],
             ..Default::default()
         };

@@ -20,7 +20,7 @@ async fn value(agent: &AgentHandle, field: Field) -> Value {
 
 /// The settings that the last change touched, by their wire names.
 async fn last_change(agent: &AgentHandle) -> Value {
-    let search = memoir_app::RecordQuery {
+    let search = memoir_app::RecordFilter {
         actions: vec![memoir_domain::audit::Action::AgentConfigured],
         ..Default::default()
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memoir_app::{Growth, RecordQuery, Verification};
+use memoir_app::{Growth, RecordFilter, Verification};
 use memoir_domain::{Timestamp, audit::Action, memory::Number};
 use memoir_vault::log::LogVerifier;
 
@@ -194,15 +194,15 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         }
         None => None,
     };
-    let query = RecordQuery {
+    let query = RecordFilter {
         session,
         actions: arguments.action,
         memory: arguments.memory,
-        actor: None,
         actor_name: arguments.actor,
         since: arguments.since,
         until: arguments.until,
         last: arguments.last,
+        ..RecordFilter::default()
     };
     let records = match &agent {
         Some(agent) => {

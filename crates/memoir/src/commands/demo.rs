@@ -7,7 +7,7 @@ mod short;
 use std::{path::Path, sync::Arc};
 
 use memoir_app::{
-    Account, AgentHandle, RecordQuery, ShownMemory, ShownRecord, ShownSession, Verification,
+    Account, AgentHandle, RecordFilter, ShownMemory, ShownRecord, ShownSession, Verification,
     Viewer, sessions::RefineOptions,
 };
 use memoir_domain::session::State;
@@ -133,9 +133,9 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         Ran::Driven(session) => *session,
         Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),
     };
-    let query = RecordQuery {
+    let query = RecordFilter {
         session: Some(session.id),
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     let records = lens.records(&query).await?;
     let after = lens.memories(true).await?;

@@ -1,6 +1,6 @@
 //! `memoir rollback`: undoes a session.
 
-use memoir_app::RecordQuery;
+use memoir_app::RecordFilter;
 
 use crate::{
     cli::Global,
@@ -33,9 +33,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Ok(Ending::Done);
     }
     let after = agent.show().await?.counts.core_tokens;
-    let last = RecordQuery {
+    let last = RecordFilter {
         last: Some(1),
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     let mut text = format!(
         "undone: {} ({} → {} tokens)\n",

@@ -1,7 +1,7 @@
 //! `memoir session`: one session's outcome and timeline.
 
 use memoir_app::{
-    RecordQuery,
+    RecordFilter,
     sessions::{Live, LiveEvent, SeenUpTo},
 };
 use serde_json::json;
@@ -41,9 +41,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::json(&session)?;
         return Ok(Ending::Done);
     }
-    let query = RecordQuery {
+    let query = RecordFilter {
         session: Some(id),
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     let records = lens.records(&query).await?;
     let mut text = show::session::outcome(&session);

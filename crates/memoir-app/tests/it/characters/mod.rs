@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Handling, MemoryInput, RecordQuery, ShownRecord, sessions::RefineOptions};
+use memoir_app::{Handling, MemoryInput, RecordFilter, ShownRecord, sessions::RefineOptions};
 use memoir_details::{Reading, unsaid};
 use memoir_domain::{
     SessionId,
@@ -246,7 +246,7 @@ impl Run {
         let agent = &self.world.agent;
         agent
             .seen_by(memoir_app::Viewer::Agent)
-            .records(&RecordQuery::default())
+            .records(&RecordFilter::default())
             .await
             .unwrap()
     }

@@ -1,9 +1,9 @@
 //! What a handle and an account give by themselves of a record has no field for a word.
 
-use memoir_app::{Account, AgentHandle, RecordQuery};
+use memoir_app::{Account, AgentHandle, RecordFilter};
 
 pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<()> {
-    let query = RecordQuery::default();
+    let query = RecordFilter::default();
     for record in agent.search_records(&query, None, 10).await? {
         let _ = record.before;
         let _ = record.after;

@@ -1,12 +1,12 @@
 //! Nothing is shown with words where nobody is named who looks.
 
-use memoir_app::{AgentHandle, MemoryFacts, RecordQuery, ShownMemory};
+use memoir_app::{AgentHandle, MemoryFacts, RecordFilter, ShownMemory};
 use memoir_domain::{memory::Memory, recall::RecallQuery};
 
 pub async fn read(agent: &AgentHandle, query: &RecallQuery) {
     let _ = agent.memories(true).await;
     let _ = agent.recall(query).await;
-    let _ = agent.records(&RecordQuery::default()).await;
+    let _ = agent.records(&RecordFilter::default()).await;
 }
 
 pub fn with_words(memory: Memory) -> ShownMemory {

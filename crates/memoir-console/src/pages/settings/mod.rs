@@ -18,7 +18,7 @@ use axum::{
     http::StatusCode,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordQuery};
+use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordFilter};
 use memoir_domain::{
     agent::Field,
     audit::{Action, Actor, ActorKind},
@@ -87,9 +87,9 @@ impl SettingsView {
 }
 
 async fn changes(agent: &AgentHandle) -> Result<Vec<RecordFacts>, Error> {
-    let search = RecordQuery {
+    let search = RecordFilter {
         actions: vec![Action::AgentConfigured],
-        ..RecordQuery::default()
+        ..RecordFilter::default()
     };
     agent.search_records(&search, None, LATEST).await
 }
@@ -295,7 +295,7 @@ fn value(view: &AgentFacts, field: Field) -> Option<Value> {
 
 /// The place of the newest record of the agent's log.
 async fn newest(agent: &AgentHandle) -> Result<u64, Error> {
-    let all = RecordQuery::default();
+    let all = RecordFilter::default();
     let records = agent.search_records(&all, None, 1).await?;
     Ok(records.first().map_or(0, |record| record.seq))
 }
