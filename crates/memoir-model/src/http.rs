@@ -63,6 +63,8 @@ impl Endpoint {
         tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");
 
         if !(200..300).contains(&status) {
+            // Gateways send web pages with 502 and 503 too: those are outages, and no wrong
+            // address.
             let html = is_html(content_type, text) && !is_temporary(status);
             if html {
                 return Err(self.web_page(status, content_type));
@@ -217,6 +219,8 @@ fn redirect(status: u16) -> ModelError {
 }
 
 fn is_temporary(status: u16) -> bool {
+    // 408, 409, 429 and 5xx are what OpenAI's and Anthropic's own clients try again; 425 asks for
+    // it (RFC 8470).
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }
 
@@ -269,6 +273,7 @@ fn unsent(error: &reqwest::Error) -> ModelError {
         };
     }
     let outage = match error {
+        // First: a connection that was not made in time is both.
         _ if error.is_connect() => Outage::Connect,
         _ if error.is_timeout() => Outage::Timeout,
         _ => Outage::Cut,

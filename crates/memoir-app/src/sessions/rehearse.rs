@@ -61,6 +61,7 @@ impl Touched {
     /// Whether the memory is not as it was any more, where `present` holds the kept core memories.
     fn is_outdated(&self, present: &BTreeMap<Number, &Memory>) -> bool {
         let before = self.before.as_ref();
+        // Of one that the rehearsal made there is nothing that could have changed.
         before.is_some_and(|before| present.get(&before.number) != Some(&before))
     }
 }
@@ -152,6 +153,7 @@ impl Rehearsal {
     /// One that is over.
     pub(super) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
+            // From the records of the copy and not from the calls: one that was refused has none.
             edits: copy.history().iter().filter_map(edit_of).collect(),
             memories: copy.differences(),
             applied_by: None,
@@ -374,6 +376,7 @@ impl AgentHandle {
             rehearsal: false,
             model: rehearsed.model.clone(),
             lease: Some(Lease {
+                // The session begins and ends in one commit: nobody ever meets this lease.
                 until: now,
                 holder: self.memoir.ids().holder()?,
             }),
@@ -389,6 +392,7 @@ impl AgentHandle {
             &loaded.memories,
             &digester,
             LedgerRoom {
+                // No model reads this ledger.
                 tokens: u64::MAX,
                 near_doubles: false,
                 leaves_out_administrators: false,
@@ -549,6 +553,8 @@ fn edit_of(record: &Record) -> Option<RehearsedEdit> {
     let altered = || {
         changes
             .iter()
+            // In the order of the changes: of a deletion the memory that went is the first, and
+            // what carries it behind it is looked for anew when it is applied.
             .filter(|change| change.before().is_some())
             .map(Change::number)
             .collect()
