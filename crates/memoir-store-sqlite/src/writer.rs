@@ -331,7 +331,7 @@ impl Writer {
     /// fetch anew whatever has changed.
     pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
         match self.free_state() {
-            Some(state) => match &state.connection {
+            Some(state) => match state.at_rest() {
                 Some(connection) => Ok(visit(connection)),
                 None => Err(visit),
             },
@@ -449,7 +449,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                 // find it.
                 WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
-                    if let Some(connection) = &state.connection {
+                    if let Some(connection) = state.at_rest() {
                         visit(connection);
                     }
                 }
@@ -581,6 +581,13 @@ impl WriterState {
             // Fails only for a connection that is not open.
             let _ = connection.busy_timeout(time);
         }
+    }
+
+    /// The connection, in no transaction: in one that a panic left open, whoever reads would see what is never committed.
+    /// `None` where it is closed, or cannot get out.
+    fn at_rest(&self) -> Option<&Connection> {
+        let connection = self.connection.as_ref();
+        connection.filter(|connection| end_abandoned(connection).is_ok())
     }
 
     /// One transaction for all the changes. A loss means that nothing was written.
@@ -737,13 +744,18 @@ enum LostTransaction {
 }
 
 fn begin(connection: &Connection) -> Result<()> {
-    if !connection.is_autocommit() {
-        // Somebody panicked in the middle of one.
-        run(connection, "ROLLBACK")?;
-    }
+    end_abandoned(connection)?;
     run(connection, "BEGIN IMMEDIATE")?;
     fault::point("batch.begun");
     Ok(())
+}
+
+/// Ends the transaction in the middle of which somebody panicked.
+fn end_abandoned(connection: &Connection) -> Result<()> {
+    match connection.is_autocommit() {
+        true => Ok(()),
+        false => run(connection, "ROLLBACK"),
+    }
 }
 
 fn run(connection: &Connection, sql: &str) -> Result<()> {
@@ -832,6 +844,24 @@ mod tests {
             ))
         };
         writer.write(QueuedChange::new(1, write)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn spec_6_2_nobody_sees_what_a_panic_kept_from_being_committed() {
+        let writer = writer();
+        let panics = |connection: &Connection| -> Result<WriteOutcome<()>> {
+            connection.execute("INSERT INTO residues (id) VALUES (1)", [])?;
+            std::panic::resume_unwind(Box::new("in the middle of a change"))
+        };
+        let own = Arc::clone(&writer);
+        let change = async move { own.write(QueuedChange::new(1, panics)).await };
+        assert!(tokio::spawn(change).await.is_err(), "by its own hands");
+        let rows = |connection: &Connection| {
+            let count = "SELECT count(*) FROM residues";
+            connection.query_row(count, [], |row| row.get::<_, i64>(0))
+        };
+        let seen = writer.visit_at_once(rows).ok();
+        assert_eq!(seen.and_then(Result::ok), Some(0));
     }
 
     fn slow_disk(writer: &Writer) {
