@@ -3,12 +3,13 @@
 use async_trait::async_trait;
 use memoir_store::{
     Error, Result,
-    tables::{Cell, Cells, ColumnKind, Table, Tables, cells},
+    tables::{Cell, Cells, ColumnKind, TABLES, Table, Tables, cells},
 };
+use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
-    pool::{Reach, met},
+    pool::{Reach, Statement, met},
     value::{Value, all},
 };
 
@@ -38,8 +39,7 @@ impl Tables for PostgresStore {
             "SELECT {names} FROM {} {wanted} ORDER BY {key} LIMIT {limit}",
             table.name
         );
-        let values = after.iter().map(one).collect();
-        let rows = self.rows(Reach::Fleet, sql, values).await?;
+        let rows = self.by_key(sql, after.iter().map(one).collect()).await?;
         all(&rows, |row| cells(table, row, table.columns.len()))
     }
 
@@ -50,7 +50,7 @@ impl Tables for PostgresStore {
             "SELECT {key} FROM {} ORDER BY {backwards} DESC LIMIT 1",
             table.name
         );
-        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        let rows = self.by_key(sql, values![]).await?;
         Ok(all(&rows, |row| cells(table, row, table.key))?.pop())
     }
 
@@ -77,6 +77,20 @@ impl Tables for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Reads rows in the order of their key, along its index.
+    ///
+    /// The planner takes the policies to let few rows through, and would read all that are left, and sort them, for
+    /// each of a million rows' thousands; and compile that each time.
+    async fn by_key(&self, sql: String, values: Vec<Value<'_>>) -> Result<Vec<Row>> {
+        let along = "SELECT set_config('enable_sort', 'off', true), set_config('jit', 'off', true)";
+        let statements = [
+            Statement::new(along, values![]),
+            Statement::new(sql, values),
+        ];
+        let mut answers = self.read(Reach::Fleet, &statements).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
     /// Whether a move into the database was begun and has not come to its end.
     ///
     /// # Errors
@@ -88,19 +102,24 @@ impl PostgresStore {
     }
 
     /// Notes that a move into the database begins, and with `false` that it came to its end: in between nobody opens
-    /// it.
+    /// it. What the planner is to know of the rows is worked out at the end, for whoever reads them next.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn note_move(&self, begins: bool) -> Result<()> {
-        let sql = match begins {
-            true => {
-                "INSERT INTO memoir_migrations (number, name) VALUES ($1, 'a move') \
-                 ON CONFLICT DO NOTHING RETURNING 1"
-            }
-            false => "DELETE FROM memoir_migrations WHERE number = $1 RETURNING 1",
+        let statements = if begins {
+            let sql = "INSERT INTO memoir_migrations (number, name) VALUES ($1, 'a move') \
+                 ON CONFLICT DO NOTHING RETURNING 1";
+            vec![Statement::new(sql, values![MOVE])]
+        } else {
+            let tables: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+            let sql = "DELETE FROM memoir_migrations WHERE number = $1 RETURNING 1";
+            vec![
+                Statement::new(format!("ANALYZE {}", tables.join(", ")), values![]),
+                Statement::new(sql, values![MOVE]),
+            ]
         };
-        self.writes(Reach::Fleet, sql, values![MOVE]).await?;
+        self.write(Reach::Fleet, &statements).await?;
         Ok(())
     }
 }

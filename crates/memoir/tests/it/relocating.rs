@@ -8,7 +8,7 @@ use crate::{
     postgres::skip,
 };
 
-const MEMORIES: usize = 2_000;
+const MEMORIES: usize = 50_000;
 
 fn on(installation: &Installation, url: &str, arguments: &[&str]) -> Ran {
     Ran::of(installation.command(arguments).env("MEMOIR_DATABASE", url))
