@@ -87,6 +87,8 @@ struct Fleet {
     nodes: Vec<RwLock<Running>>,
     /// Where each of them was last heard of: whoever asks one that is away meets nobody.
     addresses: Vec<Mutex<String>>,
+    /// The node that is held up.
+    held_up: Mutex<Option<usize>>,
 }
 
 impl Fleet {
@@ -98,6 +100,7 @@ impl Fleet {
         Self {
             addresses: addresses.collect(),
             nodes: nodes.into_iter().map(RwLock::new).collect(),
+            held_up: Mutex::new(None),
             installation,
             server,
             url,
@@ -157,20 +160,33 @@ impl Fleet {
         self.server.query(name, sql).unwrap()
     }
 
-    /// Disturbs the fleet in one of its ways.
-    fn disturb(&self, chance: &mut Chance) -> &'static str {
-        let node = chance.below(NODES as u64) as usize;
+    /// Disturbs the fleet in one of its ways. A node that is held up stays so while others are killed.
+    fn disturb<'scope>(
+        &'scope self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        chance: &mut Chance,
+    ) -> &'static str {
+        let held_up = *self.held_up.lock().unwrap();
+        let mut node = chance.below(NODES as u64) as usize;
+        if held_up == Some(node) {
+            node = (node + 1) % NODES;
+        }
         match chance.below(10) {
-            0..=4 => {
+            4..=5 if held_up.is_none() => {
+                self.signal(node, Signal::STOP);
+                *self.held_up.lock().unwrap() = Some(node);
+                // For longer than its leases last.
+                let pause = Duration::from_secs(LEASE + 1 + chance.below(3));
+                scope.spawn(move || {
+                    thread::sleep(pause);
+                    self.signal(node, Signal::CONT);
+                    *self.held_up.lock().unwrap() = None;
+                });
+                "held up"
+            }
+            0..=5 => {
                 self.kill(node);
                 "killed"
-            }
-            5 => {
-                // Held up for longer than its leases last.
-                self.signal(node, Signal::STOP);
-                thread::sleep(Duration::from_secs(LEASE + 1 + chance.below(3)));
-                self.signal(node, Signal::CONT);
-                "held up"
             }
             6 => match self.server.restart_pooler().unwrap() {
                 Some(()) => "pooler killed",
@@ -247,7 +263,7 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
         return skip();
     };
     let (kills, seed) = (
-        number("MEMOIR_FLEET_KILLS", 20),
+        number("MEMOIR_FLEET_KILLS", 100),
         number("MEMOIR_FLEET_SEED", 16),
     );
     println!("{kills} kills, seed {seed}");
@@ -311,7 +327,7 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
         let mut chance = Chance(seed);
         for _ in 0..kills {
             thread::sleep(Duration::from_millis(200 + chance.below(1_200)));
-            let what = fleet.disturb(&mut chance);
+            let what = fleet.disturb(scope, &mut chance);
             *told.lock().unwrap().entry(what).or_default() += 1;
         }
         is_over.store(true, Ordering::SeqCst);
