@@ -248,6 +248,11 @@ impl Error {
         matches!(self, Self::Store(store::Error::Open { .. }))
     }
 
+    /// Whether the database is there and takes nothing that is written.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Self::Store(store::Error::ReadOnly))
+    }
+
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -342,7 +347,7 @@ impl Error {
             }
             Self::Store(store::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
             Self::Store(store::Error::NotADatabase(_)) => "give another path with `--database sqlite:PATH`".to_owned(),
-            Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder".to_owned(),
+            Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted".to_owned(),
             Self::Store(store::Error::Full) => "free some space; what was there before is intact".to_owned(),
             Self::Erased { .. } => "`memoir audit verify NAME` still checks its log".to_owned(),
             Self::KeyRemains { .. } => {

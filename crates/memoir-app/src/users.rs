@@ -217,12 +217,13 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
-    /// Makes sure that requests can be carried out: that the database and the key store answer.
+    /// Makes sure that requests can be carried out: that the database and the key store answer, and the former can be
+    /// written.
     ///
     /// # Errors
-    /// One of them does not.
+    /// One of them does not, or it cannot.
     pub async fn check_ready(&self) -> Result<()> {
-        self.store.has_users().await?;
+        self.store.check_ready().await?;
         self.keys.check_answers().await
     }
 

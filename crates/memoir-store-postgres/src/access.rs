@@ -247,6 +247,10 @@ impl Access for PostgresStore {
         Ok(!self.rows(Reach::Fleet, sql, values![]).await?.is_empty())
     }
 
+    async fn check_ready(&self) -> Result<()> {
+        self.0.check_writable().await
+    }
+
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
         let enter = "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
              VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, key_digest) DO NOTHING RETURNING 1";

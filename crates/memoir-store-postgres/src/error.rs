@@ -6,6 +6,9 @@
 use memoir_store::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
+/// The place of what begins a transaction, before the first of its statements.
+pub(crate) const OPENING: usize = usize::MAX;
+
 /// What stopped the statements of a transaction.
 #[derive(Debug)]
 pub(crate) enum StatementFault {
@@ -60,6 +63,7 @@ impl From<StatementFault> for Error {
     fn from(fault: StatementFault) -> Self {
         match fault {
             StatementFault::Store(error) => error,
+            StatementFault::Refused(OPENING, refusal) if is_follower(&refusal) => Self::ReadOnly,
             StatementFault::Refused(_, refusal) => refused(&refusal),
             StatementFault::Lost(problem) => Self::Driver(problem),
         }
@@ -115,6 +119,11 @@ fn refused(refusal: &DbError) -> Error {
     } else {
         Error::Driver(message(refusal))
     }
+}
+
+/// Whether a transaction that is to write was refused because the server follows another one.
+fn is_follower(refusal: &DbError) -> bool {
+    *refusal.code() == SqlState::FEATURE_NOT_SUPPORTED
 }
 
 fn is_end(refusal: &DbError) -> bool {

@@ -25,7 +25,7 @@ use tokio_postgres::{
 
 use crate::{
     Configured,
-    error::{self, StatementFault},
+    error::{self, OPENING, StatementFault},
     value::Value,
 };
 
@@ -253,6 +253,17 @@ impl Connections {
         self.look(reach, Purpose::Look, statements).await
     }
 
+    /// Makes sure that the database answers and takes what is written.
+    ///
+    /// # Errors
+    /// As for [`Connections::read`]; [`Error::ReadOnly`].
+    pub(crate) async fn check_writable(&self) -> Result<(), Error> {
+        // Writes nothing, and is begun as one that writes all the same, which a server that follows another refuses.
+        let look = Statement::new("SELECT 1 FROM users LIMIT 1", Vec::new());
+        let looked = self.look(Reach::Fleet, Purpose::Write, &[look]).await;
+        looked.map(drop)
+    }
+
     async fn look(
         &self,
         reach: Reach,
@@ -406,7 +417,8 @@ impl PooledConnection {
                 Ok(rows) => answers.push(rows),
                 Err(error) => {
                     // What comes after is refused because of the first one.
-                    fault.get_or_insert_with(|| StatementFault::of(at.wrapping_sub(first), &error));
+                    let place = at.checked_sub(first).unwrap_or(OPENING);
+                    fault.get_or_insert_with(|| StatementFault::of(place, &error));
                 }
             }
         }

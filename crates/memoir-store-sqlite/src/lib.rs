@@ -481,6 +481,11 @@ impl Access for SqliteStore {
         self.look(access::has_users).await
     }
 
+    async fn check_ready(&self) -> Result<()> {
+        // What cannot be written is not opened, and the file's permissions are not asked for again once it is.
+        self.has_users().await.map(drop)
+    }
+
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
         let reply = reply.clone();
         self.write(1, move |connection| access::begin_reply(connection, &reply))

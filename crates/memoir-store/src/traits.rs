@@ -330,6 +330,13 @@ pub trait Access: Send + Sync {
     /// Whether any account has a user, removed or not: where there was one, one always stays.
     async fn has_users(&self) -> Result<bool>;
 
+    /// Makes sure that the database answers, and takes what is written: that of a server may become one that only
+    /// follows another (SPEC 6.2).
+    ///
+    /// # Errors
+    /// It does not; [`Error::ReadOnly`](crate::Error::ReadOnly).
+    async fn check_ready(&self) -> Result<()>;
+
     /// Enters a request whose answer is not known yet; that of the row given is passed over. What is
     /// there already, where the key was used before; then nothing is written. Of callers at the same
     /// time exactly one enters it.

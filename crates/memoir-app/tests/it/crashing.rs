@@ -420,6 +420,9 @@ impl memoir_store::Access for Watched {
     async fn has_users(&self) -> Result<bool> {
         self.inner.has_users().await
     }
+    async fn check_ready(&self) -> Result<()> {
+        self.inner.check_ready().await
+    }
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
         self.inner.begin_reply(reply).await
     }

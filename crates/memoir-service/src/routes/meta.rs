@@ -38,13 +38,13 @@ pub(super) async fn ready(State(service): State<Service>) -> Response {
     // A database that is not lost but silent is of no use either.
     match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
         Ok(Ok(())) => "ready\n".into_response(),
-        _ => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "not_ready",
-            "the database, or the key store, does not answer",
-        )
-        .into_response(),
+        Ok(Err(error)) if error.is_read_only() => not_ready("the database is read-only"),
+        _ => not_ready("the database, or the key store, does not answer"),
     }
+}
+
+fn not_ready(why: &'static str) -> Response {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why).into_response()
 }
 
 pub(super) async fn nothing(State(service): State<Service>, request: Request) -> Response {

@@ -164,6 +164,30 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
 }
 
 #[test]
+fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_promoted() {
+    let Some(server) = Postgres::start("follower").unwrap() else {
+        return skip();
+    };
+    let (installation, url) = (Installation::new(), server.database().unwrap());
+    let service = Running::start(&installation, &["--migrate", "--database", &url]);
+    assert_eq!(service.get("/readyz", "").0, 200);
+    std::fs::write(server.folder().join("data/standby.signal"), "").unwrap();
+    server.restart().unwrap();
+    let following = service.get("/readyz", "");
+    assert_eq!(following.0, 503);
+    assert_eq!(
+        following.1["detail"], "the database is read-only",
+        "{following:?}"
+    );
+    let create = &["token", "create", "--role", "admin"];
+    let ran = run(&installation, &url, create);
+    assert!(ran.stderr.contains("the database is read-only"), "{ran:?}");
+    server.query("postgres", "SELECT pg_promote()").unwrap();
+    assert_eq!(service.get("/readyz", "").0, 200);
+    ok(&installation, &url, create);
+}
+
+#[test]
 fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() {
     const REQUESTS: usize = 1_000;
     let Some(server) = Postgres::start("crowded").unwrap() else {
