@@ -472,9 +472,20 @@ impl RehearsedAgent {
         let request = edit
             .request(&numbers)
             .ok_or_else(|| not_applicable(id, "it cannot be read"))?;
-        let result = self.decide(&request, id, actor, now)?;
-        if let (Some(rehearsed), ToolResult::Consolidated { number, .. }) = (edit.created, result) {
-            self.renumbered.insert(rehearsed, number);
+        match self.decide(&request, id, actor, now)? {
+            ToolResult::Consolidated { number, .. } => {
+                self.renumbered
+                    .extend(edit.created.map(|rehearsed| (rehearsed, number)));
+            }
+            // Code chooses what carries a deleted memory. A memory that was brought back since may say it too, and would
+            // be changed although nobody was shown that.
+            ToolResult::Deleted {
+                number, carried_by, ..
+            } if carried_by != numbers.get(1).copied() => {
+                let problem = format!("another memory would carry {number} now; rehearse again");
+                return Err(not_applicable(id, &problem));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -554,7 +565,7 @@ fn edit_of(record: &Record) -> Option<RehearsedEdit> {
         changes
             .iter()
             // In the order of the changes: of a deletion the memory that went is the first, and
-            // what carries it behind it is looked for anew when it is applied.
+            // what carries it the second. That is looked for anew when it is applied, and is to be the same.
             .filter(|change| change.before().is_some())
             .map(Change::number)
             .collect()

@@ -6,6 +6,7 @@ use memoir_app::{AgentHandle, Error, Handling, MemoryInput, sessions::RehearsedM
 use memoir_domain::{
     SessionId,
     agent::Field,
+    audit::Actor,
     lifecycle::StartRefusal,
     memory::Number,
     session::{Driver, Mode, State},
@@ -325,6 +326,40 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     assert!(rehearsed.agent.verify().await.unwrap().valid);
     // It leaves the way free.
     rehearsed.agent.open_own(Mode::Full).await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_3_17_applying_lets_no_memory_carry_that_the_rehearsal_did_not_show() {
+    let said = MEMORIES[0];
+    let saying = ["Joaquín", "Lena"].map(|name| format!("{said} {name} knows."));
+    let ballast = "Words of some length. ".repeat(60);
+    let own = Actor::agent("wren");
+    for is_brought_back in [false, true] {
+        let world = World::new(&[]).await;
+        // What an administrator adds carries nothing.
+        let inputs = [said, &saying[0], &saying[1], &ballast].map(|text| MemoryInput {
+            content: text.into(),
+            ..MemoryInput::default()
+        });
+        world.agent.save(&inputs, &own).await.unwrap();
+        let handle = |handling| world.agent.handle(Number(2), handling, &own);
+        handle(Handling::Discard).await.unwrap();
+        let id = rehearsing(&world).await;
+        let deleted = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+        assert_eq!(deleted["carried_by"], json!(3), "{deleted}");
+        let summary = json!({"summary": "Said twice."});
+        call(&world.agent, id, "complete_refinement", summary).await;
+        if is_brought_back {
+            handle(Handling::Restore).await.unwrap();
+        }
+        let before = world.memories().await;
+        let applied = world.agent.apply_rehearsal(id, &person()).await;
+        assert_eq!(applied.is_err(), is_brought_back, "{applied:?}");
+        if is_brought_back {
+            assert!(matches!(applied, Err(Error::NotApplicable { .. })));
+            assert_eq!(world.memories().await, before);
+        }
+    }
 }
 
 #[tokio::test]
