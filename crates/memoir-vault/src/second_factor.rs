@@ -15,10 +15,11 @@ use std::fmt;
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use totp_rs::{Builder, Secret, Totp};
 use zeroize::Zeroizing;
 
-use crate::{Error, Result, token};
+use crate::{Error, Result};
 
 /// All but letters, digits and what needs no escape anywhere in an address.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -242,7 +243,7 @@ impl SecondFactor {
         if let Some(place) = self
             .recovery
             .iter()
-            .position(|known| token::is_same(known, &digest))
+            .position(|known| known.ct_eq(&digest).into())
         {
             // Gone in the very object that the caller must write before it acts: of two who present
             // the same code at once, the row's version lets one.

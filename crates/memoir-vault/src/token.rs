@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::{Error, Result};
@@ -64,7 +65,7 @@ impl TokenSecret {
         // Digests are compared and not the texts, so that both sides have the same length whatever
         // is presented.
         let presented: [u8; 32] = Sha256::digest(presented.as_bytes()).into();
-        is_same(&self.digest(), &presented)
+        self.digest().ct_eq(&presented).into()
     }
 
     /// The secret, to be shown to the one who is to hold it.
@@ -214,14 +215,6 @@ pub fn form_token(browser_secret: &str) -> String {
     hasher.update(b"memoir form\0");
     hasher.update(browser_secret.as_bytes());
     URL_SAFE_NO_PAD.encode(hasher.finalize())
-}
-
-/// Compares in a time that does not tell how much of it is right.
-pub(crate) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
-    let pairs = one.iter().zip(other);
-    let differs = pairs.fold(0, |differs, (left, right)| differs | (left ^ right));
-    // Keeps the compiler from leaving the loop at the first difference.
-    std::hint::black_box(differs) == 0
 }
 
 #[cfg(test)]
