@@ -281,7 +281,7 @@ impl Replay {
                 if own.words != u64::from(words) {
                     return misfit(format!("counts other words of memory {number} than it has"));
                 }
-                if own.text != text {
+                if own.text_mark != text {
                     return misfit(format!("marks another text of memory {number} than it has"));
                 }
             }

@@ -109,7 +109,7 @@ pub struct Wording {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
     /// Of its text, so that whoever still says it word for word is known without reading the log.
-    pub text: WordsMark,
+    pub text_mark: WordsMark,
     /// Its words, but for the free ones.
     pub words: u64,
     /// Whether it has a word of relative time, such as "yesterday": its meaning depends on its date.
@@ -158,7 +158,7 @@ impl Wording {
             origin: door.origin,
             added_by: door.added_by,
             source: memory.source.clone(),
-            text: WordsMark::of_text(content.expose()),
+            text_mark: WordsMark::of_text(content.expose()),
             words: u64::from(reading.words()),
             relative: reading.has_relative_time(),
             let_go: Vec::new(),
@@ -295,7 +295,10 @@ pub fn places(memory: &Memory) -> impl Iterator<Item = WordingId> {
 /// from the log. That of a memory which no session has changed is among them.
 pub fn texts_said_by(memory: &Memory) -> WordingTexts {
     let own = WordsMark::of_text(memory.content.expose());
-    let said = memory.wordings.iter().filter(|wording| wording.text == own);
+    let said = memory
+        .wordings
+        .iter()
+        .filter(|wording| wording.text_mark == own);
     said.map(|wording| (wording.id(), memory.content.clone()))
         .collect()
 }

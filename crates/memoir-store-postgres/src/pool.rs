@@ -407,7 +407,8 @@ impl PooledConnection {
         let steps =
             steps.chain(pairs.map(|(statement, prepared)| ask(client, statement, prepared)));
         let steps = steps.chain(closing.into_iter().map(|sql| simple(client, sql)));
-        // They are sent in this order, as each of them is first asked for its answer.
+        // They are sent in this order, as each of them is first asked for its answer. Where what begins the transaction
+        // is refused, each statement behind it runs by itself, and still writes nothing: it has no reach.
         let mut answers = Vec::with_capacity(statements.len());
         let mut fault = None;
         // All answers are waited for, also behind a failed one: an answer that is left in the

@@ -11,7 +11,7 @@ use memoir_domain::{
     draft::Decision,
     knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, Trip, View},
     lifecycle,
-    memory::{Memory, Number},
+    memory::{Memory, Number, by_number},
     rollback,
     session::{Driver, Session, State, Usage},
     survey::Survey,
@@ -212,9 +212,8 @@ impl AgentHandle {
                 memories.collect::<Result<_>>()?
             }
         };
-        let memories = memories.into_iter();
         Ok(Some(CallState {
-            memories: memories.map(|memory| (memory.number, memory)).collect(),
+            memories: by_number(memories),
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
@@ -227,11 +226,10 @@ impl AgentHandle {
     async fn fresh_state(&self, id: SessionId, request: &KnifeRequest) -> Result<CallState> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
         let (session, rehearsal) = loaded.session.unzip();
-        let memories = loaded.memories.into_iter();
         let state = CallState {
             base: loaded.base,
             agent: loaded.agent,
-            memories: memories.map(|memory| (memory.number, memory)).collect(),
+            memories: by_number(loaded.memories),
             session,
             is_known: false,
             rehearsed: None,
@@ -509,8 +507,7 @@ impl AgentHandle {
         if let Some((copy, _)) = &state.rehearsed {
             let touched = rollback::touched(copy.history()).into_iter().collect();
             let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
-            let memories = loaded.memories.into_iter();
-            let mut memories = memories.map(|memory| (memory.number, memory)).collect();
+            let mut memories = by_number(loaded.memories);
             copy.lay_over(&mut memories);
             return Ok(trip.roll_back(copy.history(), memories));
         }
@@ -553,9 +550,7 @@ impl AgentHandle {
                 "table `audit_records`: the edits of session {id} are not those that it counts"
             )));
         }
-        let memories = loaded.memories.into_iter();
-        let memories = memories.map(|memory| (memory.number, memory)).collect();
-        Ok((history, memories))
+        Ok((history, by_number(loaded.memories)))
     }
 
     async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {

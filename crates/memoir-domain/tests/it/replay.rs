@@ -69,7 +69,7 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
             panic!("a memory is saved");
         };
         memory.content = "secretly other".into();
-        memory.wordings[0].text = WordsMark::of_text("secretly other");
+        memory.wordings[0].text_mark = WordsMark::of_text("secretly other");
     });
     assert_eq!(
         (seq, &problem[..]),
