@@ -234,7 +234,8 @@ fn own_marks(log: &[Record], number: Number) -> BTreeSet<String> {
         let words = text.split(|character: char| !character.is_alphanumeric());
         marks.extend(
             words
-                .filter(|word| word.starts_with("mark"))
+                // A field is named `text_mark`.
+                .filter(|word| word.starts_with("mark") && *word != "mark")
                 .map(str::to_owned),
         );
     }
