@@ -533,3 +533,88 @@ BEGIN
                 one.key) END);
     END LOOP;
 END $$;
+
+-- Writes one decision: the agent, and of each kind of rows that most decisions write the first, where there is one
+-- (its key is not NULL). As one statement it needs no other one that begins or ends a transaction, and never waits for
+-- whoever sent it while it holds a lock. The database keeps the plans of a function's statements for as long as a
+-- connection of its own lasts, behind a pooler too, where nothing that was prepared could be met again. It can do
+-- nothing that whoever calls it could not: the walls hold it as they hold its caller.
+CREATE FUNCTION memoir_decide(
+    the_agent bytea, the_account bytea, expected_version bigint,
+    agent_next_seq bigint, agent_head bytea, agent_budget_share bigint, agent_removable_tokens bigint,
+    agent_lost_share bigint, agent_open bytea, agent_sealed bytea, agent_name text, agent_folded_name text,
+    agent_erased_at bigint, agent_weekly_after bigint, agent_due_at bigint, agent_reflect_after bigint,
+    memory_number bigint, memory_version bigint, memory_tokens bigint, memory_kind text,
+    memory_constitutional boolean, memory_created_at bigint, memory_updated_at bigint, memory_discarded_at bigint,
+    memory_shredded_at bigint, memory_body bytea,
+    session_identifier bytea, session_version bigint, session_ended_at bigint, session_lease_holder bigint,
+    session_open bytea, session_sealed bytea, session_state text, session_driver text, session_model text,
+    session_started_at bigint, session_lease_until bigint,
+    record_seq bigint, record_body_version bigint, record_memory bigint, record_recorded_at bigint,
+    record_actor_kind text, record_actor_name text, record_action text, record_session bytea,
+    record_body_commitment bytea, record_hash bytea, record_facts bytea, record_body bytea
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    -- This agent's rows and no others, until the transaction ends; and no longer wait for a lock than any other
+    -- transaction of Memoir.
+    PERFORM set_config('memoir.account', encode(the_account, 'hex'), true),
+        set_config('memoir.agent', encode(the_agent, 'hex'), true), set_config('lock_timeout', '5000', true);
+    IF expected_version IS NULL THEN
+        INSERT INTO agents (id, account_id, version, next_seq, head, budget_share, removable_tokens, lost_share, open,
+            sealed, name, folded_name, erased_at, weekly_after, due_at, reflect_after)
+        VALUES (the_agent, the_account, 1, agent_next_seq, agent_head, agent_budget_share, agent_removable_tokens,
+            agent_lost_share, agent_open, agent_sealed, agent_name, agent_folded_name, agent_erased_at,
+            agent_weekly_after, agent_due_at, agent_reflect_after);
+    ELSE
+        -- The condition and the lock are one: whoever comes second waits here for the first to end, compares the
+        -- version again, and writes nothing. All that follows in the transaction stands on this row being held.
+        UPDATE agents SET version = version + 1, next_seq = agent_next_seq, head = agent_head,
+            budget_share = agent_budget_share, removable_tokens = agent_removable_tokens,
+            lost_share = agent_lost_share, open = agent_open, sealed = agent_sealed, name = agent_name,
+            folded_name = agent_folded_name, erased_at = agent_erased_at, weekly_after = agent_weekly_after,
+            due_at = agent_due_at, reflect_after = agent_reflect_after
+        WHERE id = the_agent AND account_id = the_account AND version = expected_version;
+        IF NOT found THEN
+            -- The code by which every statement says that what it stands on is not so; the table says what that is.
+            RAISE division_by_zero USING MESSAGE = 'the agent is at another version', TABLE = 'agents';
+        END IF;
+    END IF;
+    IF memory_number IS NOT NULL THEN
+        -- An update first, since few decisions make a memory. Nobody else can make it in between: the agent is held.
+        UPDATE memories SET version = memory_version, tokens = memory_tokens, kind = memory_kind,
+            constitutional = memory_constitutional, created_at = memory_created_at, updated_at = memory_updated_at,
+            discarded_at = memory_discarded_at, shredded_at = memory_shredded_at, body = memory_body
+        WHERE agent_id = the_agent AND number = memory_number;
+        IF found THEN
+            -- Vectors are of one version of a row.
+            DELETE FROM memory_vectors WHERE agent_id = the_agent AND number = memory_number;
+        ELSE
+            INSERT INTO memories (agent_id, number, version, tokens, kind, constitutional, created_at, updated_at,
+                discarded_at, shredded_at, body)
+            VALUES (the_agent, memory_number, memory_version, memory_tokens, memory_kind, memory_constitutional,
+                memory_created_at, memory_updated_at, memory_discarded_at, memory_shredded_at, memory_body);
+        END IF;
+    END IF;
+    IF session_identifier IS NOT NULL THEN
+        UPDATE sessions SET version = session_version, ended_at = session_ended_at,
+            lease_holder = session_lease_holder, open = session_open, sealed = session_sealed, state = session_state,
+            driver = session_driver, model = session_model, started_at = session_started_at,
+            lease_until = session_lease_until
+        WHERE id = session_identifier AND agent_id = the_agent;
+        IF NOT found THEN
+            -- One of another agent has the key, and is in the way.
+            INSERT INTO sessions (id, agent_id, account_id, version, ended_at, lease_holder, open, sealed, state,
+                driver, model, started_at, lease_until)
+            VALUES (session_identifier, the_agent, the_account, session_version, session_ended_at,
+                session_lease_holder, session_open, session_sealed, session_state, session_driver, session_model,
+                session_started_at, session_lease_until);
+        END IF;
+    END IF;
+    IF record_seq IS NOT NULL THEN
+        INSERT INTO audit_records (agent_id, seq, body_version, memory, recorded_at, actor_kind, actor_name, action,
+            session_id, body_commitment, hash, facts, body)
+        VALUES (the_agent, record_seq, record_body_version, record_memory, record_recorded_at, record_actor_kind,
+            record_actor_name, record_action, record_session, record_body_commitment, record_hash, record_facts,
+            record_body);
+    END IF;
+END $$;

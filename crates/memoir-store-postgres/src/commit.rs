@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::atomic::Ordering};
 
 use memoir_domain::{SessionId, absorption::MessageState};
 use memoir_store::{
-    AccessRow, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, Result, SessionRow,
+    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, Result, SessionRow,
     StoredText, TokenRow,
 };
 
@@ -22,6 +22,8 @@ const ROWS: usize = 1_000;
 /// What a statement of a decision is about, and with it what it means that the database refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatementSubject {
+    /// Whatever the database names as the table that refused.
+    Decision,
     Agent,
     Prompts,
     Memories,
@@ -39,6 +41,18 @@ pub(crate) struct Statements<'commit>(
     pub(crate) Vec<StatementSubject>,
 );
 
+impl StatementSubject {
+    fn of_table(table: &str) -> Option<Self> {
+        match table {
+            "agents" => Some(Self::Agent),
+            "memories" => Some(Self::Memories),
+            "sessions" => Some(Self::Sessions),
+            "audit_records" => Some(Self::Records),
+            _ => None,
+        }
+    }
+}
+
 impl<'commit> Statements<'commit> {
     fn add(&mut self, about: StatementSubject, statement: Statement<'commit>) {
         self.0.push(statement);
@@ -52,10 +66,7 @@ impl<'commit> Statements<'commit> {
 /// As for [`Store::commit`](memoir_store::Store::commit).
 pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
     let mut connection = connections.take().await?;
-    let opening = connection.opening(Reach::Agent(commit.agent.scope), Purpose::Decide);
-    // In the reach of this agent: whatever a statement says, the policies of the tables keep the
-    // memories and records of others out of the transaction.
-    let answer = answered(send(&mut connection, Some(&opening), &commit, true)).await;
+    let answer = answered(send(&mut connection, &commit, true, true)).await;
     match answer {
         Ok(()) => {
             connection.give_back();
@@ -70,12 +81,12 @@ pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<(
     }
 }
 
-/// Sends a decision's statements.
+/// Sends a decision's statements, what begins their transaction before them, and what ends it behind them.
 async fn send(
     connection: &mut PooledConnection,
-    opening: Option<&str>,
     commit: &Commit,
-    is_whole: bool,
+    begins: bool,
+    ends: bool,
 ) -> Result<(), StatementFault> {
     // What was decided on an agent as it was need not fit the one that is there now, and is a conflict then, not
     // an inconsistency: so the version is looked at all the same.
@@ -84,17 +95,30 @@ async fn send(
     let problem = commit.check().err();
     let Statements(statements, abouts) = match &problem {
         None => statements(commit)?,
-        Some(_) => agent_only(commit)?,
+        Some(_) => version_only(commit)?,
     };
-    // The version is held against the row and given up again.
+    // One statement is a transaction by itself; that of a decision that does not hold together is taken back.
+    let is_alone = begins && ends && statements.len() == 1 && problem.is_none();
+    // In the reach of this agent: whatever a statement says, the policies of the tables keep the
+    // memories and records of others out of the transaction.
+    let reach = Reach::Agent(commit.agent.scope);
+    let opening = (begins && !is_alone).then(|| connection.opening(reach, Purpose::Decide));
     let closing = match &problem {
         None => "COMMIT",
+        // The version is held against the row and given up again.
         Some(_) => "ROLLBACK",
     };
+    let closing = (ends && !is_alone).then_some(closing);
     let sent = connection
-        .send(opening, &statements, is_whole.then_some(closing))
+        .send(opening.as_deref(), &statements, closing)
         .await;
-    sent.map_err(|fault| meaning(fault, &abouts, commit))?;
+    sent.map_err(|fault| {
+        if is_alone && matches!(fault, StatementFault::Refused(..)) {
+            // Rolled back with its transaction: nothing is open on the connection.
+            connection.give_back();
+        }
+        meaning(fault, &abouts, commit)
+    })?;
     problem.map_or(Ok(()), |problem| Err(problem.into()))
 }
 
@@ -125,10 +149,8 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
             connection.give_back();
             return Ok(());
         };
-        let reach = Reach::Agent(commit.agent.scope);
-        let opening = (!is_begun).then(|| connection.opening(reach, Purpose::Decide));
         // An error drops the connection and with it the transaction, which has no end yet.
-        send(&mut connection, opening.as_deref(), &commit, false).await?;
+        send(&mut connection, &commit, !is_begun, false).await?;
         count_progress(&commit);
         is_begun = true;
     }
@@ -153,17 +175,24 @@ pub(crate) fn meaning(
         return fault;
     };
     let is_unmet = fault.is_unmet(at);
+    let about = match abouts.get(at) {
+        Some(StatementSubject::Decision) => fault.table().and_then(StatementSubject::of_table),
+        about => about.copied(),
+    };
     let agent = commit.agent.scope.agent;
-    let about = |table, problem: &str| {
+    let inconsistent = |table, problem: &str| {
         let problem = format!("a row of {agent} {problem}");
         Error::inconsistent(table, problem).into()
     };
-    match abouts.get(at) {
+    match about {
         // The index by name first: a key that is taken is otherwise a conflict, and this one is not
         // to be tried again.
         Some(StatementSubject::Agent) if fault.broken() == Some("agents_by_name") => {
             Error::NameTaken.into()
         }
+        // In a database whose transactions are isolated more strictly by default, that is how it says that
+        // the version was counted up meanwhile.
+        _ if fault.is_serialization() => Error::Conflict.into(),
         Some(StatementSubject::Agent | StatementSubject::Bodies | StatementSubject::Messages)
             if is_unmet || fault.is_taken() =>
         {
@@ -173,28 +202,22 @@ pub(crate) fn meaning(
         Some(StatementSubject::Sessions) if fault.broken() == Some("sessions_running") => {
             Error::SessionRunning.into()
         }
-        Some(StatementSubject::Sessions) if is_unmet => {
-            about("sessions", "belongs to another agent")
+        Some(StatementSubject::Sessions) if is_unmet || fault.broken() == Some("sessions_pkey") => {
+            inconsistent("sessions", "belongs to another agent")
         }
         Some(StatementSubject::Tokens) if fault.broken() == Some("tokens_by_digest") => {
-            about("tokens", "has the digest of another token")
+            inconsistent("tokens", "has the digest of another token")
         }
         // Somebody else wrote a later version of one.
         Some(StatementSubject::Tokens) if is_unmet => Error::Conflict.into(),
         Some(StatementSubject::Requests) if is_unmet => {
-            about("access_requests", "is another request, or is over")
+            inconsistent("access_requests", "is another request, or is over")
         }
         Some(
             StatementSubject::Memories | StatementSubject::Prompts | StatementSubject::Records,
-        ) if is_unmet => about("of a decision", "was not written"),
+        ) if is_unmet => inconsistent("of a decision", "was not written"),
         _ => fault,
     }
-}
-
-/// The statement that holds a decision against the agent's version.
-fn agent_only(commit: &Commit) -> Result<Statements<'_>> {
-    let written = write_agent(commit.expected_version, &commit.agent)?;
-    Ok(Statements(vec![written], vec![StatementSubject::Agent]))
 }
 
 /// The statements of a decision that holds together.
@@ -208,9 +231,17 @@ pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
 
 /// The statements of a decision: first its version, which keeps whoever else decides on the agent waiting.
 fn statements(commit: &Commit) -> Result<Statements<'_>> {
-    let mut statements = agent_only(commit)?;
     let (agent, account) = (&commit.agent.scope.agent, &commit.agent.scope.account);
     let agent = agent.as_bytes();
+    let (memory, memories) = first(&commit.memories);
+    let (session, sessions) = first(&commit.sessions);
+    // Bodies take the place of those of records that were there before.
+    let (record, records) = match commit.bodies.is_empty() {
+        true => first(&commit.records),
+        false => (None, &commit.records[..]),
+    };
+    let written = write_first(commit, memory, session, record)?;
+    let mut statements = Statements(vec![written], vec![StatementSubject::Decision]);
     if let Some(StoredText(prompts)) = &commit.prompts {
         let sql = "INSERT INTO agent_prompts (agent_id, body) VALUES ($1, $2) \
              ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body";
@@ -219,10 +250,10 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             met(sql, 1, values![agent, &prompts[..]]),
         );
     }
-    for memories in apart(&commit.memories, |row| row.number.0) {
+    for memories in apart(memories, |row| row.number.0) {
         statements.add(StatementSubject::Memories, write_memories(agent, memories)?);
     }
-    for sessions in apart(&commit.sessions, |row| *row.id.as_bytes()) {
+    for sessions in apart(sessions, |row| *row.id.as_bytes()) {
         let written = write_sessions(agent, account.as_bytes(), sessions)?;
         statements.add(StatementSubject::Sessions, written);
     }
@@ -261,7 +292,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             );
         }
     }
-    for records in commit.records.chunks(ROWS) {
+    for records in records.chunks(ROWS) {
         statements.add(StatementSubject::Records, write_records(agent, records)?);
     }
     Ok(statements)
@@ -282,18 +313,42 @@ fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &
     })
 }
 
-fn write_agent(expected_version: Option<u64>, agent: &AgentRow) -> Result<Statement<'_>> {
-    let column = |value, name| count(value, "agents", name);
+/// The statement that holds a decision against the agent's version.
+fn version_only(commit: &Commit) -> Result<Statements<'_>> {
+    let written = write_first(commit, None, None, None)?;
+    Ok(Statements(vec![written], vec![StatementSubject::Decision]))
+}
+
+/// The first of some rows, and the rest.
+fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
+    match rows.split_first() {
+        Some((first, rest)) => (Some(first), rest),
+        None => (None, rows),
+    }
+}
+
+/// Writes the agent, and one row of each kind that most decisions write: whole decisions, but for those of several
+/// memories or of rarer rows.
+fn write_first<'row>(
+    commit: &'row Commit,
+    memory: Option<&'row MemoryRow>,
+    session: Option<&'row SessionRow>,
+    record: Option<&'row AuditRow>,
+) -> Result<Statement<'row>> {
+    let agent = &commit.agent;
     let (columns, document) = (&agent.columns, &agent.document);
+    let of_agent = |value, name| count(value, "agents", name);
+    let of_memory = |value: Option<u64>, name| one(value, "memories", name);
+    let of_record = |value: Option<u64>, name| one(value, "audit_records", name);
     let values = values![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
-        column(expected_version.unwrap_or(0), "version")?,
-        column(columns.next_seq, "next_seq")?,
+        one(commit.expected_version, "agents", "version")?,
+        of_agent(columns.next_seq, "next_seq")?,
         &columns.head,
-        column(columns.ranks.budget_share, "budget_share")?,
-        column(columns.ranks.removable_tokens, "removable_tokens")?,
-        column(columns.ranks.lost_share, "lost_share")?,
+        of_agent(columns.ranks.budget_share, "budget_share")?,
+        of_agent(columns.ranks.removable_tokens, "removable_tokens")?,
+        of_agent(columns.ranks.lost_share, "lost_share")?,
         document.open.as_bytes(),
         &document.sealed.0[..],
         &*columns.name,
@@ -302,23 +357,59 @@ fn write_agent(expected_version: Option<u64>, agent: &AgentRow) -> Result<Statem
         columns.prospect.weekly_after,
         columns.prospect.due_at,
         columns.prospect.reflect_after,
+        of_memory(memory.map(|row| row.number.0), "number")?,
+        of_memory(memory.map(|row| row.version), "version")?,
+        of_memory(memory.map(|row| row.tokens), "tokens")?,
+        memory.map(|row| row.kind.as_str()),
+        memory.map(|row| row.constitutional),
+        memory.map(|row| row.created_at),
+        memory.map(|row| row.updated_at),
+        memory.and_then(|row| row.discarded_at),
+        memory.and_then(|row| row.shredded_at),
+        memory.map(|row| &row.body.0[..]),
+        session.map(|row| row.id.as_bytes()),
+        one(
+            session.map(|row| row.document.version),
+            "sessions",
+            "version"
+        )?,
+        session.and_then(|row| row.columns.ended_at),
+        session
+            .and_then(|row| row.lease)
+            .map(|lease| lease.holder.cast_signed()),
+        session.map(|row| row.document.open.as_bytes()),
+        session.map(|row| &row.document.sealed.0[..]),
+        session.map(|row| row.columns.state.as_str()),
+        session.map(|row| row.columns.driver.as_str()),
+        session.and_then(|row| row.columns.model.as_deref()),
+        session.map(|row| row.columns.started_at),
+        session.and_then(|row| row.lease).map(|lease| lease.until),
+        of_record(record.map(|row| row.seq), "seq")?,
+        of_record(record.map(|row| row.body_version), "body_version")?,
+        of_record(
+            record.and_then(|row| row.memory).map(|memory| memory.0),
+            "memory"
+        )?,
+        record.map(|row| row.recorded_at),
+        record.map(|row| row.actor_kind.as_str()),
+        record.map(|row| &*row.actor_name),
+        record.map(|row| row.action.as_str()),
+        record
+            .and_then(|row| row.session.as_ref())
+            .map(SessionId::as_bytes),
+        record.map(|row| &row.body_commitment[..]),
+        record.map(|row| &row.hash[..]),
+        record.map(|row| row.facts.as_bytes()),
+        record.map(|row| &row.body.0[..]),
     ];
-    let names = "next_seq, head, budget_share, removable_tokens, lost_share, open, sealed, name, \
-         folded_name, erased_at, weekly_after, due_at, reflect_after";
-    let given = "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16";
-    let sql = match expected_version {
-        None => format!(
-            "INSERT INTO agents (id, account_id, version, {names}) VALUES ($1, $2, $3 + 1, {given})"
-        ),
-        Some(_) => format!(
-            // The condition and the lock are one: whoever comes second waits here for the first to
-            // end, compares the version again, and writes nothing. All that follows in the
-            // transaction stands on this row being held.
-            "UPDATE agents SET version = version + 1, ({names}) = ROW ({given}) \
-             WHERE id = $1 AND account_id = $2 AND version = $3"
-        ),
-    };
-    Ok(met(&sql, 1, values))
+    let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+    let sql = format!("SELECT memoir_decide({})", places.join(", "));
+    Ok(Statement::new(sql, values).repeating())
+}
+
+/// A count that need not be there.
+fn one(value: Option<u64>, table: &'static str, name: &str) -> Result<Option<i64>> {
+    value.map(|value| count(value, table, name)).transpose()
 }
 
 /// The columns of all rows, by the value of each.
@@ -492,10 +583,9 @@ fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<
     let mut values = values![agent];
     values.push(counts(rows, table, "seq", |row| row.seq)?);
     values.push(counts(rows, table, "body_version", |row| row.body_version)?);
-    let memories = rows.iter().map(|row| {
-        let memory = row.memory.map(|memory| count(memory.0, table, "memory"));
-        memory.transpose()
-    });
+    let memories = rows
+        .iter()
+        .map(|row| one(row.memory.map(|memory| memory.0), table, "memory"));
     values.push(Value::Integers(memories.collect::<Result<_>>()?));
     values.extend(columns![rows:
         |row| row.recorded_at,

@@ -41,9 +41,22 @@ impl StatementFault {
         }
     }
 
+    /// The table whose row was refused, or was not as a function of the database expects it.
+    pub(crate) fn table(&self) -> Option<&str> {
+        match self {
+            Self::Refused(_, refusal) => refusal.table(),
+            _ => None,
+        }
+    }
+
     /// Whether a row was to have a key that another one has.
     pub(crate) fn is_taken(&self) -> bool {
         matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::UNIQUE_VIOLATION)
+    }
+
+    /// Whether what others wrote meanwhile is in the way of a transaction that is to see nothing of it.
+    pub(crate) fn is_serialization(&self) -> bool {
+        matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::T_R_SERIALIZATION_FAILURE)
     }
 
     /// Whether the statement at that place did not do what all after it stand on.

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memoir_store::{AgentQuery, Error, Fleet, Store};
+use memoir_store::{AgentQuery, Error, Fleet, Store, StoredText};
 use memoir_store_postgres::PostgresStore;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -17,10 +17,14 @@ use tokio::{
 
 use crate::common::{self, account, decision, scope};
 
-/// Where a connection breaks once it carries a `COMMIT`.
+/// Where a connection breaks once it carries a decision: nowhere, before what commits it reaches the server, or once
+/// the server has answered that.
 const NOWHERE: u8 = 0;
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
+
+/// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
+const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
 
 /// Stands between a store and its database.
 struct Between {
@@ -63,11 +67,14 @@ impl Drop for Between {
     }
 }
 
-/// Carries what is said either way, until it breaks: before what holds a `COMMIT` reaches the server, or once the
-/// server has answered it.
+fn holds(bytes: &[u8], words: &[u8]) -> bool {
+    bytes.windows(words.len()).any(|found| found == words)
+}
+
+/// Carries what is said either way, until it breaks.
 async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<AtomicU8>) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
-    let mut is_lost = false;
+    let mut awaited = None;
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
@@ -75,21 +82,24 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
                 if bytes.is_empty() {
                     return;
                 }
-                let is_commit = bytes.windows(6).any(|word| word == b"COMMIT");
-                if is_commit && breaks.load(Ordering::SeqCst) == BEFORE {
+                // The end of several statements goes with them, so that it is looked for first.
+                let committed = COMMITS.iter().rev().find(|(asked, _)| holds(bytes, asked));
+                if committed.is_some() && breaks.load(Ordering::SeqCst) == BEFORE {
                     breaks.store(NOWHERE, Ordering::SeqCst);
                     return;
                 }
-                is_lost |= is_commit && breaks.load(Ordering::SeqCst) == AFTER;
+                if breaks.load(Ordering::SeqCst) == AFTER {
+                    awaited = awaited.or(committed.map(|(_, answer)| *answer));
+                }
                 server.write_all(bytes).await.unwrap();
             }
             read = server.read(&mut answered) => {
                 let bytes = &answered[..read.unwrap_or(0)];
-                if is_lost && bytes.windows(6).any(|word| word == b"COMMIT") {
+                if awaited.is_some_and(|answer| holds(bytes, answer)) {
                     breaks.store(NOWHERE, Ordering::SeqCst);
                     return;
                 }
-                if bytes.is_empty() || !is_lost && client.write_all(bytes).await.is_err() {
+                if bytes.is_empty() || awaited.is_none() && client.write_all(bytes).await.is_err() {
                     return;
                 }
             }
@@ -113,10 +123,18 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
         let found = straight.snapshot(scope(), &AgentQuery::default()).await;
         found.unwrap().unwrap().agent.document.version
     };
-    for (breaks, was_written) in [(BEFORE, false), (AFTER, true)] {
+    let ways = [
+        (BEFORE, false, false),
+        (AFTER, true, false),
+        (BEFORE, false, true),
+        (AFTER, true, true),
+    ];
+    for (breaks, was_written, is_of_several) in ways {
         let before = version().await;
+        let mut decided = decision(before);
+        decided.prompts = is_of_several.then(|| StoredText(vec![4]));
         between.breaks.store(breaks, Ordering::SeqCst);
-        let Err(Error::OutcomeUnknown(same)) = store.commit(decision(before)).await else {
+        let Err(Error::OutcomeUnknown(same)) = store.commit(decided).await else {
             panic!("nobody can know what became of it");
         };
         assert_eq!(version().await, before + u64::from(was_written));
