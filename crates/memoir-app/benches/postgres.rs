@@ -24,10 +24,13 @@ use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
 const AGENTS: usize = 32;
-/// Sessions of each agent.
-const ROUNDS: usize = 10;
+/// Memories of each agent.
+const MEMORIES: usize = 100;
 /// Edits of a session.
 const EDITS: usize = 10;
+/// Edits of all sessions of all agents: as many with one caller as with many, so that the first writing of each page
+/// after a checkpoint, which PostgreSQL logs whole, weighs as little in both.
+const ALL_EDITS: usize = 3_200;
 /// How long `pgbench` writes, each of three times.
 const SECONDS: &str = "2";
 
@@ -73,7 +76,8 @@ async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
     let handle = account.agent(name).await.unwrap();
     let own = Actor::agent(name);
     for part in 0..2 {
-        let inputs: Vec<MemoryInput> = (part * 50..(part + 1) * 50)
+        let half = MEMORIES / 2;
+        let inputs: Vec<MemoryInput> = (part * half..(part + 1) * half)
             .map(|number| MemoryInput {
                 content: customer(number).into(),
                 ..MemoryInput::default()
@@ -88,8 +92,13 @@ async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
 async fn edits(agent: AgentHandle, session: SessionId, round: usize) -> Vec<Duration> {
     let mut times = Vec::with_capacity(EDITS);
     for at in 0..EDITS {
-        let number = round * EDITS + at;
-        let content = customer(number).replace("really rather cold", "cold");
+        let edit = round * EDITS + at;
+        let number = edit % MEMORIES;
+        // Shorter, and the next time around as it was.
+        let content = match (edit / MEMORIES).is_multiple_of(2) {
+            true => customer(number).replace("really rather cold", "cold"),
+            false => customer(number),
+        };
         let arguments = json!({"id": number + 1, "content": content});
         let begun = Instant::now();
         let answer = agent.call_tool(session, "update_memory", Some(&arguments));
@@ -101,7 +110,12 @@ async fn edits(agent: AgentHandle, session: SessionId, round: usize) -> Vec<Dura
 }
 
 /// Governed edits a second of that many callers at once, each on an agent of its own.
-async fn governed(agents: &[AgentHandle], round: usize, times: &mut Vec<Duration>) -> f64 {
+async fn governed(
+    agents: &[AgentHandle],
+    round: usize,
+    is_last: bool,
+    times: &mut Vec<Duration>,
+) -> f64 {
     let mut open = Vec::new();
     for agent in agents {
         let (session, _) = agent.open_own(Mode::Full).await.unwrap();
@@ -116,7 +130,7 @@ async fn governed(agents: &[AgentHandle], round: usize, times: &mut Vec<Duration
     }
     let rate = (agents.len() * EDITS) as f64 / begun.elapsed().as_secs_f64();
     // The last sessions stay open for what is written by hand.
-    if round + 1 < ROUNDS {
+    if !is_last {
         for (agent, session) in open {
             agent.cancel(session, &Actor::agent("wren")).await.unwrap();
         }
@@ -184,8 +198,9 @@ async fn measure(server: &Postgres, callers: usize, parameters: &str) {
         agents.push(agent(&memoir, &format!("agent-{number}")).await);
     }
     let (mut times, mut rates, mut floors) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
-        rates.push(governed(&agents, round, &mut times).await);
+    let rounds = ALL_EDITS / callers / EDITS;
+    for round in 0..rounds {
+        rates.push(governed(&agents, round, round + 1 == rounds, &mut times).await);
     }
     server.query(&database, TABLE).unwrap();
     for _ in 0..3 {

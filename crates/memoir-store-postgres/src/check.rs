@@ -179,15 +179,17 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Names of what there is in the schema, as far as it can act or refuse by itself; a table only where its rows are
-/// walled off for its owner too, a trigger only where it is on.
-const OBJECTS: &str = "SELECT 'table', relname::text FROM pg_class \
+/// Names of what there is in the schema, as far as it can act or refuse; a table only where its rows are walled off
+/// for its owner too, a trigger only where it is on. A function with what it does.
+const OBJECTS: &str = "SELECT 'table', relname::text, NULL FROM pg_class \
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relforcerowsecurity \
          AND relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid) \
-     UNION ALL SELECT 'index', relname::text FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid \
+     UNION ALL SELECT 'index', relname::text, NULL FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid \
          WHERE relnamespace = current_schema()::regnamespace AND indisvalid AND NOT indisprimary \
-     UNION ALL SELECT 'trigger', tgname::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
-         WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND tgenabled IN ('O', 'A')";
+     UNION ALL SELECT 'trigger', tgname::text, NULL FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
+         WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND tgenabled IN ('O', 'A') \
+     UNION ALL SELECT 'function', proname::text, prosrc FROM pg_proc \
+         WHERE pronamespace = current_schema()::regnamespace";
 
 /// What is there beside them: on which table it is, its kind and its name.
 const STRANGERS: &str = "SELECT tgrelid::regclass::text, 'trigger', tgname::text FROM pg_trigger \
@@ -210,14 +212,26 @@ fn made() -> impl Iterator<Item = (&'static str, &'static str)> {
             ("TABLE", "table"),
             ("INDEX", "index"),
             ("TRIGGER", "trigger"),
+            ("FUNCTION", "function"),
         ];
         let (_, kind) = kinds.into_iter().find(|(known, _)| *known == kind)?;
-        Some((kind, words.next()?))
+        // What a function is given follows its name.
+        Some((kind, words.next()?.split('(').next()?))
     })
 }
 
-/// What of the tables, and of what can act by itself, is not as the migrations make it. Compares names, not what
-/// is behind them.
+/// What a function does that the migrations make.
+fn body_of(function: &str) -> Option<&'static str> {
+    let head = format!("CREATE FUNCTION {function}(");
+    let mut found = MIGRATIONS
+        .iter()
+        .filter_map(|one| one.sql.split_once(&head));
+    let (_, made) = found.next()?;
+    made.split("$$").nth(1)
+}
+
+/// What of the tables, and of what can act, is not as the migrations make it. Compares names, and of functions what
+/// they do: one that refuses, or writes a decision, could be made to do nothing under the same name.
 ///
 /// # Errors
 /// Those of the database.
@@ -230,13 +244,19 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let text = |row: &tokio_postgres::Row, at| row.try_get::<_, String>(at).unwrap_or_default();
     let found: Vec<_> = found
         .iter()
+        .filter(|row| match row.try_get(2) {
+            Ok(Some(body)) => body_of(&text(row, 1)) == Some(body),
+            _ => true,
+        })
         .map(|row| (text(row, 0), text(row, 1)))
         .collect();
     let is_there =
         |(kind, name): &(&str, &str)| found.iter().any(|one| one.0 == *kind && one.1 == *name);
     let missing = made().filter(|one| !is_there(one));
     let mut problems: Vec<_> = missing
-        .map(|(kind, name)| format!("{kind} `{name}` is missing, is turned off, or has no policy"))
+        .map(|(kind, name)| {
+            format!("{kind} `{name}` is missing, was changed, is turned off, or has no policy")
+        })
         .collect();
     // Only on our tables: the database may be shared with others, who have triggers of their own.
     let is_ours = |table: &str| made().any(|made| made == ("table", table));

@@ -2,7 +2,8 @@
 //! transaction of its own.
 //!
 //! A migration changes one table that is there at most: whoever uses several of them meanwhile is then never waited
-//! for in a circle. It only adds, so that the version of Memoir before it goes on working beside the one that brings it.
+//! for in a circle. It only adds, so that the version of Memoir before it goes on working beside the one that brings it:
+//! a function that is to do more gets another name, and the one before stays.
 
 use std::time::Duration;
 

@@ -5,7 +5,8 @@
 //! all of the transaction. No statement is prepared under a name and nothing is set beyond the transaction, so
 //! that a pooler may hand each transaction to another connection; but where the URL says that there is none. Then what
 //! comes again and again is prepared once for each connection: to understand and plan it takes the database several
-//! times as long as to carry it out.
+//! times as long as to carry it out. Most decisions are one call of a function of the database, which keeps its plans
+//! by itself, and are a transaction without anything that begins or ends it.
 
 use std::{borrow::Cow, fmt, future::Future, pin::Pin, time::Duration};
 
@@ -42,7 +43,8 @@ const ANSWER: Duration = Duration::from_secs(120);
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
 // The database keeps these, not this process: they also end what a process has begun that is
-// stopped, or cut off without its connection being closed.
+// stopped, or cut off without its connection being closed. A decision that is one statement has the first of them
+// from `memoir_decide`, which can wait for nothing but a lock, and never for its process.
 const LIMITS: [(&str, u32); 3] = [
     ("lock_timeout", 5_000),
     ("statement_timeout", 60_000),

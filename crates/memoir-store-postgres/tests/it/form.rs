@@ -38,16 +38,21 @@ async fn what_was_taken_away_from_the_form_is_found() {
         "DROP TRIGGER audit_records_undeleted ON audit_records; \
          ALTER TABLE tokens DISABLE TRIGGER tokens_stay_revoked; \
          ALTER TABLE memories NO FORCE ROW LEVEL SECURITY; \
-         CREATE RULE swallow AS ON INSERT TO users DO INSTEAD NOTHING",
+         CREATE RULE swallow AS ON INSERT TO users DO INSTEAD NOTHING; \
+         CREATE OR REPLACE FUNCTION memoir_refuse() RETURNS trigger LANGUAGE plpgsql \
+             AS $$ BEGIN RETURN new; END $$; \
+         ALTER FUNCTION memoir_decide RENAME TO decide_otherwise",
     );
     let found = store.check_form().await.unwrap();
     let told: Vec<_> = found.iter().map(|finding| &*finding.problem).collect();
-    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(told.len(), 6, "{told:?}");
     for name in [
         "audit_records_undeleted",
         "tokens_stay_revoked",
         "memories",
         "swallow",
+        "memoir_refuse",
+        "memoir_decide",
     ] {
         assert!(
             told.iter().any(|problem| problem.contains(name)),
