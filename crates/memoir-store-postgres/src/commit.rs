@@ -1,6 +1,9 @@
 //! The statements of one decision.
 
-use std::{collections::BTreeSet, sync::atomic::Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::{OnceLock, atomic::Ordering},
+};
 
 use memoir_domain::{SessionId, absorption::MessageState};
 use memoir_store::{
@@ -402,9 +405,13 @@ fn write_first<'row>(
         record.map(|row| row.facts.as_bytes()),
         record.map(|row| &row.body.0[..]),
     ];
-    let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
-    let sql = format!("SELECT memoir_decide({})", places.join(", "));
-    Ok(Statement::new(sql, values).repeating())
+    // Put together once, since every decision is written by it.
+    static CALL: OnceLock<String> = OnceLock::new();
+    let call = CALL.get_or_init(|| {
+        let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+        format!("SELECT memoir_decide({})", places.join(", "))
+    });
+    Ok(Statement::new(call.as_str(), values))
 }
 
 /// A count that need not be there.
