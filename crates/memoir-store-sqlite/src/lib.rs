@@ -71,15 +71,27 @@ const FEW_RECORDS: usize = 32;
 #[derive(Clone)]
 pub struct SqliteStore(Arc<OpenDatabase>);
 
+/// What goes wrong with a commit, as a server that is somewhere else would let it.
+#[cfg(feature = "fault-points")]
+#[derive(Debug, Clone, Copy)]
+pub enum CommitFault {
+    /// Its answer is lost, and it was not written.
+    LostUnwritten,
+    /// Its answer is lost, and it was written.
+    LostWritten,
+    /// It is refused, since others keep the database locked.
+    Busy,
+}
+
 /// The readers are dropped before the writer: the last connection to close tidies up, and only the
 /// writer's can.
 struct OpenDatabase {
     /// `None` for a database in memory, which has only the writer's connection.
     readers: Option<Arc<Readers>>,
     writer: Writer,
-    /// How many answers to commits are still to be lost, each once it was written (`true`) or before (`false`).
+    /// What is still to go wrong with commits, the last one of the list first.
     #[cfg(feature = "fault-points")]
-    lost_answers: std::sync::Mutex<Vec<bool>>,
+    commit_faults: std::sync::Mutex<Vec<CommitFault>>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -149,7 +161,7 @@ impl SqliteStore {
             readers,
             writer,
             #[cfg(feature = "fault-points")]
-            lost_answers: std::sync::Mutex::default(),
+            commit_faults: std::sync::Mutex::default(),
         })))
     }
 
@@ -173,31 +185,33 @@ impl SqliteStore {
         self.0.writer.visit(limit).await
     }
 
-    /// Loses the answers to the commits that come next, as a connection that breaks would: each after it was
-    /// written (`true`) or before it was (`false`), the last one of the list first.
+    /// Disturbs the commits that come next, the last one of the list first.
     #[cfg(feature = "fault-points")]
-    pub fn lose_answers(&self, are_written: &[bool]) {
-        *self.lost_answers() = are_written.to_vec();
+    pub fn disturb_commits(&self, faults: &[CommitFault]) {
+        *self.commit_faults() = faults.to_vec();
     }
 
     #[cfg(feature = "fault-points")]
-    fn lost_answers(&self) -> std::sync::MutexGuard<'_, Vec<bool>> {
-        let lost = self.0.lost_answers.lock();
-        lost.unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn commit_faults(&self) -> std::sync::MutexGuard<'_, Vec<CommitFault>> {
+        let faults = self.0.commit_faults.lock();
+        faults.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Writes a commit and loses its answer, where a test asks for that; else gives it back.
+    /// Disturbs a commit, where a test asks for that; else gives it back.
     #[cfg(feature = "fault-points")]
-    async fn lose_answer(&self, commit: Commit) -> Result<Commit> {
-        let Some(is_written) = self.lost_answers().pop() else {
-            return Ok(commit);
-        };
-        if is_written {
-            let same = commit.clone();
-            self.write(commit::rows(&commit), move |connection| {
-                commit::write(connection, &same)
-            })
-            .await?;
+    async fn disturb(&self, commit: Commit) -> Result<Commit> {
+        let fault = self.commit_faults().pop();
+        match fault {
+            None => return Ok(commit),
+            Some(CommitFault::Busy) => return Err(Error::Busy),
+            Some(CommitFault::LostUnwritten) => {}
+            Some(CommitFault::LostWritten) => {
+                let same = commit.clone();
+                self.write(commit::rows(&commit), move |connection| {
+                    commit::write(connection, &same)
+                })
+                .await?;
+            }
         }
         Err(Error::OutcomeUnknown(Box::new(commit)))
     }
@@ -832,7 +846,7 @@ impl Store for SqliteStore {
 
     async fn commit(&self, commit: Commit) -> Result<()> {
         #[cfg(feature = "fault-points")]
-        let commit = self.lose_answer(commit).await?;
+        let commit = self.disturb(commit).await?;
         let (rows, replaces_bodies) = (commit::rows(&commit), !commit.bodies.is_empty());
         let mut change = QueuedChange::new(rows, move |connection: &Connection| {
             commit::write(connection, &commit)

@@ -101,39 +101,46 @@ impl Memoir {
     }
 
     /// Writes a commit, and where the store's answer is lost, writes the very same again: it can be written only
-    /// once, since it moves the agent's version, and after the second answer the first can come to nothing any
-    /// more.
-    async fn settle(&self, mut commit: Commit) -> memoir_store::Result<()> {
-        let scope = commit.agent.scope;
-        let newest = commit
-            .records
-            .last()
-            .map(|record| (record.seq, record.hash));
-        let mut lost = 0;
+    /// once, since it moves the agent's version. Where that is refused, the record at its place in the log tells
+    /// whether the first attempt was written.
+    async fn settle(&self, commit: Commit) -> memoir_store::Result<()> {
+        let same = match self.store.commit(commit).await {
+            Err(Error::OutcomeUnknown(same)) => same,
+            written => return written,
+        };
+        let mut refusal = None;
         // Not by `again`: nothing is loaded and decided anew, and of a conflict it has to be found out whose commit
         // it was.
-        loop {
-            match self.store.commit(commit).await {
-                Err(Error::OutcomeUnknown(same)) if lost < RESENT => {
-                    lost += 1;
-                    commit = *same;
+        for _ in 0..RESENT {
+            match self.store.commit(Commit::clone(&same)).await {
+                Err(Error::OutcomeUnknown(_)) => {}
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    refusal = Some(error);
+                    break;
                 }
-                Err(Error::Conflict) if lost > 0 => {
-                    // What leaves no record changes nothing that an agent remembers: to decide it again does no
-                    // harm.
-                    let Some((seq, hash)) = newest else {
-                        return Err(Error::Conflict);
-                    };
-                    let found = self.store.records_at(scope, &[seq]).await?;
-                    let is_ours = found.first().is_some_and(|record| record.hash == hash);
-                    return if is_ours {
-                        Ok(())
-                    } else {
-                        Err(Error::Conflict)
-                    };
-                }
-                written => return written,
             }
+        }
+        let found = match same.records.last() {
+            Some(newest) => {
+                let place = [newest.seq];
+                let records = self.store.records_at(same.agent.scope, &place).await;
+                records.map(|found| found.first().map(|record| record.hash == newest.hash))
+            }
+            // What leaves no record changes nothing that an agent remembers: to decide it again does no harm.
+            None => Ok(None),
+        };
+        match (found, refusal) {
+            (Ok(Some(true)), _) => Ok(()),
+            // The store finds these once no other transaction holds the agent, the first attempt's neither: it can
+            // come to nothing any more.
+            (Ok(_), Some(error @ (Error::Conflict | Error::NameTaken | Error::SessionRunning))) => {
+                Err(error)
+            }
+            // Another's record has the place.
+            (Ok(Some(false)), _) => Err(Error::Conflict),
+            // That nothing was written, any other error says of the last attempt alone.
+            (Ok(None) | Err(_), _) => Err(Error::OutcomeUnknown(same)),
         }
     }
 
