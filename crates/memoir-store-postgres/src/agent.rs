@@ -6,7 +6,7 @@ use memoir_store::{
     AccessRow, AgentQuery, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow, RecordFilter,
     Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns, agent_columns,
     decode::{self, Columns},
-    memory_columns, record_columns, session_columns,
+    memory_columns, record_columns, session_columns, summary_columns,
 };
 
 use crate::{
@@ -300,18 +300,16 @@ impl Store for PostgresStore {
         let mut values = scoped(&scope);
         values.extend(values![after, limit]);
         let sql = concat!(
-            "SELECT last_seq, hash, body FROM log_summaries WHERE agent_id = $1 AND ",
+            "SELECT ",
+            summary_columns!(),
+            " FROM log_summaries WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
         );
-        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
-            let mut columns = Columns::new(row, "log_summaries");
-            Ok(SummaryRow {
-                last_seq: columns.count()?,
-                hash: columns.bytes()?,
-                body: columns.stored_text()?,
-            })
-        })
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::summary,
+        )
     }
 
     async fn keep_summaries(

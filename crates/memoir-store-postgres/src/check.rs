@@ -1,11 +1,6 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_store::{
-    Error, Finding, Result, access_columns, account_columns, agent_columns,
-    decode::{self, DatabaseRow},
-    leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
-    user_columns,
-};
+use memoir_store::{Error, Finding, Result, decode::READERS};
 
 use crate::{
     migrate::MIGRATIONS,
@@ -28,52 +23,6 @@ fn finding(problem: String, advice: &str) -> Finding {
         advice: advice.to_owned(),
     }
 }
-
-/// A function that reads a row as anybody would.
-type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
-
-/// Every table's rows.
-const TABLES: [(&str, RowReader); 10] = [
-    (
-        concat!("SELECT ", account_columns!(), " FROM accounts"),
-        |row| decode::account(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", agent_columns!(), " FROM agents"),
-        |row| decode::agent(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", memory_columns!(), " FROM memories"),
-        |row| decode::memory(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", session_columns!(), " FROM sessions"),
-        |row| decode::session(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", record_columns!(), " FROM audit_records"),
-        |row| decode::record(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", leaf_columns!(), " FROM log_leaves"),
-        |row| decode::leaf(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", token_columns!(), " FROM tokens"),
-        |row| decode::token(row).map(drop),
-    ),
-    (concat!("SELECT ", user_columns!(), " FROM users"), |row| {
-        decode::user(row).map(drop)
-    }),
-    (
-        concat!("SELECT ", access_columns!(), " FROM access_requests"),
-        |row| decode::access_request(row).map(drop),
-    ),
-    (
-        concat!("SELECT ", reply_columns!(), " FROM replies"),
-        |row| decode::reply(row).map(drop),
-    ),
-];
 
 /// Statements that answer with a text for each thing that is wrong, and what to do then.
 const RULES: [(&str, &str); 6] = [
@@ -136,8 +85,8 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     // brings the rows in parts, so that neither side holds a table in memory.
     let opening = connection.opening(Reach::Fleet, Purpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
-    for (sql, read) in TABLES {
-        let declare = format!("DECLARE every NO SCROLL CURSOR FOR {sql}");
+    for (table, columns, read) in READERS {
+        let declare = format!("DECLARE every NO SCROLL CURSOR FOR SELECT {columns} FROM {table}");
         connection
             .send(
                 opening.take().as_deref(),

@@ -6,7 +6,9 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
 use memoir_store::{
-    Error, FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts, decode::Columns,
+    Error, FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts,
+    decode::{self, Columns},
+    message_columns,
 };
 
 use crate::{
@@ -107,23 +109,20 @@ impl Transcripts for PostgresStore {
         values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
         // The first message is given however long it is: it would otherwise stand in the way of all
         // behind it for ever.
-        let sql = "SELECT seq, digest, tokens, received_at, state, body FROM ( \
-                 SELECT seq, digest, tokens, received_at, state, body, \
-                     sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
+        let sql = concat!(
+            "SELECT ",
+            message_columns!(),
+            " FROM (SELECT ",
+            message_columns!(),
+            ", sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
                  FROM transcript_messages WHERE agent_id = $1 AND state = 'pending') AS waiting \
              WHERE (used <= $3 OR place = 1) AND EXISTS (SELECT 1 FROM agents \
-                 WHERE agents.id = $1 AND account_id = $2 AND erased_at IS NULL) ORDER BY seq";
-        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok(MessageRow {
-                seq: columns.count()?,
-                digest: columns.bytes()?,
-                tokens: columns.count()?,
-                received_at: columns.time()?,
-                state: columns.word()?,
-                body: columns.stored_text()?,
-            })
-        })
+                 WHERE agents.id = $1 AND account_id = $2 AND erased_at IS NULL) ORDER BY seq"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::message,
+        )
     }
 
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {

@@ -6,11 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     agent::all,
-    decode::{
-        self, Columns, DatabaseRow, SqliteRow, access_columns, account_columns, agent_columns,
-        leaf_columns, memory_columns, record_columns, reply_columns, session_columns,
-        token_columns, user_columns,
-    },
+    decode::{Columns, READERS, SqliteRow},
     error::Result,
     reader::ReadTransaction,
     schema, scrub,
@@ -100,60 +96,19 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
 /// Every row, read as anybody would read it.
 fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut read =
-        |sql: &str, read: &dyn Fn(&dyn DatabaseRow) -> memoir_store::Result<()>| -> Result<()> {
-            let mut statement = connection.prepare(sql)?;
-            let mut rows = statement.query([])?;
-            let mut named = 0;
-            while let Some(row) = rows.next()? {
-                if let Err(error) = read(&SqliteRow(row))
-                    && named < NAMED
-                {
-                    named += 1;
-                    findings.push(finding(error.to_string(), RESTORE));
-                }
+    for (table, columns, read) in READERS {
+        let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
+        let mut rows = statement.query([])?;
+        let mut named = 0;
+        while let Some(row) = rows.next()? {
+            if let Err(error) = read(&SqliteRow(row))
+                && named < NAMED
+            {
+                named += 1;
+                findings.push(finding(error.to_string(), RESTORE));
             }
-            Ok(())
-        };
-    read(
-        concat!("SELECT ", account_columns!(), " FROM accounts"),
-        &|row| decode::account(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", agent_columns!(), " FROM agents"),
-        &|row| decode::agent(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", memory_columns!(), " FROM memories"),
-        &|row| decode::memory(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", session_columns!(), " FROM sessions"),
-        &|row| decode::session(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", record_columns!(), " FROM audit_records"),
-        &|row| decode::record(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", leaf_columns!(), " FROM log_leaves"),
-        &|row| decode::leaf(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", token_columns!(), " FROM tokens"),
-        &|row| decode::token(row).map(drop),
-    )?;
-    read(concat!("SELECT ", user_columns!(), " FROM users"), &|row| {
-        decode::user(row).map(drop)
-    })?;
-    read(
-        concat!("SELECT ", access_columns!(), " FROM access_requests"),
-        &|row| decode::access_request(row).map(drop),
-    )?;
-    read(
-        concat!("SELECT ", reply_columns!(), " FROM replies"),
-        &|row| decode::reply(row).map(drop),
-    )?;
+        }
+    }
     Ok(findings)
 }
 

@@ -7,11 +7,12 @@ pub(crate) use memoir_store::{
     access_columns, account_columns, agent_columns,
     decode::DatabaseRow,
     decode::{
-        Columns, access_request, account, agent, bearer, fleet_record, leaf, memory, prompts,
-        record, reply, session, token, user, vector, vector_model, waiting_session,
+        Columns, READERS, access_request, account, agent, bearer, fleet_record, leaf, memory,
+        message, prompts, record, reply, session, summary, token, user, vector, vector_model,
+        waiting_session,
     },
-    leaf_columns, memory_columns, record_columns, reply_columns, session_columns, token_columns,
-    user_columns, vector_columns,
+    leaf_columns, memory_columns, message_columns, record_columns, reply_columns, session_columns,
+    summary_columns, token_columns, user_columns, vector_columns,
 };
 
 /// A row of an answer.

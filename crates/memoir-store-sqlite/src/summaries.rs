@@ -6,15 +6,18 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, exists},
-    decode::Columns,
+    decode::{self, summary_columns},
     encode::{BoundText, count},
     error::Result,
     reader::ReadTransaction,
     writer::WriteOutcome,
 };
 
-const SUMMARIES: &str = "SELECT last_seq, hash, body FROM log_summaries \
-     WHERE agent_id = ?1 AND last_seq > ?2 ORDER BY last_seq LIMIT ?3";
+const SUMMARIES: &str = concat!(
+    "SELECT ",
+    summary_columns!(),
+    " FROM log_summaries WHERE agent_id = ?1 AND last_seq > ?2 ORDER BY last_seq LIMIT ?3"
+);
 
 /// Those that end after that record, in their order.
 pub(crate) fn after(
@@ -34,14 +37,7 @@ pub(crate) fn after(
     // From the beginning on no row is passed over, and one of a place that no record has is found.
     let seq = if seq == 0 { i64::MIN } else { seq };
     let values = params![scope.agent.as_bytes(), seq, limit];
-    all(connection, SUMMARIES, values, |row| {
-        let mut columns = Columns::new(row, "log_summaries");
-        Ok(SummaryRow {
-            last_seq: columns.count()?,
-            hash: columns.bytes()?,
-            body: columns.stored_text()?,
-        })
-    })
+    all(connection, SUMMARIES, values, decode::summary)
 }
 
 /// Keeps them where the agent is of that version.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{Columns, SqliteRow},
+    decode::{self, Columns, SqliteRow, message_columns},
     encode::{BoundText, count},
     error::{Result, inconsistent},
     fault,
@@ -87,9 +87,12 @@ fn check_owner(connection: &Connection, scope: AgentScope) -> Result<()> {
 }
 
 /// A walk through the index of those that wait.
-const PENDING: &str = "SELECT seq, digest, tokens, received_at, state, body FROM transcript_messages \
-     INDEXED BY transcript_messages_pending \
-     WHERE agent_id = ?1 AND state = 'pending' ORDER BY seq";
+const PENDING: &str = concat!(
+    "SELECT ",
+    message_columns!(),
+    " FROM transcript_messages INDEXED BY transcript_messages_pending \
+     WHERE agent_id = ?1 AND state = 'pending' ORDER BY seq"
+);
 
 /// The first messages that wait, as many as fit.
 pub(crate) fn pending(
@@ -105,23 +108,14 @@ pub(crate) fn pending(
     let mut messages: Vec<MessageRow> = Vec::new();
     let mut used = 0_u64;
     while let Some(row) = rows.next()? {
-        let line = SqliteRow(row);
-        let mut columns = Columns::new(&line, "transcript_messages");
-        let (seq, digest, size) = (columns.count()?, columns.bytes()?, columns.count()?);
+        let message = decode::message(&SqliteRow(row))?;
         // At least one message is given, however long: one that is larger than what is wanted would
         // otherwise stand in the way of all after it for ever.
-        used = used.saturating_add(size);
+        used = used.saturating_add(message.tokens);
         if used > tokens && !messages.is_empty() {
             break;
         }
-        messages.push(MessageRow {
-            seq,
-            digest,
-            tokens: size,
-            received_at: columns.time()?,
-            state: columns.word()?,
-            body: columns.stored_text()?,
-        });
+        messages.push(message);
     }
     Ok(messages)
 }

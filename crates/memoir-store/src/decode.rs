@@ -13,9 +13,9 @@ use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, Document, Error,
-    FleetRanks, FleetRecord, LeafRow, MemoryRow, RecordPlace, ReplyRow, Result, SessionColumns,
-    SessionRow, StoredText, TokenColumns, TokenRow, UserColumns, UserRow, VectorRow,
-    WaitingSession,
+    FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow, RecordPlace, ReplyRow, Result,
+    SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns, TokenRow, UserColumns,
+    UserRow, VectorRow, WaitingSession,
 };
 
 /// A value of a row, as the database has it.
@@ -110,6 +110,22 @@ macro_rules! leaf_columns {
     };
 }
 
+/// The columns that [`summary`](crate::decode::summary) reads.
+#[macro_export]
+macro_rules! summary_columns {
+    () => {
+        "last_seq, hash, body"
+    };
+}
+
+/// The columns that [`message`](crate::decode::message) reads.
+#[macro_export]
+macro_rules! message_columns {
+    () => {
+        "seq, digest, tokens, received_at, state, body"
+    };
+}
+
 /// The columns that [`token`](crate::decode::token) reads.
 #[macro_export]
 macro_rules! token_columns {
@@ -141,6 +157,69 @@ macro_rules! reply_columns {
         "key_digest, account_id, request_digest, recorded_at, version, open, sealed"
     };
 }
+
+/// A function that reads a row as anybody would.
+pub type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
+
+/// Every table, which of its columns are read, and what reads them: for a store's check of itself.
+pub const READERS: &[(&str, &str, RowReader)] = &[
+    ("accounts", account_columns!(), |row| account(row).map(drop)),
+    ("agents", agent_columns!(), |row| agent(row).map(drop)),
+    ("agent_prompts", "agent_id, body", |row| {
+        prompts(row).map(drop)
+    }),
+    ("memories", memory_columns!(), |row| memory(row).map(drop)),
+    ("memory_vectors", vector_columns!(), |row| {
+        vector(row).map(drop)
+    }),
+    ("sessions", session_columns!(), |row| session(row).map(drop)),
+    ("audit_records", record_columns!(), |row| {
+        record(row).map(drop)
+    }),
+    ("log_leaves", leaf_columns!(), |row| leaf(row).map(drop)),
+    ("tokens", token_columns!(), |row| token(row).map(drop)),
+    ("log_summaries", summary_columns!(), |row| {
+        summary(row).map(drop)
+    }),
+    ("transcript_messages", message_columns!(), |row| {
+        message(row).map(drop)
+    }),
+    (
+        "transcripts",
+        "agent_id, account_id, due_at, claimed_until, claims, failures",
+        |row| {
+            let mut columns = Columns::new(row, "transcripts");
+            columns.id()?;
+            columns.id()?;
+            columns.optional_time()?;
+            columns.optional_time()?;
+            columns.count()?;
+            columns.small_count().map(drop)
+        },
+    ),
+    ("access_requests", access_columns!(), |row| {
+        access_request(row).map(drop)
+    }),
+    ("users", user_columns!(), |row| user(row).map(drop)),
+    ("replies", reply_columns!(), |row| reply(row).map(drop)),
+    ("receivers", "digest, seen_at, closed_at", |row| {
+        let mut columns = Columns::new(row, "receivers");
+        columns.bytes::<32>()?;
+        columns.time()?;
+        columns.optional_time().map(drop)
+    }),
+    (
+        "deliveries",
+        "receiver, session_id, attempt, due_at",
+        |row| {
+            let mut columns = Columns::new(row, "deliveries");
+            columns.bytes::<32>()?;
+            columns.id()?;
+            columns.small_count()?;
+            columns.time().map(drop)
+        },
+    ),
+];
 
 /// Reads `account_columns!()`.
 pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
@@ -331,6 +410,29 @@ pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
         recorded_at: columns.time()?,
     };
     Ok((position, leaf))
+}
+
+/// Reads `summary_columns!()`.
+pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
+    let mut columns = Columns::new(row, "log_summaries");
+    Ok(SummaryRow {
+        last_seq: columns.count()?,
+        hash: columns.bytes()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads `message_columns!()`.
+pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
+    let mut columns = Columns::new(row, "transcript_messages");
+    Ok(MessageRow {
+        seq: columns.count()?,
+        digest: columns.bytes()?,
+        tokens: columns.count()?,
+        received_at: columns.time()?,
+        state: columns.word()?,
+        body: columns.stored_text()?,
+    })
 }
 
 /// Reads `token_columns!()`.
@@ -608,5 +710,24 @@ impl<'row> Columns<'row> {
             (None, None, None) => Ok(None),
             _ => Err(self.wrong("has not all of `version`, `open` and `sealed`")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::TABLES;
+
+    #[test]
+    fn the_rows_of_every_table_have_a_reader() {
+        let names = |names: &mut dyn Iterator<Item = &'static str>| {
+            let mut names: Vec<_> = names.collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(
+            names(&mut READERS.iter().map(|(table, ..)| *table)),
+            names(&mut TABLES.iter().map(|table| table.name))
+        );
     }
 }

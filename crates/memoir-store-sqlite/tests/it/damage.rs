@@ -207,6 +207,57 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
 }
 
 #[tokio::test]
+async fn the_check_reads_the_rows_of_every_table() {
+    // Into each table that nothing above has read, a row as no version of Memoir writes it.
+    for (table, problem, row) in [
+        ("agent_prompts", "`agent_id`", "x'00', x''"),
+        (
+            "memory_vectors",
+            "`version`",
+            "zeroblob(16), 1, 'a:b', -1, x''",
+        ),
+        ("log_summaries", "`hash`", "zeroblob(16), 1, x'00', x''"),
+        (
+            "transcript_messages",
+            "`state`",
+            "zeroblob(16), 1, zeroblob(32), 1, 0, 'dreamt', x''",
+        ),
+        (
+            "transcripts",
+            "`failures`",
+            "zeroblob(16), zeroblob(16), NULL, NULL, 0, -1",
+        ),
+        (
+            "access_requests",
+            "`expires_at`",
+            "zeroblob(16), zeroblob(16), 'asked', 0, 9223372036854775807, 1, '{}', x''",
+        ),
+        (
+            "receivers",
+            "`seen_at`",
+            "zeroblob(32), 9223372036854775807, NULL",
+        ),
+        (
+            "deliveries",
+            "`attempt`",
+            "zeroblob(32), zeroblob(16), -1, 0",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, _) = begin(&path).await;
+        intrude(&path, &format!("INSERT INTO {table} VALUES ({row})"));
+        let findings = store.check().await.unwrap();
+        let expected = format!("table `{table}`, ");
+        let is_it = |found: &str| found.contains(&expected) && found.contains(problem);
+        assert!(
+            findings.iter().any(|finding| is_it(&finding.problem)),
+            "{table}: {findings:#?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_check_finds_what_does_not_agree() {
     for (words, change) in [
         ("3 records", "DELETE FROM audit_records WHERE seq = 2"),
