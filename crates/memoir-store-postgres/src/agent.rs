@@ -107,9 +107,9 @@ const OPEN_REQUESTS: &str = concat!(
 #[async_trait]
 impl Store for PostgresStore {
     async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
-        // All statements are sent at once, before it is known whether the account has the agent.
-        // What those without the account bring is dropped below, unread, where the first one does
-        // not find the agent under its account.
+        // All statements are sent at once, before it is known whether the account has the agent. The wall of a table
+        // that knows the agent only lets through what is of the agent, whoever's it is: whether it is the account's, a
+        // statement on such a table asks itself. What else those without the account bring is dropped below, unread.
         let agent = scope.agent.as_bytes();
         let mut statements = vec![
             Statement::new(AGENT, scoped(&scope)),
@@ -120,10 +120,11 @@ impl Store for PostgresStore {
             ),
         ];
         if wanted.prompts {
-            statements.push(Statement::new(
-                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1",
-                values![agent],
-            ));
+            let sql = concat!(
+                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1 AND ",
+                is_theirs!()
+            );
+            statements.push(Statement::new(sql, scoped(&scope)));
         }
         if let Some(session) = &wanted.session {
             statements.push(Statement::new(
