@@ -46,7 +46,14 @@ impl PostgresStore {
         let statements = vec![Statement::new(LOCK_USERS, values![]), met(sql, 1, values)];
         match self.write_told(statements, told.as_ref()).await {
             Ok(()) => Ok(true),
-            Err(fault) if fault.is_unmet(1) => Ok(false),
+            // Users are never deleted: one that was in the way is there still.
+            Err(fault) if fault.is_unmet(1) => match only_first && self.has_users().await? {
+                true => Ok(false),
+                false => Err(Error::inconsistent(
+                    "users",
+                    format!("row {} was not written", user.id),
+                )),
+            },
             Err(fault) if fault.broken() == Some("users_by_name") => Err(Error::NameTaken),
             Err(fault @ StatementFault::Refused(1, _)) if fault.is_taken() => Err(Error::Conflict),
             Err(fault) => Err(fault.into()),

@@ -1,6 +1,7 @@
 //! Migrations, and whether a database is one that will do.
 
-use memoir_store::{Error, Fleet, Store};
+use memoir_domain::UserId;
+use memoir_store::{Access, Document, Error, Fleet, Store, StoredText, UserColumns, UserRow};
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
 
 use crate::common;
@@ -123,6 +124,42 @@ async fn the_check_reads_the_rows_of_every_table() {
             "{table}: {findings:#?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_user_who_is_not_written_is_not_told_to_be() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&database.url).await;
+    store.create_account(&common::account()).await.unwrap();
+    let user = UserRow {
+        id: UserId::from_bytes([3; 16]),
+        account: common::account().id,
+        columns: UserColumns {
+            folded_name: "ada".to_owned(),
+            created_at: common::account().created_at,
+            removed_at: None,
+        },
+        document: Document {
+            version: 1,
+            open: "{}".to_owned(),
+            sealed: StoredText(vec![1]),
+        },
+    };
+    database.query(
+        "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
+         CREATE TRIGGER swallow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION swallow()",
+    );
+    let made = store.create_user(&user, None).await;
+    let first = store.create_first_user(&user, None).await.map(drop);
+    for made in [made, first] {
+        let is_it = matches!(made, Err(Error::Inconsistent { table: "users", .. }));
+        assert!(is_it, "{made:?}");
+    }
+    database.query("DROP TRIGGER swallow ON users");
+    assert!(store.create_first_user(&user, None).await.unwrap());
+    assert!(!store.create_first_user(&user, None).await.unwrap());
 }
 
 #[tokio::test]
