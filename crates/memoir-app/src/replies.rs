@@ -1,7 +1,7 @@
 //! What requests with an idempotency key were answered. Answers may hold an agent's words: they are kept
 //! sealed.
 
-use memoir_domain::{AccountId, AgentId, AgentScope, text::Digester};
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, text::Digester};
 use memoir_store::ReplyRow;
 use memoir_vault::{AgentKey, seal::SealedRow};
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,11 @@ pub struct ReplyKey {
     pub request_digest: [u8; 32],
 }
 
-/// What is known of a request with a key that was used before.
+/// What is known of a request with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptReply {
+    /// The key was not used before: the request is to be carried out. It came at that time.
+    New(Timestamp),
     /// The key was used for another request.
     OtherRequest,
     /// It was begun, and nobody knows what came of it.
@@ -47,11 +49,11 @@ pub enum KeptReply {
 }
 
 impl Memoir {
-    /// Notes that a request is about to be carried out; what is known of it where it was before.
+    /// Notes that a request is about to be carried out, unless something is known of it.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn begin_reply(&self, key: &ReplyKey) -> Result<Option<KeptReply>> {
+    pub async fn begin_reply(&self, key: &ReplyKey) -> Result<KeptReply> {
         self.keys.check_there()?;
         // The digest of the request is keyed with it: a request holds words, and a plain digest of
         // a short one could be guessed from the database.
@@ -65,15 +67,15 @@ impl Memoir {
             answer: None,
         };
         let Some(kept) = self.store.begin_reply(&row).await? else {
-            return Ok(None);
+            return Ok(KeptReply::New(row.recorded_at));
         };
         if kept.request_digest != request_digest {
-            return Ok(Some(KeptReply::OtherRequest));
+            return Ok(KeptReply::OtherRequest);
         }
         let Some(kept) = kept.answer else {
             // Whoever made the request died, or is still at it. It is not carried out again: what
             // it did may have been done.
-            return Ok(Some(KeptReply::Unknown));
+            return Ok(KeptReply::Unknown);
         };
         let body = document::open_private(&sealing, row_of(key), &kept)?;
         let answer: KeptAnswer = document::read(row_of(key), &kept.open)?;
@@ -82,17 +84,24 @@ impl Memoir {
         // request it answers.
         let answered = (answer.key_digest, answer.request_digest);
         document::check_columns(row_of(key), &kept, &asked, &answered)?;
-        Ok(Some(KeptReply::Answer {
+        Ok(KeptReply::Answer {
             status: answer.status,
             body: body.to_vec(),
-        }))
+        })
     }
 
-    /// Notes what a request was answered; `None` lets it be made again.
+    /// Notes what a request was answered; `None` lets it be made again. Nothing is kept of the answer where words were
+    /// shredded or erased in the account since the request came at `came_at`, since it may hold them; `None` keeps one
+    /// that holds no words.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn end_reply(&self, key: &ReplyKey, answer: Option<(u16, Vec<u8>)>) -> Result<()> {
+    pub async fn end_reply(
+        &self,
+        key: &ReplyKey,
+        came_at: Option<Timestamp>,
+        answer: Option<(u16, Vec<u8>)>,
+    ) -> Result<()> {
         let answer = match answer {
             None => None,
             Some((status, body)) => {
@@ -110,7 +119,7 @@ impl Memoir {
         };
         let store = &self.store;
         Ok(store
-            .end_reply(key.account, &key.key_digest, answer)
+            .end_reply(key.account, &key.key_digest, came_at, answer)
             .await?)
     }
 
@@ -120,7 +129,7 @@ impl Memoir {
     /// The store fails.
     pub async fn forget_replies(&self) -> Result<()> {
         let before = self.now().plus_days(-KEPT_DAYS);
-        Ok(self.store.forget_replies(before, None).await?)
+        Ok(self.store.forget_replies(before).await?)
     }
 
     /// What answers are sealed with: an agent's with its own key, so that they go with it.

@@ -249,10 +249,6 @@ impl AgentHandle {
             still_said_by,
             derived: Vec::new(),
         };
-        // Answers that are kept for repetitions may hold the words; they go first, so that what the
-        // commit does to the file takes their bytes away too.
-        let account = Some(self.scope.account);
-        store.forget_replies(Timestamp::MAX, account).await?;
         let decision = match answer {
             Some(answer) => answer.then(decision),
             None => decision,

@@ -17,6 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{KeptReply, ReplyKey};
+use memoir_domain::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{Problem, Service, caller::Caller};
@@ -62,17 +63,17 @@ pub(crate) async fn once(
         return Err(busy());
     };
     match service.memoir.begin_reply(&key).await? {
-        None => {
+        KeptReply::New(came_at) => {
             let response = next.run(request).await;
-            Ok(keep(service, &key, response).await)
+            Ok(keep(service, &key, came_at, response).await)
         }
-        Some(KeptReply::Answer { status, body }) => again(status, &body),
-        Some(KeptReply::OtherRequest) => Err(Problem::new(
+        KeptReply::Answer { status, body } => again(status, &body),
+        KeptReply::OtherRequest => Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_mismatch",
             "this key was used for another request; give each request a key of its own",
         )),
-        Some(KeptReply::Unknown) => Err(unknown()),
+        KeptReply::Unknown => Err(unknown()),
     }
 }
 
@@ -119,10 +120,28 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
     }))
 }
 
+/// That an answer holds no words of memories. It is kept, though its request took words away: what was answered
+/// meanwhile is not, since it may hold these.
+#[derive(Debug, Clone, Copy)]
+struct Wordless;
+
+/// Marks the answer of what takes words away, which itself holds none.
+pub(crate) fn wordless(mut response: Response) -> Response {
+    response.extensions_mut().insert(Wordless);
+    response
+}
+
 /// Keeps the answer of what was carried out. Whoever is told to come later, or once there is room, can:
 /// nothing was done. Of an error of the service's own nobody knows how far it came: a repetition is told so.
-async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Response {
+async fn keep(
+    service: &Service,
+    key: &ReplyKey,
+    came_at: Timestamp,
+    response: Response,
+) -> Response {
     let (parts, body) = response.into_parts();
+    let is_wordless = parts.extensions.get::<Wordless>().is_some();
+    let came_at = (!is_wordless).then_some(came_at);
     // An answer is in memory whole by now; streams take no key.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let answer = match parts.status {
@@ -131,7 +150,7 @@ async fn keep(service: &Service, key: &ReplyKey, response: Response) -> Response
         status => Some(Some((status.as_u16(), written(&parts.headers, &bytes)))),
     };
     if let Some(answer) = answer
-        && let Err(error) = service.memoir.end_reply(key, answer).await
+        && let Err(error) = service.memoir.end_reply(key, came_at, answer).await
     {
         // It was carried out all the same, and whoever asked is told.
         tracing::error!(%error, "an answer was not kept");

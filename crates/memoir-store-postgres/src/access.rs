@@ -21,6 +21,16 @@ use crate::{
 // COMMITTED` the statement behind it sees all that was committed before the lock was had.
 const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
+/// Forgets what an account's requests were answered, and will be.
+// The row stays, so that a repetition of the request is known as one. Only the answer goes, which may hold words. That
+// of a request which is being carried out may hold them too: its row is moved by the least that there is, and is not
+// that of a request which came when this one did any more. The rows are held in one order, so that of two who forget
+// at the same time none waits for the other in a circle.
+pub(crate) const FORGET_ANSWERS: &str = "UPDATE replies \
+     SET version = NULL, open = NULL, sealed = NULL, recorded_at = recorded_at - 1 \
+     FROM (SELECT key_digest FROM replies WHERE account_id = $1 ORDER BY key_digest FOR UPDATE) AS held \
+     WHERE account_id = $1 AND replies.key_digest = held.key_digest";
+
 impl PostgresStore {
     /// Makes a user, with `only_first` where there is none; whether it was made.
     async fn make_user(
@@ -296,6 +306,7 @@ impl Access for PostgresStore {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
+        came_at: Option<Timestamp>,
         answer: Option<Document>,
     ) -> Result<()> {
         let mut values = values![account.as_bytes(), key_digest];
@@ -305,10 +316,11 @@ impl Access for PostgresStore {
                 values.extend(values![
                     version,
                     answer.open.as_bytes(),
-                    &answer.sealed.0[..]
+                    &answer.sealed.0[..],
+                    came_at,
                 ]);
                 "UPDATE replies SET version = $3, open = $4, sealed = $5 \
-                 WHERE account_id = $1 AND key_digest = $2 RETURNING 1"
+                 WHERE account_id = $1 AND key_digest = $2 AND recorded_at = coalesce($6, recorded_at) RETURNING 1"
             }
             None => "DELETE FROM replies WHERE account_id = $1 AND key_digest = $2 RETURNING 1",
         };
@@ -317,17 +329,17 @@ impl Access for PostgresStore {
             .map(drop)
     }
 
-    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
-        let mut values = values![before];
-        let (reach, sql) = match &account {
-            None => (Reach::Fleet, "DELETE FROM replies WHERE recorded_at < $1"),
-            Some(account) => {
-                values.push(account.as_bytes().into());
-                let sql = "UPDATE replies SET version = NULL, open = NULL, sealed = NULL \
-                     WHERE account_id = $2 AND recorded_at < $1 AND version IS NOT NULL";
-                (Reach::Account(*account), sql)
-            }
-        };
-        self.writes(reach, sql, values).await.map(drop)
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        let sql = "DELETE FROM replies WHERE recorded_at < $1";
+        self.writes(Reach::Fleet, sql, values![before])
+            .await
+            .map(drop)
+    }
+
+    async fn forget_answers(&self, account: AccountId) -> Result<()> {
+        let values = values![account.as_bytes()];
+        self.writes(Reach::Account(account), FORGET_ANSWERS, values)
+            .await
+            .map(drop)
     }
 }

@@ -12,6 +12,7 @@ use memoir_store::{
 };
 
 use crate::{
+    access,
     error::StatementFault,
     pool::{Connections, PooledConnection, Purpose, Reach, Statement, answered, met},
     value::{Value, column, count},
@@ -281,6 +282,9 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             StatementSubject::Bodies,
             Statement::new(sql, values![agent]),
         );
+        // So may an answer that is kept for whoever repeats a request.
+        let forget = Statement::new(access::FORGET_ANSWERS, values![account.as_bytes()]);
+        statements.add(StatementSubject::Bodies, forget);
     }
     if is_erased {
         // What is sealed under a key that is gone is of use to nobody.

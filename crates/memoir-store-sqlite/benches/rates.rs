@@ -348,7 +348,7 @@ async fn pages(path: &Path) {
             open: r#"{"status":200}"#.to_owned(),
             sealed: StoredText(vec![1; 500]),
         });
-        let ended = store.end_reply(reply.account, &reply.key_digest, answer);
+        let ended = store.end_reply(reply.account, &reply.key_digest, None, answer);
         ended.await.unwrap();
         times[3].push(started.elapsed());
 

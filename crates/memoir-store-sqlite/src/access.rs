@@ -328,14 +328,16 @@ pub(crate) fn end_reply(
         Some(answer) => connection
             .prepare_cached(
                 "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-                 WHERE account_id = ?1 AND key_digest = ?2",
+                 WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at)",
             )?
             .execute(params![
                 account.as_bytes(),
                 key_digest,
                 count(answer.version, "replies", "version")?,
+    came_at: Option<Timestamp>,
                 answer.open,
-                BoundText(&answer.sealed)
+                BoundText(&answer.sealed),
+                came_at.map(Timestamp::microseconds),
             ])?,
         None => connection
             .prepare_cached("DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2")?
@@ -345,26 +347,32 @@ pub(crate) fn end_reply(
     Ok(WriteOutcome::any(ended))
 }
 
-/// Forgets the requests that came before; of one account, their answers only.
+/// Forgets the requests that came before.
 pub(crate) fn forget_replies(
     connection: &Connection,
     before: Timestamp,
-    account: Option<AccountId>,
 ) -> Result<WriteOutcome<bool>> {
-    let before = before.microseconds();
-    let forgotten = match account {
-        None => connection
-            .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
-            .execute([before])?,
-        Some(account) => connection
-            .prepare_cached(
-                // The row stays, so that a repetition of the request is known as one. Only the
-                // answer goes, which may hold words.
-                "UPDATE replies SET version = NULL, open = NULL, sealed = NULL \
-                 WHERE account_id = ?2 AND recorded_at < ?1 AND version IS NOT NULL",
-            )?
-            .execute(params![before, account.as_bytes()])?,
-    };
+    let forgotten = connection
+        .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
+        .execute([before.microseconds()])?;
+    fault::point("reply.forgotten");
+    Ok(WriteOutcome::any(forgotten))
+}
+
+/// Forgets what an account's requests were answered, and will be.
+pub(crate) fn forget_answers(
+    connection: &Connection,
+    account: AccountId,
+) -> Result<WriteOutcome<bool>> {
+    let forgotten = connection
+        .prepare_cached(
+            // The row stays, so that a repetition of the request is known as one. Only the answer goes, which may hold
+            // words. That of a request which is being carried out may hold them too: its row is moved by the least that
+            // there is, and is not that of a request which came when this one did any more.
+            "UPDATE replies SET version = NULL, open = NULL, sealed = NULL, recorded_at = recorded_at - 1 \
+             WHERE account_id = ?1",
+        )?
+        .execute([account.as_bytes()])?;
     fault::point("reply.forgotten");
     Ok(WriteOutcome::any(forgotten))
 }

@@ -73,6 +73,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     // A summary of the log may hold the words of a text that was replaced.
     if is_erased || !commit.bodies.is_empty() {
         summaries::forget(connection, agent)?;
+        // So may an answer that is kept for whoever repeats a request.
+        access::forget_answers(connection, commit.agent.scope.account)?;
     }
     fault::point("commit.messages");
     // Last, so that a place in the log that is taken shows once everything else has been found

@@ -514,14 +514,18 @@ impl Access for SqliteStore {
     ) -> Result<()> {
         let key_digest = *key_digest;
         let end = move |connection: &Connection| {
-            access::end_reply(connection, account, &key_digest, answer.as_ref())
+            access::end_reply(connection, account, &key_digest, came_at, answer.as_ref())
         };
         self.write(1, end).await.map(drop)
     }
 
-    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
-        let forget =
-            move |connection: &Connection| access::forget_replies(connection, before, account);
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        let forget = move |connection: &Connection| access::forget_replies(connection, before);
+        self.write(BULK_ROWS, forget).await.map(drop)
+    }
+
+    async fn forget_answers(&self, account: AccountId) -> Result<()> {
+        let forget = move |connection: &Connection| access::forget_answers(connection, account);
         self.write(BULK_ROWS, forget).await.map(drop)
     }
 }
@@ -540,6 +544,7 @@ impl Deliveries for SqliteStore {
             deliveries::register(connection, &receivers, now, forget_before, reopen)
         };
         self.write(BULK_ROWS, register).await
+        came_at: Option<Timestamp>,
     }
 
     async fn claim_deliveries(

@@ -123,6 +123,7 @@ stories! {
     replies::spec_6_2_of_requests_at_once_exactly_one_enters,
     replies::spec_6_2_an_answer_is_kept_until_it_is_forgotten,
     replies::spec_6_2_a_key_is_of_one_account,
+    replies::spec_4_4_the_answer_of_a_request_that_is_carried_out_is_forgotten_too,
     transcripts::spec_2_6_a_message_is_entered_once,
     transcripts::spec_2_6_messages_come_in_order_as_many_as_fit,
     transcripts::spec_2_6_messages_that_come_at_once_are_numbered_and_none_is_overlooked,

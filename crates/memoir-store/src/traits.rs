@@ -216,8 +216,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     ) -> Result<bool>;
 
     /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
-    /// agent is erased, the summaries of its log go. The vectors of the memories that it writes go, and all those of
-    /// an agent that is erased.
+    /// agent is erased, the summaries of its log go, and the account's answers as with [`Access::forget_answers`]. The
+    /// vectors of the memories that it writes go, and all those of an agent that is erased.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
@@ -343,17 +343,22 @@ pub trait Access: Send + Sync {
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
     /// Enters the answer of a request, or with `None` forgets the request. A request that is not there
-    /// is passed over.
+    /// is passed over; so is an answer, where the account's answers were forgotten since the request came at
+    /// `came_at`. `None` enters it all the same.
     async fn end_reply(
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
         answer: Option<Document>,
+        came_at: Option<Timestamp>,
     ) -> Result<()>;
 
-    /// Forgets requests that came before. Of one account, their answers only: that they were made stays
-    /// known, so that none is carried out again.
-    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()>;
+    /// Forgets requests that came before.
+    async fn forget_replies(&self, before: Timestamp) -> Result<()>;
+
+    /// Forgets what an account's requests were answered, and what those will be that are being carried out: that
+    /// they were made stays known, so that none is carried out again.
+    async fn forget_answers(&self, account: AccountId) -> Result<()>;
 }
 
 /// Whose logs get an entry in the log over all heads where they have grown.

@@ -430,12 +430,17 @@ impl memoir_store::Access for Watched {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
+        came_at: Option<Timestamp>,
         answer: Option<Document>,
     ) -> Result<()> {
-        self.inner.end_reply(account, key_digest, answer).await
+        let inner = &self.inner;
+        inner.end_reply(account, key_digest, came_at, answer).await
     }
-    async fn forget_replies(&self, before: Timestamp, account: Option<AccountId>) -> Result<()> {
-        self.inner.forget_replies(before, account).await
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        self.inner.forget_replies(before).await
+    }
+    async fn forget_answers(&self, account: AccountId) -> Result<()> {
+        self.inner.forget_answers(account).await
     }
 }
 

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use memoir_app::{
-    Error, HandedMessage, Handling, RecordFilter, ShredWish, sessions::RefineOptions,
+    Error, HandedMessage, Handling, KeptReply, RecordFilter, ReplyKey, ShredWish,
+    sessions::RefineOptions,
 };
 use memoir_domain::{SessionId, agent::Field, memory::Number, recall::RecallQuery, session::State};
 use memoir_store::{Document, ReplyRow, StoredText};
@@ -447,6 +448,42 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
 
 /// Answers that are kept for repetitions are sealed under another key than the agent's.
 #[tokio::test]
+async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    world.remember("The password is on the door.").await;
+    let (memoir, scope) = (&world.memoir, world.agent.scope());
+    let key = |number| ReplyKey {
+        account: scope.account,
+        agent: Some(scope.agent),
+        key_digest: [number; 32],
+        request_digest: [9; 32],
+    };
+    let begin = async |number| memoir.begin_reply(&key(number)).await.unwrap();
+    let end = async |number, came_at, answer: &str| {
+        let answer = Some((200, answer.as_bytes().to_vec()));
+        let key = key(number);
+        memoir.end_reply(&key, came_at, answer).await.unwrap();
+        begin(number).await
+    };
+    let (KeptReply::New(first), KeptReply::New(_)) = (begin(1).await, begin(2).await) else {
+        panic!("both are new");
+    };
+    let wish = ShredWish::of(Number(1), "a password");
+    world.agent.shred(wish, &person()).await.unwrap();
+    // One that was carried out beside it, and its own.
+    let beside = end(1, Some(first), "The password is on the door.").await;
+    assert_eq!(beside, KeptReply::Unknown);
+    let own = end(2, None, "{}").await;
+    assert!(matches!(own, KeptReply::Answer { .. }), "{own:?}");
+    let KeptReply::New(later) = begin(3).await else {
+        panic!("it is new");
+    };
+    let later = end(3, Some(later), "{}").await;
+    assert!(matches!(later, KeptReply::Answer { .. }), "{later:?}");
+}
+
+#[tokio::test]
 async fn spec_5_4_what_finishes_an_erasing_forgets_the_answers_that_are_kept() {
     let lab = Lab::new();
     let world = lab.world().await;
@@ -465,7 +502,10 @@ async fn spec_5_4_what_finishes_an_erasing_forgets_the_answers_that_are_kept() {
         sealed: StoredText(vec![1, 2, 3]),
     };
     let (account, digest) = (kept.account, &kept.key_digest);
-    let ended = world.store.end_reply(account, digest, Some(answer)).await;
+    let ended = world
+        .store
+        .end_reply(account, digest, None, Some(answer))
+        .await;
     ended.unwrap();
     world.memoir.finish().await.unwrap();
     let found = world.store.begin_reply(&kept).await.unwrap().unwrap();

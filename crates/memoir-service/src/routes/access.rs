@@ -18,7 +18,7 @@ use crate::{
     caller::{Caller, Reached},
     extract::{JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
-    schemas,
+    replies, schemas,
 };
 
 /// What to ask an agent for.
@@ -168,7 +168,7 @@ pub(crate) async fn answer(
 ) -> Result<Response, Problem> {
     let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
     let request = agent.answer_access(id, granted, reason, &actor).await?;
-    Ok(axum::Json(request).into_response())
+    Ok(replies::wordless(axum::Json(request).into_response()))
 }
 
 /// Takes a request back, answered or not: what it granted ends at once.

@@ -16,7 +16,7 @@ use crate::{
     extract::{JsonBody, Path, UrlQuery, name},
     matching::IfMatch,
     page::{Page, PageParameters},
-    schemas,
+    replies, schemas,
     wire::agent_etag,
 };
 
@@ -217,7 +217,8 @@ pub(crate) async fn erase(
         .where_agent(move |now| expected.admits(|| agent_etag(now)));
     let erased = agent.erase(&reached.actor).await?;
     let id = agent.scope().agent;
-    Ok(axum::Json(ErasedAgent::new(id, erased)).into_response())
+    let erased = axum::Json(ErasedAgent::new(id, erased));
+    Ok(replies::wordless(erased.into_response()))
 }
 
 /// A point in time to return to.

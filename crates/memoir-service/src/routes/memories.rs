@@ -24,7 +24,7 @@ use crate::{
     extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, read, time, time_until},
     matching::IfMatch,
     page::{Page, PageParameters},
-    schemas,
+    replies, schemas,
     wire::{NewMemory, memory_etag},
 };
 
@@ -501,7 +501,9 @@ pub(crate) async fn shred(
         .where_memory(number, move |now| is_expected(&expected, now));
     let shredded = agent.shred(wish, &reached.actor).await?;
     let etag = [(header::ETAG, memory_etag(&shredded.memory))];
-    Ok((etag, axum::Json(shredded)).into_response())
+    Ok(replies::wordless(
+        (etag, axum::Json(shredded)).into_response(),
+    ))
 }
 
 async fn ask_to_shred(

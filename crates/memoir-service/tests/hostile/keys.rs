@@ -168,6 +168,27 @@ async fn a_key_is_of_one_token() {
 }
 
 #[tokio::test]
+async fn spec_4_4_a_shredding_is_answered_alike_and_what_was_answered_before_it_is_not() {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": CANARY}).to_string();
+    keyed(&mut client, &wren, "k1", path, &body).await;
+    let (shred, reason) = (format!("{path}/1/shred"), r#"{"reason": "a slip"}"#);
+    let shredded = keyed(&mut client, &wren, "k2", &shred, reason).await;
+    let again = keyed(&mut client, &wren, "k2", &shred, reason).await;
+    assert_eq!((shredded.status, again.status), (200, 200));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.body, shredded.body);
+    let before = keyed(&mut client, &wren, "k1", path, &body).await;
+    assert_eq!(
+        (before.status, before.code().as_str()),
+        (409, "idempotency_unknown")
+    );
+}
+
+#[tokio::test]
 async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
     let installation = Installation::open().await;
     let wren = installation.tenant("default", "wren").await;

@@ -71,10 +71,10 @@ async fn play_access(store: &SqliteStore) {
     store.begin_reply(&reply()).await.unwrap();
     say("begun");
     let key = reply().key_digest;
-    let ended = store.end_reply(account().id, &key, Some(answer()));
+    let ended = store.end_reply(account().id, &key, None, Some(answer()));
     ended.await.unwrap();
     say("answered");
-    store.forget_replies(at(9), None).await.unwrap();
+    store.forget_replies(at(9)).await.unwrap();
     say("forgotten");
 }
 
@@ -117,7 +117,7 @@ async fn assert_access_survived(path: &Path, said: &str) {
     let Some(found) = store.begin_reply(&reply()).await.unwrap() else {
         assert!(!has_said("begun") || has_said("answered"));
         let key = reply().key_digest;
-        let given_up = store.end_reply(account().id, &key, None);
+        let given_up = store.end_reply(account().id, &key, None, None);
         return given_up.await.unwrap();
     };
     assert!(!has_said("forgotten"));

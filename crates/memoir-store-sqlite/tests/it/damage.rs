@@ -50,7 +50,7 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     store.begin_reply(&reply()).await.unwrap();
     let answer = Some(document(1));
     let key = reply().key_digest;
-    let ended = store.end_reply(account().id, &key, answer);
+    let ended = store.end_reply(account().id, &key, None, answer);
     ended.await.unwrap();
 }
 

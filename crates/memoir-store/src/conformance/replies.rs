@@ -45,7 +45,7 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     }
     let end = async |number: u128, answer| {
         let key_digest = digest(number);
-        let ended = store.end_reply(account_id(1), &key_digest, answer);
+        let ended = store.end_reply(account_id(1), &key_digest, None, answer);
         ended.await.unwrap();
     };
     // With and without words; one is given up, and one is not there.
@@ -87,29 +87,56 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
         answer: Some(document(1, "words")),
         ..reply(1, 20)
     };
-    let end = store.end_reply(account_id(1), &answered.key_digest, answered.answer.clone());
-    end.await.unwrap();
-    store
-        .forget_replies(at(21), Some(account_id(2)))
-        .await
-        .unwrap();
-    store
-        .forget_replies(at(20), Some(account_id(1)))
-        .await
-        .unwrap();
+    end(20, answered.answer.clone()).await;
+    store.forget_answers(account_id(2)).await.unwrap();
     assert_eq!(begin(&store, &reply(1, 20)).await, Some(answered));
-    store
-        .forget_replies(at(21), Some(account_id(1)))
-        .await
-        .unwrap();
-    assert_eq!(begin(&store, &reply(1, 20)).await, Some(reply(1, 20)));
+    let answer = async |number| begin(&store, &reply(1, number)).await.unwrap().answer;
+    store.forget_answers(account_id(1)).await.unwrap();
+    assert_eq!(answer(20).await, None);
 
     // Those that came before, answered or not; not the one of that very instant.
-    store.forget_replies(at(30), None).await.unwrap();
+    store.forget_replies(at(29)).await.unwrap();
     assert_eq!(begin(&store, &reply(1, 10)).await, None);
     assert_eq!(begin(&store, &reply(1, 20)).await, None);
-    assert_eq!(begin(&store, &reply(1, 30)).await, Some(reply(1, 30)));
-    assert_eq!(begin(&store, &reply(1, 40)).await, Some(reply(1, 40)));
+    assert!(begin(&store, &reply(1, 30)).await.is_some());
+    assert!(begin(&store, &reply(1, 40)).await.is_some());
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_4_4_the_answer_of_a_request_that_is_carried_out_is_forgotten_too(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    Author::new(&store, 2, 2).await;
+    let commit = author.saving(vec![memory(1)]);
+    author.write(commit).await.unwrap();
+    for (account, number) in [(1, 10), (1, 11), (2, 10)] {
+        assert_eq!(begin(&store, &reply(account, number)).await, None);
+    }
+    // What replaces a body in a log forgets as well.
+    let mut commit = author.commit();
+    commit.bodies = vec![crate::BodyRow {
+        seq: 1,
+        body_version: 2,
+        body: text("less"),
+    }];
+    author.write(commit).await.unwrap();
+    let end = async |account, number: u128, came_at| {
+        let answer = Some(document(1, "words"));
+        let key_digest = digest(number);
+        let ended = store.end_reply(account_id(account), &key_digest, came_at, answer);
+        ended.await.unwrap();
+        let found = begin(&store, &reply(account, number)).await;
+        found.unwrap().answer.is_some()
+    };
+    assert!(!end(1, 10, Some(at(10))).await);
+    assert!(end(1, 11, None).await, "one that holds no words");
+    assert!(end(2, 10, Some(at(10))).await, "that of another account");
+    // One that comes afterwards.
+    assert_eq!(begin(&store, &reply(1, 12)).await, None);
+    assert!(end(1, 12, Some(at(12))).await);
+    store.forget_answers(account_id(1)).await.unwrap();
+    assert!(!end(1, 12, Some(at(12))).await);
     assert_sound(&store).await;
 }
 
@@ -121,7 +148,7 @@ pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
     let answer = Some(document(1, "of the first"));
     let end = async |account, answer| {
         let key_digest = digest(5);
-        let ended = store.end_reply(account_id(account), &key_digest, answer);
+        let ended = store.end_reply(account_id(account), &key_digest, None, answer);
         ended.await.unwrap();
     };
     end(1, answer.clone()).await;

@@ -67,7 +67,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.token(&digest(1)).await.unwrap(), None);
     assert_eq!(store.tokens(account_id(1)).await.unwrap(), []);
     assert!(!store.has_users().await.unwrap());
-    store.forget_replies(Timestamp::MAX, None).await.unwrap();
+    store.forget_replies(Timestamp::MAX).await.unwrap();
     assert_eq!(
         store
             .records(nobody, &RecordFilter::default())
