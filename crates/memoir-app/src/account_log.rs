@@ -183,12 +183,18 @@ impl Account {
             true => Action::InstallationClosed,
             false => Action::InstallationOpened,
         };
-        // The record first: nothing is opened without one.
-        self.tell(&Note::new(action, actor), &[]).await?;
+        let note = Note::new(action, actor);
         let closing = Closing {
             is_closed,
             changed_at: self.memoir.now(),
         };
+        // In either order it is closed where only one of the two is done, and `Memoir::finish` puts that on the record.
+        // Nothing is opened without a record.
+        if is_closed {
+            self.memoir.keys.set_closing(closing).await?;
+            return self.tell(&note, &[]).await;
+        }
+        self.tell(&note, &[]).await?;
         self.memoir.keys.set_closing(closing).await
     }
 }
@@ -208,6 +214,47 @@ impl Memoir {
             }
         }
         Ok(false)
+    }
+
+    /// Brings the records and the key store together, where whoever closed or opened the installation died between the
+    /// two. The key store counts: what the database holds opens nothing.
+    pub(crate) async fn finish_closing(&self) -> Result<()> {
+        /// Who closes or opens it now has done either by then.
+        const SECONDS_BETWEEN: i64 = 60;
+        let closing = match self.keys.closing().await? {
+            None => return self.close_where_unsaid().await,
+            Some(closing) if !closing.is_closed => return Ok(()),
+            Some(closing) => closing,
+        };
+        let filter = RecordFilter {
+            actions: vec![Action::InstallationClosed, Action::InstallationOpened],
+            last: Some(1),
+            ..RecordFilter::default()
+        };
+        let mut last: Option<AuditRow> = None;
+        for account in self.store.accounts().await? {
+            let scope = AgentScope::of_account(account.id);
+            let told = self.store.records(scope, &filter).await?;
+            last = last
+                .into_iter()
+                .chain(told)
+                .max_by_key(|row| row.recorded_at);
+        }
+        let is_told = last
+            .as_ref()
+            .is_some_and(|row| row.action == Action::InstallationClosed);
+        let told_at = last.map_or(closing.changed_at, |row| row.recorded_at);
+        let settled_at = closing
+            .changed_at
+            .max(told_at)
+            .plus_seconds(SECONDS_BETWEEN);
+        if is_told || self.now() < settled_at {
+            return Ok(());
+        }
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        let system = Actor::system();
+        let note = Note::new(Action::InstallationClosed, &system);
+        account.tell(&note, &[]).await
     }
 
     /// Writes down that the installation is closed, where it ever had an administrator and nothing was written yet.

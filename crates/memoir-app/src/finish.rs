@@ -8,6 +8,7 @@
 //! | a request for access whose time is over | asking, letting in | ending it, and telling the agent |
 //! | words on the disk that were taken out of a log | shredding | writing the file anew |
 //! | an installation with administrators that does not say that it is closed | making the first one | saying it |
+//! | an installation that is closed, and opened by its records | closing or opening it | putting on the record that it is closed |
 //! | a master key beside its file, which the key store needs | rotating | putting it in its place |
 //!
 //! Messages that somebody claimed, deliveries and the queue of sessions are free again once their time is over,
@@ -53,7 +54,7 @@ impl Memoir {
             let what = "a rotation of the master key is not finished".to_owned();
             done.left.push(Unfinished { what, why });
         }
-        if let Err(why) = self.close_where_unsaid().await {
+        if let Err(why) = self.finish_closing().await {
             let what = "that the installation is closed is not written down".to_owned();
             done.left.push(Unfinished { what, why });
         }

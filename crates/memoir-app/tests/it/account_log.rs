@@ -1,11 +1,15 @@
 //! The log of an account: what it tells, what it does not, and what it names (SPEC 4.2, 5.5).
 
+use std::sync::Arc;
+
 use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
+use memoir_store_sqlite::{CommitFault, SqliteStore};
+use memoir_testkit::SetModel;
 use memoir_vault::password::Password;
 use rusqlite::Connection;
 
-use crate::lab::{Lab, OWNER, intrude};
+use crate::lab::{Lab, OWNER, intrude, keys_in, memoir_on};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -324,4 +328,52 @@ async fn spec_5_5_opening_an_installation_leaves_a_record() {
             &Action::InstallationClosed
         ]
     );
+}
+
+#[tokio::test]
+async fn spec_5_5_closing_or_opening_that_breaks_off_in_the_middle_leaves_it_closed_and_on_the_record()
+ {
+    let house = House::new().await;
+    let last = async || house.told().await.last().copied();
+    // What is on the record, and not in the key store.
+    let keys = Connection::open(keys_in(house.lab.path())).unwrap();
+    let broken =
+        "CREATE TRIGGER broken BEFORE INSERT ON closing BEGIN SELECT RAISE(ABORT, 'broken'); END";
+    keys.execute_batch(broken).unwrap();
+    house.account.set_closed(false, &OWNER).await.unwrap_err();
+    keys.execute_batch("DROP TRIGGER broken").unwrap();
+    assert!(house.memoir.is_closed().await.unwrap());
+    assert_eq!(last().await, Some(Action::InstallationOpened));
+    // Whoever opens it may be about to write it there.
+    house.memoir.finish().await.unwrap();
+    assert_eq!(last().await, Some(Action::InstallationOpened));
+    for _ in 0..2 {
+        house.lab.tick();
+        house.memoir.finish().await.unwrap();
+        assert_eq!(last().await, Some(Action::InstallationClosed));
+    }
+    assert!(house.memoir.is_closed().await.unwrap());
+
+    // What is in the key store, and not on the record.
+    house.account.set_closed(false, &OWNER).await.unwrap();
+    house.lab.tick();
+    keys.execute_batch(broken).unwrap();
+    house.account.set_closed(true, &OWNER).await.unwrap_err();
+    keys.execute_batch("DROP TRIGGER broken").unwrap();
+    assert!(!house.memoir.is_closed().await.unwrap());
+    assert_eq!(last().await, Some(Action::InstallationOpened));
+    let store = SqliteStore::open(&house.lab.database()).unwrap();
+    let (clock, keys) = (house.lab.clock.clone(), house.lab.keys.clone());
+    let memoir = memoir_on(Arc::new(store.clone()), keys, clock, SetModel::default());
+    let account = memoir.account("default").await.unwrap();
+    store.disturb_commits(&[CommitFault::Busy]);
+    account.set_closed(true, &OWNER).await.unwrap_err();
+    assert!(house.memoir.is_closed().await.unwrap());
+    assert_eq!(last().await, Some(Action::InstallationOpened));
+    house.lab.tick();
+    house.memoir.finish().await.unwrap();
+    let told = house.told().await;
+    assert_eq!(told.last(), Some(&Action::InstallationClosed));
+    house.memoir.finish().await.unwrap();
+    assert_eq!(house.told().await, told);
 }
