@@ -248,11 +248,6 @@ impl Error {
         matches!(self, Self::Store(store::Error::Open { .. }))
     }
 
-    /// Whether the database is there and takes nothing that is written.
-    pub fn is_read_only(&self) -> bool {
-        matches!(self, Self::Store(store::Error::ReadOnly))
-    }
-
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -294,6 +289,9 @@ impl Error {
             Self::Contended => "contended",
             Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
+            Self::Store(store::Error::ReadOnly) | Self::Keys(memoir_vault::Error::ReadOnly) => {
+                "read_only"
+            }
             Self::Store(store::Error::OutcomeUnknown(_)) => "outcome_unknown",
             Self::Erased { .. } => "erased",
             Self::KeyRemains { .. } => "key_remains",

@@ -21,7 +21,7 @@ impl FaultId {
         let code = error.code();
         matches!(
             code,
-            "internal" | "tampered" | "key_unavailable" | "disk_full"
+            "internal" | "tampered" | "key_unavailable" | "disk_full" | "read_only"
         )
         .then(|| {
             let id = Self(clock::fault());

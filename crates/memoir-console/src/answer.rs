@@ -197,7 +197,7 @@ fn status_of(code: &str) -> StatusCode {
         "not_found" => StatusCode::NOT_FOUND,
         "erased" => StatusCode::GONE,
         "invalid_argument" | "too_long" => StatusCode::BAD_REQUEST,
-        "busy" | "contended" => StatusCode::SERVICE_UNAVAILABLE,
+        "busy" | "contended" | "read_only" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
         "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
             StatusCode::INTERNAL_SERVER_ERROR

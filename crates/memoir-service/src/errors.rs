@@ -86,6 +86,7 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     503 contended
     503 key_remains
     503 not_ready
+    503 read_only
     503 still_running
     507 disk_full
 };

@@ -205,6 +205,9 @@ fn hint(code: &str) -> Option<&'static str> {
             "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
         }
         "outcome_unknown" => "look whether it is there before you send it again",
+        "read_only" => {
+            "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"
+        }
         "disk_full" => "free some space on the host; what was there before is intact",
         _ => return None,
     })
@@ -268,7 +271,7 @@ mod tests {
             ),
             (Error::Store(Stored::Full), 507, "disk_full", None),
             (Error::Keys(full), 507, "disk_full", None),
-            (Error::Store(Stored::ReadOnly), 500, "internal", None),
+            (Error::Store(Stored::ReadOnly), 503, "read_only", Some("1")),
             (Error::Store(Stored::Closed), 500, "internal", None),
         ] {
             let told = error.to_string();

@@ -31,6 +31,7 @@ const CHANGING: &[&str] = &[
     "idempotency_mismatch",
     "contended",
     "disk_full",
+    "read_only",
     "outcome_unknown",
 ];
 
@@ -82,7 +83,7 @@ const OPERATIONS: &[Operation] = &[
     (
         "sign_in",
         "Whoever has a name and a password; no token is needed.",
-        &["insecure_transport", "disk_full"],
+        &["insecure_transport", "disk_full", "read_only"],
     ),
     (
         "save_memory",

@@ -23,6 +23,8 @@ pub(super) async fn openapi() -> Response {
 /// How long the database may keep whoever asks for readiness waiting.
 const SILENCE: Duration = Duration::from_millis(1_500);
 
+const SILENT: &str = "the database, or the key store, does not answer";
+
 /// Whether the process lives.
 #[utoipa::path(get, path = "/healthz", tag = "service", operation_id = "get_health", security(()),
     responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
@@ -38,8 +40,11 @@ pub(super) async fn ready(State(service): State<Service>) -> Response {
     // A database that is not lost but silent is of no use either.
     match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
         Ok(Ok(())) => "ready\n".into_response(),
-        Ok(Err(error)) if error.is_read_only() => not_ready("the database is read-only"),
-        _ => not_ready("the database, or the key store, does not answer"),
+        Ok(Err(error)) => not_ready(match error.code() {
+            "read_only" => "the database is read-only",
+            _ => SILENT,
+        }),
+        Err(_) => not_ready(SILENT),
     }
 }
 

@@ -171,6 +171,8 @@ fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_pr
     let (installation, url) = (Installation::new(), server.database().unwrap());
     let service = Running::start(&installation, &["--migrate", "--database", &url]);
     assert_eq!(service.get("/readyz", "").0, 200);
+    let create = &["token", "create", "--role", "admin"];
+    let token = ok(&installation, &url, create);
     std::fs::write(server.folder().join("data/standby.signal"), "").unwrap();
     server.restart().unwrap();
     let following = service.get("/readyz", "");
@@ -179,9 +181,14 @@ fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_pr
         following.1["detail"], "the database is read-only",
         "{following:?}"
     );
-    let create = &["token", "create", "--role", "admin"];
     let ran = run(&installation, &url, create);
     assert!(ran.stderr.contains("the database is read-only"), "{ran:?}");
+    assert_eq!(service.get("/v1/agents", token.trim()).0, 200);
+    let wren = r#"{"name": "wren"}"#;
+    let refused = service.ask("POST", "/v1/agents", token.trim(), wren);
+    let refused = refused.unwrap();
+    assert_eq!(refused.0, 503);
+    assert_eq!(refused.1["code"], "read_only", "{refused:?}");
     server.query("postgres", "SELECT pg_promote()").unwrap();
     assert_eq!(service.get("/readyz", "").0, 200);
     ok(&installation, &url, create);
