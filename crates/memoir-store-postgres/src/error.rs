@@ -59,6 +59,11 @@ impl StatementFault {
         matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::T_R_SERIALIZATION_FAILURE)
     }
 
+    /// Whether there was no room for it.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::DISK_FULL)
+    }
+
     /// Whether the statement at that place did not do what all after it stand on.
     pub(crate) fn is_unmet(&self, place: usize) -> bool {
         matches!(self, Self::Refused(at, refusal)

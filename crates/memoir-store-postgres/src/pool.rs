@@ -8,7 +8,17 @@
 //! times as long as to carry it out. Most decisions are one call of a function of the database, which keeps its plans
 //! by itself, and are a transaction without anything that begins or ends it.
 
-use std::{borrow::Cow, fmt, future::Future, pin::Pin, time::Duration};
+use std::{
+    borrow::Cow,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use data_encoding::HEXLOWER;
 use deadpool_postgres::{
@@ -168,6 +178,8 @@ pub(crate) struct Connections {
     location: String,
     /// Whether statements are prepared: each connection leads to the same server process for as long as it lasts.
     prepares: bool,
+    /// Whether the server had no room for something, and has not found any since.
+    is_full: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Connections {
@@ -216,6 +228,7 @@ impl Connections {
             pool,
             location,
             prepares,
+            is_full: Arc::default(),
         })
     }
 
@@ -234,6 +247,7 @@ impl Connections {
             Ok(object) => Ok(PooledConnection {
                 object: Some(object),
                 prepares: self.prepares,
+                is_full: Arc::clone(&self.is_full),
             }),
             Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Busy),
             Err(PoolError::Timeout(_)) => Err(open("it does not answer".to_owned())),
@@ -258,8 +272,16 @@ impl Connections {
     /// Makes sure that the database answers and takes what is written.
     ///
     /// # Errors
-    /// As for [`Connections::read`]; [`Error::ReadOnly`].
+    /// As for [`Connections::read`]; [`Error::ReadOnly`]; [`Error::Full`], once it had no room for something.
     pub(crate) async fn check_writable(&self) -> Result<(), Error> {
+        if self.is_full.load(Ordering::Relaxed) {
+            // A row that is updated to what it is, is written anew, and so is the log of the server.
+            let write = "UPDATE accounts SET created_at = created_at \
+                 WHERE id = (SELECT id FROM accounts ORDER BY id LIMIT 1)";
+            let write = Statement::new(write, Vec::new());
+            self.write(Reach::Fleet, &[write]).await?;
+            self.is_full.store(false, Ordering::Relaxed);
+        }
         // Writes nothing, and is begun as one that writes all the same, which a server that follows another refuses.
         let look = Statement::new("SELECT 1 FROM users LIMIT 1", Vec::new());
         let looked = self.look(Reach::Fleet, Purpose::Write, &[look]).await;
@@ -367,6 +389,7 @@ pub(crate) async fn answered<T>(
 pub(crate) struct PooledConnection {
     object: Option<Object>,
     prepares: bool,
+    is_full: Arc<AtomicBool>,
 }
 
 impl PooledConnection {
@@ -426,6 +449,9 @@ impl PooledConnection {
             }
         }
         if let Some(fault) = fault {
+            if fault.is_full() {
+                self.is_full.store(true, Ordering::Relaxed);
+            }
             // `COMMIT` of a transaction in which a statement failed rolls it back, and was sent:
             // the connection is clean. Without a closing statement, or with an unknown outcome, it
             // is not given back, and closes.

@@ -41,7 +41,14 @@ mod transcripts;
 mod vectors;
 mod writer;
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use memoir_domain::{
@@ -89,6 +96,8 @@ struct OpenDatabase {
     /// `None` for a database in memory, which has only the writer's connection.
     readers: Option<Arc<Readers>>,
     writer: Writer,
+    /// Whether a write was refused since there was no room for it, and none was found since.
+    is_full: AtomicBool,
     /// What is still to go wrong with commits, the last one of the list first.
     #[cfg(feature = "fault-points")]
     commit_faults: std::sync::Mutex<Vec<CommitFault>>,
@@ -160,6 +169,7 @@ impl SqliteStore {
         Ok(Self(Arc::new(OpenDatabase {
             readers,
             writer,
+            is_full: AtomicBool::new(false),
             #[cfg(feature = "fault-points")]
             commit_faults: std::sync::Mutex::default(),
         })))
@@ -232,7 +242,22 @@ impl SqliteStore {
         rows: usize,
         write: impl Fn(&Connection) -> error::Result<WriteOutcome<T>> + Send + 'static,
     ) -> Result<T> {
-        self.0.writer.write(QueuedChange::new(rows, write)).await
+        self.queue(QueuedChange::new(rows, write)).await
+    }
+
+    /// Writes a change, and remembers where there was no room for it.
+    async fn queue<T: Send + 'static>(
+        &self,
+        change: QueuedChange<
+            T,
+            impl Fn(&Connection) -> error::Result<WriteOutcome<T>> + Send + 'static,
+        >,
+    ) -> Result<T> {
+        let written = self.0.writer.write(change).await;
+        if matches!(written, Err(Error::Full)) {
+            self.0.is_full.store(true, Ordering::Relaxed);
+        }
+        written
     }
 
     /// Writes a user, and where that wrote anything the decision that tells of it; whether it did.
@@ -496,6 +521,11 @@ impl Access for SqliteStore {
     }
 
     async fn check_ready(&self) -> Result<()> {
+        if self.0.is_full.load(Ordering::Relaxed) {
+            // In a transaction of its own, which takes no other down where there is no room.
+            self.write(BULK_ROWS, access::find_room).await?;
+            self.0.is_full.store(false, Ordering::Relaxed);
+        }
         // What cannot be written is not opened, and the file's permissions are not asked for again once it is.
         self.has_users().await.map(drop)
     }
@@ -510,6 +540,7 @@ impl Access for SqliteStore {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
+        came_at: Option<Timestamp>,
         answer: Option<Document>,
     ) -> Result<()> {
         let key_digest = *key_digest;
@@ -544,7 +575,6 @@ impl Deliveries for SqliteStore {
             deliveries::register(connection, &receivers, now, forget_before, reopen)
         };
         self.write(BULK_ROWS, register).await
-        came_at: Option<Timestamp>,
     }
 
     async fn claim_deliveries(
@@ -859,7 +889,7 @@ impl Store for SqliteStore {
         // What is erased does not count here: its key is destroyed after this, and words of which
         // nobody has the key need not leave the disk before the answer.
         change.replaces_bodies = replaces_bodies;
-        self.0.writer.write(change).await
+        self.queue(change).await
     }
 
     async fn commit_all(&self, commits: Commits) -> Result<()> {

@@ -334,7 +334,8 @@ pub trait Access: Send + Sync {
     /// follows another (SPEC 6.2).
     ///
     /// # Errors
-    /// It does not; [`Error::ReadOnly`](crate::Error::ReadOnly).
+    /// It does not; [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::Full`](crate::Error::Full) from the first
+    /// write on that finds no room until there is some, which is looked for here by writing.
     async fn check_ready(&self) -> Result<()>;
 
     /// Enters a request whose answer is not known yet; that of the row given is passed over. What is
@@ -349,8 +350,8 @@ pub trait Access: Send + Sync {
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
-        answer: Option<Document>,
         came_at: Option<Timestamp>,
+        answer: Option<Document>,
     ) -> Result<()>;
 
     /// Forgets requests that came before.

@@ -32,7 +32,8 @@ pub(super) async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Whether requests can be carried out: whether the database and the key store answer.
+/// Whether requests can be carried out: whether the database and the key store answer, and the database takes what is
+/// written. Where it had no room for something, a small write is tried.
 #[utoipa::path(get, path = "/readyz", tag = "service", operation_id = "get_readiness", security(()),
     responses((status = 200, description = "They can", body = String, content_type = "text/plain"),
         (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
@@ -42,6 +43,7 @@ pub(super) async fn ready(State(service): State<Service>) -> Response {
         Ok(Ok(())) => "ready\n".into_response(),
         Ok(Err(error)) => not_ready(match error.code() {
             "read_only" => "the database is read-only",
+            "disk_full" => "the database is full",
             _ => SILENT,
         }),
         Err(_) => not_ready(SILENT),

@@ -163,6 +163,35 @@ async fn a_user_who_is_not_written_is_not_told_to_be() {
 }
 
 #[tokio::test]
+async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&database.url).await;
+    store.create_account(&common::account()).await.unwrap();
+    store.check_ready().await.unwrap();
+    // As a server answers whose disk is full.
+    database.query(
+        "CREATE FUNCTION full_up() RETURNS trigger LANGUAGE plpgsql \
+             AS $$ BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$; \
+         CREATE TRIGGER full_up BEFORE UPDATE ON accounts EXECUTE FUNCTION full_up(); \
+         CREATE TRIGGER full_up BEFORE INSERT ON agents EXECUTE FUNCTION full_up()",
+    );
+    // Nobody knows of it before something was to be written.
+    store.check_ready().await.unwrap();
+    let refused = store.commit(common::decision(0)).await;
+    assert!(matches!(refused, Err(Error::Full)), "{refused:?}");
+    for _ in 0..2 {
+        let error = store.check_ready().await.unwrap_err();
+        assert!(matches!(error, Error::Full), "{error:?}");
+    }
+    database.query("DROP TRIGGER full_up ON accounts; DROP TRIGGER full_up ON agents");
+    store.check_ready().await.unwrap();
+    store.commit(common::decision(0)).await.unwrap();
+    assert_eq!(store.accounts().await.unwrap(), [common::account()]);
+}
+
+#[tokio::test]
 async fn a_database_that_would_change_or_lose_words_is_not_opened() {
     let Some(database) = common::database() else {
         return;

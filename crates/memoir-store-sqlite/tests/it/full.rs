@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use memoir_store::{Error, Fleet};
+use memoir_store::{Access, Error, Fleet};
 use memoir_store_sqlite::SqliteStore;
 
 use crate::common::*;
@@ -26,6 +26,30 @@ async fn a_full_disk_leaves_the_old_state_and_a_writer() {
     assert_holds(&store, &agent).await;
     drop(store);
     assert_holds(&SqliteStore::open(&path).unwrap(), &agent).await;
+}
+
+#[tokio::test]
+async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, mut agent) = begin(&path).await;
+    store.limit_pages(60).await.unwrap();
+    store.check_ready().await.unwrap();
+    // Nothing of what does not fit is left, so that there is room again.
+    save(&store, &mut agent, 100, 3_000).await.unwrap_err();
+    store.check_ready().await.unwrap();
+    // Until the file holds nothing more.
+    while save(&store, &mut agent, 1, 3_000).await.is_ok() {}
+    for _ in 0..2 {
+        let error = store.check_ready().await.unwrap_err();
+        assert!(matches!(error, Error::Full), "{error:?}");
+    }
+    store.limit_pages(1_000).await.unwrap();
+    store.check_ready().await.unwrap();
+    // What was looked for left nothing behind.
+    assert_holds(&store, &agent).await;
+    save(&store, &mut agent, 1, 3_000).await.unwrap();
+    store.check_ready().await.unwrap();
 }
 
 #[tokio::test]

@@ -195,6 +195,41 @@ fn spec_6_2_a_service_whose_database_follows_another_is_not_ready_until_it_is_pr
 }
 
 #[test]
+fn spec_6_2_a_service_whose_database_is_full_is_not_ready_until_there_is_room() {
+    let Some(server) = server() else {
+        return skip();
+    };
+    let (installation, url) = (Installation::new(), server.database().unwrap());
+    let service = Running::start(&installation, &["--migrate", "--database", &url]);
+    let token = ok(&installation, &url, &["token", "create", "--role", "admin"]);
+    let name = url.rsplit('/').next().unwrap();
+    // As a server answers whose disk is full.
+    let full = "CREATE FUNCTION full_up() RETURNS trigger LANGUAGE plpgsql \
+             AS $$ BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$; \
+         CREATE TRIGGER full_up BEFORE UPDATE ON accounts EXECUTE FUNCTION full_up(); \
+         CREATE TRIGGER full_up BEFORE INSERT ON agents EXECUTE FUNCTION full_up()";
+    server.query(name, full).unwrap();
+    let wren = r#"{"name": "wren"}"#;
+    let create = || {
+        service
+            .ask("POST", "/v1/agents", token.trim(), wren)
+            .unwrap()
+    };
+    let refused = create();
+    assert_eq!(refused.0, 507);
+    assert_eq!(refused.1["code"], "disk_full", "{refused:?}");
+    for _ in 0..2 {
+        let ready = service.get("/readyz", "");
+        assert_eq!(ready.0, 503);
+        assert_eq!(ready.1["detail"], "the database is full", "{ready:?}");
+    }
+    let room = "DROP TRIGGER full_up ON accounts; DROP TRIGGER full_up ON agents";
+    server.query(name, room).unwrap();
+    assert_eq!(service.get("/readyz", "").0, 200);
+    assert_eq!(create().0, 201);
+}
+
+#[test]
 fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() {
     const REQUESTS: usize = 1_000;
     let Some(server) = Postgres::start("crowded").unwrap() else {
