@@ -81,6 +81,28 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
         on(&installation, &url, &["agent", "list"]),
         "has not come to its end",
     );
+    // Of another installation, what is there, though the first account is the same.
+    for (other, own) in [
+        (
+            "INSERT INTO accounts VALUES (decode(repeat('ff', 16), 'hex'), 'other', 'other', 0)",
+            "DELETE FROM accounts WHERE name = 'other'",
+        ),
+        (
+            "UPDATE log_leaves SET seq = seq + 1 WHERE position = 0",
+            "UPDATE log_leaves SET seq = seq - 1 WHERE position = 0",
+        ),
+    ] {
+        let change = |sql: &str| {
+            let sql = format!("SET session_replication_role = replica; {sql}");
+            server.query(name, &sql).unwrap();
+        };
+        change(other);
+        refused(
+            installation.run(&["move", "--to", &url]),
+            "a move of another installation",
+        );
+        change(own);
+    }
     installation.ok(&["move", "--to", &url]);
     assert_eq!(read(&url), before);
 
