@@ -112,6 +112,7 @@ pub fn nothing_can_go(
         .collect();
     let tags = agent.settings.immutable_tag_set();
     let smallest = ledger::smallest_unprotected(kept.iter().copied(), &tags);
+    // First what is cheap: a digest of every text is made only where nothing else could go.
     let found = NothingCanGo::judge(&fresh_gauge(agent), smallest)?;
     let how = agent.settings.effective_duplicate_match();
     let candidates: Vec<Candidate<'_>> = kept
@@ -232,6 +233,7 @@ pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
         return None;
     }
     let state = match session.state {
+        // One that was open stays so: the agent has consented, and is not asked a second time.
         State::Queued => State::Asking,
         other => other,
     };
@@ -244,6 +246,7 @@ pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
 
 /// A worker that has to stop leaves its session to another one. `None` where it does not hold it.
 pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
+    // Whoever lost it to another worker must not take it out of that one's hands.
     let holds = session.lease.is_some_and(|lease| lease.holder == holder);
     (holds && session.state.is_running()).then(|| {
         let state = match session.state {
@@ -267,7 +270,8 @@ pub fn resume(
     room: LedgerRoom,
 ) -> (Prompt, Ledger, Gauge) {
     let kept = memories.iter().filter(|memory| memory.is_kept_core());
-    // The ledger that it began with: where the next one would begin is of no use here.
+    // From the oldest row on: the agent's position is where the next session's ledger begins, and where this
+    // one's began is not kept.
     let ledger = list(agent, kept.collect(), None, room);
     let gauge = crate::knife::session_gauge(agent, session);
     let prompt = prompt::session(agent, session.into(), &gauge, &ledger);
@@ -312,9 +316,12 @@ pub fn open(
     // Before the mass is fixed: what code puts together counts neither against the agent nor as
     // room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
+    // After the clean-up: a memory that was put away must not stand in the list.
     let ledger = list(&draft.agent, kept.values().collect(), position, room);
     draft.agent.ledger_position = ledger.next_position;
     let gauge = fresh_gauge(&draft.agent);
+    // As the clean-up left it: its record is then the session's first one, and tells who began it.
+    let mut session = draft.session.take().unwrap_or(session);
     session.pre_session_tokens = Some(gauge.pre_session_tokens);
     session.threshold = Some(gauge.threshold);
     // Kept with the session, so that a laxer setting counts from the next one on only (SPEC 2.7,
@@ -350,6 +357,7 @@ fn list(
         .flatten();
     let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
     let tags = agent.settings.immutable_tag_set();
+    // Pairs first, rows with what is left: there are few of them, and they say where to look.
     let budget = room.tokens.saturating_sub(taken);
     Ledger {
         near_doubles: pairs,
@@ -379,6 +387,8 @@ fn clean_duplicates(
         let mut wordings = Vec::new();
         for number in &group.discarded {
             if let Some(before) = kept.remove(number) {
+                // Copied: a discarded double keeps its own list, and a restore brings back from there what it stood
+                // for.
                 wordings.extend(before.wordings.iter().cloned());
                 let after = Memory {
                     discarded_at: Some(now),
@@ -507,6 +517,7 @@ fn end(
         State::Failed => Action::MemoryRefinementFailed,
         _ => Action::MemoryRefinementAbandoned,
     };
+    // Before the journal entry is drafted; a journal entry is no part of the mass in any case.
     session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
     session.end(state, Some(why), now);
     session.reason.clone_from(&reason);

@@ -268,6 +268,12 @@ fn spec_4_1_the_first_record_of_a_session_tells_who_began_it() {
     let mut world = World::in_session(&["tea", &"calm ".repeat(400)]);
     world.call("complete_refinement", json!({"summary": "Nothing to do."}));
     assert_eq!(told(&world), [petra()]);
+    // The clean-up of doubles is written as it is opened, and is then the first one.
+    let mut world = World::in_session(&["tea", "tea", "wool", &"calm ".repeat(400)]);
+    world.update(3, "wool!");
+    world.call("complete_refinement", json!({"summary": "Done."}));
+    assert_eq!(told(&world), [petra(), None, None]);
+    world.check_replay();
     // Whoever changes the row is found by the record.
     let mut changed = world.session().clone();
     changed.started_by = Some(Actor::agent("wren"));
