@@ -42,10 +42,13 @@ const K1: f32 = 0.9;
 /// How much a memory's length counts against it, of BM25.
 const B: f32 = 0.25;
 /// Most elements of a question that count: the rarest ones. A prompt of 20,000 characters has thousands.
+// Each element that counts reads a list as long as the memories that have it.
 const MOST: usize = 32;
 /// Most elements of a question in which slips of the pen are forgiven: each is compared with all words.
+// A question of more elements finds something by the others.
 const FORGIVEN: usize = 12;
 /// Fewest letters of a word in which one is.
+// In shorter words one letter mostly makes another word: "form" and "from", "cat" and "car".
 const SLIP_LETTERS: usize = 5;
 /// Fewest letters of a part of a longer word.
 const PART_LETTERS: usize = 4;
@@ -63,10 +66,14 @@ const LETTERS: usize = 64;
 
 /// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
 /// question finds both, and where it finds the older one alone.
+// Stricter where the correction was not found by itself: it then comes into an answer that nobody
+// asked it into.
 const ALIKE: [f32; 2] = [0.28, 0.44];
 /// How many words that only these two are about are enough instead, likewise.
 const SUBJECTS: [usize; 2] = [1, 2];
 /// Most memories that share a word by which one may be about the same thing as another.
+// A bound of the work as well: lists up to this length are walked for each of the best that were
+// found.
 const SUBJECT: usize = 8;
 /// How much less a correction may be worth to a question than what it corrects, to count as found.
 const FOUND_TOO: f32 = 0.4;
@@ -143,6 +150,8 @@ pub struct RecallIndex {
 }
 
 /// The languages that there are tables for, and none.
+// More than there are, so that a further table needs no other number; it is also how many salts of
+// a word are tried.
 const LANGUAGES: usize = 17;
 
 fn language_place(language: Option<Language>) -> usize {
@@ -400,6 +409,8 @@ impl RecallIndex {
         language: Option<Language>,
         scratch: &mut String,
     ) -> u32 {
+        // One word is a unit for each language that it was read in, since its stem, and by that its group,
+        // is another.
         let salt = if is_stemmed(word) {
             1 + language_place(language) as u64
         } else {
@@ -476,12 +487,15 @@ impl RecallIndex {
         let is_asked = !question.is_empty();
         let mut looked = self.look_up(question.elements);
         // The best are put in order by what corrects what: the same ones for every page.
-        let needed = after.map_or(0, |after| after.seen) + rank::MOVED + query.limit;
+        let needed = after.map_or(0, |after| after.seen);
+        // A place comes back from a client, which can put any number into it.
+        let needed = needed.saturating_add(rank::MOVED + query.limit);
         // What says nothing of what is asked fills up what is found by little else. It is in most memories, and
         // would cost most of the time.
         let fillers = looked
             .extract_if(.., |one| one.is_function)
             .collect::<Vec<_>>();
+        // First without the fillers: see above.
         let mut scored = self.score(&looked, is_asked, query);
         if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
             looked.extend(fillers);
@@ -498,6 +512,7 @@ impl RecallIndex {
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
             let best = found.iter().take(rank::CORRECTED);
+            // Of the best alone: what is far behind is read by nobody, and each costs a walk over lists.
             let best: Vec<BestMatch> = best.map(|one| self.with_corrections(one)).collect();
             if looked.iter().all(|one| !one.must) {
                 self.add_corrections(&mut found, &best, query);
@@ -618,6 +633,7 @@ impl RecallIndex {
             }
         }
         if looked.len() > MOST {
+            // What must occur stays even where it is nowhere: then nothing is found, as was asked.
             looked.retain(|one| one.must || one.postings.count(self) > 0);
             looked.sort_by_key(|one| (!one.must, one.postings.count(self)));
             looked.truncate(MOST);
@@ -655,6 +671,7 @@ impl RecallIndex {
             self.parts(&text, &mut scratch, |group| {
                 add(&mut groups, group, PART_WEIGHT)
             });
+            // Told as a part only where the word itself is nowhere: the weight is less in both cases.
             if own == 0 && !groups.is_empty() {
                 found = FoundAs::Part;
             }
@@ -756,6 +773,7 @@ impl RecallIndex {
             let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
             let units = self.units.as_slice();
             let is_it = |(unit, key): (&u32, &u64)| units[*unit as usize].key == *key;
+            // There is a key: a phrase without one is no element, and a question as a whole has several.
             let windows = run.windows(keys.len());
             windows
                 .filter(|window| window.iter().zip(keys).all(is_it))
@@ -798,6 +816,7 @@ impl RecallIndex {
             });
             let units = units.map(|unit| self.units.as_slice()[unit as usize]);
             let groups: Vec<u32> = units
+                // The table knows hashes: another word's unit may stand where this one with its salt would.
                 .filter(|unit| unit.key == *key && unit.group != NO_GROUP)
                 .map(|unit| unit.group)
                 .collect();
@@ -834,6 +853,7 @@ impl RecallIndex {
             let admitted = admitted.filter(|(_, slot)| admits(slot));
             return admitted.map(|(at, slot)| found(at, slot, 0.0)).collect();
         }
+        // One place for each slot, the dead ones too: they have no postings, and stay at 0.
         let mut scores = vec![0.0_f32; self.slots.len()];
         let average = self.average();
         for one in looked {
@@ -1139,6 +1159,7 @@ impl LookedUp {
             text,
             found,
             postings,
+            // Never 0 or less: a word that is in more than half of the memories would else count against them.
             rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
             must: false,
             is_function: false,
@@ -1226,6 +1247,7 @@ fn is_one_slip(one: &[u8], other: &[u8]) -> bool {
     }
     let is_inside = |bytes: &[u8], at: usize| bytes.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
     let mut head = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    // Back to where a character begins: the bytes that two characters share are no letter.
     while is_inside(one, head) || is_inside(other, head) {
         head -= 1;
     }

@@ -663,3 +663,14 @@ fn spec_2_8_a_correction_in_other_words_comes_before_what_it_corrects() {
     let found = index.search_near(&query, Some(&vector(&[1.0, 0.25, 0.0])), None);
     assert_eq!(numbers(&found)[..2], [1, 3]);
 }
+
+#[test]
+fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
+    let index = RecallIndex::of(&memories(&["Linen thread", "Wool"]));
+    let place = RecallPlace {
+        seen: usize::MAX,
+        last: Number(3),
+        before: None,
+    };
+    assert!(index.search(&asked("linen"), Some(place)).is_empty());
+}
