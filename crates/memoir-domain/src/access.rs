@@ -42,6 +42,8 @@ pub const REASON_LIMIT: usize = 2_000;
 /// Most minutes for which an agent can be asked to let somebody look.
 pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
+// Each may cost the agent a question to its model, and where many wait, the one that matters is
+// overlooked.
 pub const WAITING_LIMIT: usize = 20;
 /// Days that a request waits after a no to one alike, which double with each further no.
 const DAYS_AFTER_NO: i64 = 1;
@@ -50,6 +52,7 @@ const MOST_DOUBLINGS: u32 = 9;
 /// How long a request waits for its answer.
 const DAYS_TO_ANSWER: i64 = 7;
 /// For how many minutes a token that was granted can be fetched.
+// A yes that lies about unused is a way in that its agent forgets: it ends by itself.
 const MINUTES_TO_FETCH: u32 = 60;
 /// For how many minutes stands what stands until it is taken back: a hundred years.
 const STANDING_MINUTES: u32 = 100 * 366 * 24 * 60;
@@ -333,6 +336,7 @@ impl QuestionClaim {
 
     /// From when on the same may be asked again.
     pub fn again_at(self) -> Timestamp {
+        // Bounded before the shift, which would overflow; long before 16 the longest wait is reached.
         let wait = Self::FIRST_WAIT << self.times.saturating_sub(1).min(16);
         self.until.plus_seconds(wait.min(Self::LONGEST_WAIT))
     }
@@ -509,6 +513,7 @@ impl AccessRequest {
         let from = self
             .answered_at
             .filter(|_| self.state == AccessState::Granted);
+        // `None` is less than any time.
         let latest = max(moment.latest, from);
         // The time of day is asked first, and the clock that is never set last: each of them can
         // only end a grant, none can lengthen it.
@@ -528,6 +533,7 @@ impl AccessRequest {
             return None;
         }
         Some(Self {
+            // A fact that is missing or of another form makes this `None`: verifying then names the record.
             id: Self::named_by(record)?,
             kind: kind_of(record)?,
             purpose: record.body.reason.clone()?,
@@ -605,6 +611,7 @@ impl AccessRequest {
     /// The names of the fields in which two differ.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
+            // Not `question`: it is on no record, so that the log cannot tell what it is to be.
             ("kind", self.kind != other.kind),
             ("purpose", self.purpose != other.purpose),
             ("asked_by", self.asked_by != other.asked_by),
@@ -728,6 +735,7 @@ pub fn request(
     if actor.kind != ActorKind::Administrator {
         return Err(AccessRefusal::NotAnAdministrator);
     }
+    // Before the count of those that wait, or requests for something else could hide that it said no.
     if let Some((times, until)) = refused_before(asked.kind, earlier, now) {
         return Err(AccessRefusal::RefusedBefore { times, until });
     }
@@ -858,6 +866,7 @@ pub fn use_up(
 
 fn check_use(agent: &Agent, request: &AccessRequest, actor: &Actor) -> Result<(), AccessRefusal> {
     manage::check_present(agent)?;
+    // The whole actor, not the role: another administrator's grant is none.
     if request.asked_by != *actor {
         return Err(AccessRefusal::NotAnAdministrator);
     }
@@ -935,6 +944,7 @@ pub fn revoke(
         return Ok(None);
     }
     let facts = Facts::default().request(request.id);
+    // Never an empty text, which `tell` takes to mean that what was granted was done.
     let how = match actor.kind {
         ActorKind::Agent => "I took it back".to_owned(),
         ActorKind::Administrator | ActorKind::Owner | ActorKind::System => {
@@ -993,6 +1003,8 @@ fn end(
         facts,
         RecordBody::default(),
     );
+    // The state before the record: who was never let in has read nothing that the agent would have to
+    // know of.
     if request.state == AccessState::Granted {
         tell(&mut draft, request, how);
     }

@@ -73,6 +73,7 @@ impl Traveller {
             .iter()
             .find(|session| session.state.is_running());
         manage::check_idle(&self.agent, running.map(|session| session.id))?;
+        // The log is no witness of limits: who wrote the file wrote the log in it too.
         self.memories.iter().try_for_each(check_limits)?;
         self.check_settings()?;
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
@@ -142,6 +143,7 @@ impl Traveller {
             record.session = record.session.map(renamed);
             record.facts = std::mem::take(&mut record.facts).with_session_renamed(renamed);
         }
+        // At least 1: `check` has held it against the log, which begins with 1.
         let last = self.agent.next_seq - 1;
         let agent = Agent { id, ..self.agent };
         let mut draft = Draft::new(agent, None, now);
@@ -162,6 +164,8 @@ impl Traveller {
         }
         records.append(&mut decision.records);
         decision.records = records;
+        // As they are now, not replayed: `check` has shown that the log leads there, and a store is to
+        // write each row once.
         decision.changes = self.memories.into_iter().map(Change::Created).collect();
         decision.sessions = self
             .sessions

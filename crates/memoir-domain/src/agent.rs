@@ -29,6 +29,7 @@ pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
 /// setting of an installation.
 pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
 /// The tags that put a memory beyond merging, deleting and rewriting where the agent sets none.
+// SPEC 2.2.
 pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
 
 /// The share of the mass at a session's start that must be left: over 0, up to 1.
@@ -43,6 +44,7 @@ impl Threshold {
     /// # Errors
     /// Not over 0 or not up to 1.
     pub fn new(share: f64) -> Result<Self, Invalid> {
+        // NaN is neither.
         if share > 0.0 && share <= 1.0 {
             Ok(Self(share))
         } else {
@@ -329,6 +331,7 @@ impl LostByDay {
         {
             let day = lost.at.day_number();
             change(self.0.entry(day).or_default(), lost.words);
+            // A day of none is left out, so that counts kept step by step equal those counted anew.
             self.0.retain(|_, words| *words > 0);
         }
     }
@@ -677,6 +680,7 @@ pub fn set_field(
 }
 
 fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
+    // What is no number becomes NaN, which no threshold is; 0 would turn the breaker off (SPEC 2.7).
     Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
 }
 

@@ -37,6 +37,7 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Un
         let mut values = serde_json::Deserializer::from_str(&said[start..]).into_iter::<Value>();
         match values.next() {
             Some(Ok(value)) if value.get(key).is_some() => {
+                // What serde says of a value can quote it.
                 return serde_json::from_value(value).map_err(|_| {
                     Unreadable::new(
                         "wrong_form",
@@ -45,6 +46,8 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Un
                 });
             }
             Some(Ok(_)) | None => {}
+            // Told only where no later brace begins the object: a brace in the sentence before it breaks off
+            // too.
             Some(Err(error)) => broken_off |= error.is_eof(),
         }
     }
@@ -113,6 +116,7 @@ fn after_closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Where `wanted`, which is ASCII, first stands in the text, whatever the case.
 fn find(text: &str, wanted: &str) -> Option<usize> {
+    // A byte below 128 is never part of a longer character, so that callers may cut the text there.
     text.as_bytes()
         .windows(wanted.len())
         .position(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
@@ -123,6 +127,7 @@ fn of_channel(answer: &str) -> &str {
     const FINAL: &str = "<|channel|>final";
     const MESSAGE: &str = "<|message|>";
     // Marks as such, and what is left of them where a server takes special tokens out.
+    // The last one: what was thought before it may quote the mark.
     if let Some(at) = answer.rfind(FINAL) {
         let after = &answer[at + FINAL.len()..];
         return after.split_once(MESSAGE).map_or("", |(_, said)| said);
@@ -132,6 +137,7 @@ fn of_channel(answer: &str) -> &str {
     {
         return said;
     }
+    // Nothing but thinking: the answer was cut off before its last channel.
     if answer.starts_with("<|channel|>") {
         return "";
     }

@@ -276,6 +276,7 @@ impl Patch {
         };
         Self {
             wordings: self.wordings.as_ref().map(others),
+            // Set, but to nothing: without the property, replay would leave the words of the change before.
             content: self.content.as_ref().map(|_| PrivateText::default()),
             tags: self.tags.as_ref().map(|_| Tags::default()),
             ..self.clone()
@@ -410,6 +411,7 @@ impl Change {
     /// stays so (SPEC 4.4).
     pub fn take_back(&self, current: &mut Memory, now: Timestamp) {
         fn revert<T: PartialEq + Clone>(current: &mut T, set: &T, before: &T) {
+            // Else somebody changed the property since, and that stays.
             if current == set {
                 *current = before.clone();
             }
@@ -419,6 +421,7 @@ impl Change {
         }
         match self {
             Self::Created(_) => {
+                // One that somebody discarded since keeps the date of that.
                 current.discarded_at.get_or_insert(now);
             }
             Self::Altered { before, patch } => {
@@ -553,6 +556,7 @@ impl Facts {
     /// The model that ran a session, by its configured name; nothing where the agent ran it itself.
     #[must_use]
     pub fn model(mut self, session: &crate::session::Session) -> Self {
+        // Named by whoever configures the installation: no agent and no model gives this text.
         if let Some(model) = &session.model {
             self.0
                 .insert("model".to_owned(), Value::from(model.as_str()));

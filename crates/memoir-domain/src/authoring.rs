@@ -73,6 +73,8 @@ pub fn author(
     now: Timestamp,
 ) -> Result<Authored, Invalid> {
     let actor = Actor::agent(agent.name.clone());
+    // The question is written on the agent as it was, so that nothing of the new value is stored with
+    // it but as the record's words.
     let before = agent.clone();
     let Some(decision) = manage::configure(agent, &[(field, value)], &actor, now)? else {
         return Ok(Authored::Unchanged);
@@ -134,6 +136,8 @@ fn is_confirmed(asked: &[Record], field: Field, given: &PrivateText, now: Timest
     asked.iter().any(|record| {
         let age = now.seconds_since(record.recorded_at);
         record.action == Action::AgentConfigureQuestioned
+            // From 0: a question dated ahead, since the clock was put back, would confirm for longer than an
+            // hour.
             && (0..CONFIRM_SECONDS).contains(&age)
             && record
                 .facts
@@ -317,6 +321,8 @@ pub fn revert(
         .iter()
         .any(|version| version.value == *before && version.actor.kind == ActorKind::Agent);
     let mut old = agent.clone();
+    // By way of settings: the log holds a value as JSON, `configure` takes it as text and holds it to
+    // today's limits.
     agent::set_field_value(&mut old.name, &mut old.settings, field, before.expose())?;
     let value = match agent::field_value(&old.name, &old.settings, field) {
         serde_json::Value::Null => None,
@@ -329,6 +335,7 @@ pub fn revert(
     };
     if field.is_text() && value.is_some() && is_own {
         let authored = &mut decision.agent.settings.authored;
+        // `configure` takes whoever acts for the author.
         authored.insert(field.as_str().to_owned());
     }
     Ok(Some(decision))

@@ -86,6 +86,8 @@ pub fn build(memories: &[Memory], now: Timestamp, bounds: Bounds) -> ContextText
     }
     if let Some(most) = bounds.total {
         let most = most.saturating_sub(FRAME_TOKENS);
+        // Core is counted in full here, so that it gives way only once the whole journal is left out (SPEC
+        // 2.3).
         leave_out(&mut journal, most.saturating_sub(shown_size(&core)));
         leave_out(&mut core, most.saturating_sub(shown_size(&journal)));
     }
@@ -101,6 +103,7 @@ fn entries(memories: &[Memory], wanted: impl Fn(&Memory) -> bool) -> Vec<Context
             let text = entry(memory);
             ContextEntry {
                 memory,
+                // Rounded up for each entry, so that the whole text has at most the sum.
                 tokens: tokens(&text),
                 text,
                 shown: true,
@@ -143,6 +146,7 @@ fn leave_out(entries: &mut [ContextEntry<'_>], most: u64) {
         .iter_mut()
         .filter(|entry| entry.shown && !entry.memory.is_constitutional())
         .collect();
+    // Stable: entries of one place, as the whole journal is, stay oldest first.
     optional.sort_by_key(|entry| last_by_author(entry.memory));
     for entry in optional {
         if used <= most {
@@ -228,6 +232,8 @@ fn section(text: &mut String, heading: &str, entries: &[ContextEntry<'_>]) {
 /// Reads the core memories' texts back out of a prompt that ends in a context.
 pub fn parse_core(prompt: &str) -> Vec<String> {
     let marker = format!("{HEADING}\n\n{NOTE}\n\n{CORE_HEADING}\n");
+    // The last one: the system prompt before it can quote a context, and no memory can, since all of
+    // its further lines are indented.
     let Some(start) = prompt.rfind(&marker) else {
         return Vec::new();
     };

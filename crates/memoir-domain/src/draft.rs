@@ -98,6 +98,7 @@ impl Draft {
             ..memory.into_memory(number, self.agent.next_seq, self.now)
         };
         self.agent.count_in(&memory);
+        // The first one since the last reflection: later ones do not make it wait longer.
         if memory.is_kept() && memory.is_to_be_reflected_on() {
             self.agent.unreflected_since.get_or_insert(self.now);
         }
@@ -136,6 +137,7 @@ impl Draft {
         let facts = if body.changes.is_empty() {
             facts
         } else {
+            // So every change of a record is drafted before the record is.
             facts.count(CORE_TOKENS, self.agent.tally.core_tokens)
         };
         let seq = self.agent.next_seq;
@@ -215,6 +217,8 @@ impl Decision {
     /// This decision and then `next`, which was decided on top of it, as one.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
+        // A row is written once a decision: of a session or request in both, the later state counts.
+        // Changes and records are a history, and stay in full.
         let renewed = |session: &Session| next.sessions.iter().any(|other| other.id == session.id);
         self.sessions.retain(|session| !renewed(session));
         self.sessions.extend(next.sessions);

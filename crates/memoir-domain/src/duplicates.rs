@@ -33,6 +33,8 @@ pub struct Duplicates {
 
 /// Which copies go. All constitutional ones stay; else one with an immutable tag, else the earliest.
 pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> Vec<Duplicates> {
+    // The copies of the agent and those of administrators are two groups, even where the digests are
+    // equal.
     let mut groups: BTreeMap<([u8; 32], Planted), Vec<&Memory>> = BTreeMap::new();
     for candidate in candidates {
         groups
@@ -78,6 +80,8 @@ fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option
     copies.sort_by_key(|memory| (memory.created_at, memory.number));
     let survivor = copies
         .iter()
+        // Before the immutable one: it stays in any case, and an immutable copy beside it would be a double
+        // for ever.
         .find(|memory| memory.is_constitutional())
         .or_else(|| {
             copies

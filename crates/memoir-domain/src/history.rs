@@ -120,6 +120,7 @@ pub enum What {
 /// Tells the stories of all memories from `log`, the agent's whole log, oldest first. With `only`, those
 /// of this memory, of all that went into it, directly or not, and of those that it went into.
 pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
+    // All of them first: which memories are related is only known once the whole log was read.
     let mut memories = kinship(log);
     if let Some(number) = only {
         let wanted = related(&memories, number);

@@ -55,10 +55,10 @@ pub fn build(
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     // What was listed last may be gone and what follows may all be gone too: then it begins anew.
     let first = position.map_or(0, |position| {
-        let after = |memory: &&Memory| {
+        let is_listed = |memory: &&Memory| {
             (memory.created_at, memory.number) <= (position.created_at, position.number)
         };
-        memories.partition_point(after)
+        memories.partition_point(is_listed)
     });
     let first = if first == memories.len() { 0 } else { first };
     let mut text = String::new();
@@ -66,6 +66,7 @@ pub fn build(
     let mut listed = 0;
     for memory in &memories[first..] {
         let row = row(memory, immutable_tags);
+        // One more for the end of the line, rounded up.
         used += tokens(&row) + 1;
         // At least one row, however long: an agent with one memory that is larger than the room
         // must be able to refine it.
@@ -79,6 +80,7 @@ pub fn build(
     let left_out = (first, memories.len() - first - listed);
     note_left_out(&mut text, left_out);
     let last = memories[first..]
+        // Where nothing is listed, this is a place that no list has.
         .get(listed.wrapping_sub(1))
         .filter(|_| left_out.1 > 0);
     Ledger {
@@ -201,6 +203,7 @@ fn parse_row(line: &str) -> Option<ParsedRow> {
     while !rest.starts_with('"') {
         if let Some(quoted) = rest.strip_prefix("tags ") {
             let mut tags = serde_json::Deserializer::from_str(quoted).into_iter();
+            // Read as JSON and not up to the next bar, which may stand in a tag.
             parsed.tags = tags.next()?.ok()?;
             rest = quoted.get(tags.byte_offset()..)?.strip_prefix(" | ")?;
             continue;

@@ -362,6 +362,7 @@ pub fn restore(
     }
     let mut draft = Draft::new(agent, None, now);
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
+    // A wording is stood for by one kept memory: whoever took it over gives it up as it comes back.
     let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
     let is_counted = |other: &&Memory| other.counted_wordings().next().is_some();
     let others = others.iter().filter(|other| other.number != memory.number);
@@ -488,6 +489,7 @@ fn give_back(draft: &mut Draft, memory: &Memory, others: &BTreeMap<Number, Memor
         .collect();
     for other in givers.iter().filter_map(|number| others.get(number)) {
         // An exact double says no words of its own: it goes along.
+        // By the text and not by a digest: both are open here.
         let is_double = other.content == memory.content;
         if other.number == memory.number
             || other.is_kept()
@@ -565,6 +567,7 @@ pub fn edit(
         updated_at: now,
         ..memory.clone()
     };
+    // The record that is drafted next holds the text, and the wording names that record.
     after.give_wording(draft.agent.next_seq, door);
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
     changes.extend(give_back(&mut draft, memory, others));

@@ -31,10 +31,12 @@ impl WordsMark {
     fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
+            // The length before each part, so that no text can move the border between two of them.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
         let mut mark = [0; 16];
+        // Half a digest: two texts of one mark take about 2^64 attempts, and one is kept for every wording.
         mark.copy_from_slice(&hash.finalize()[..16]);
         Self(mark)
     }
@@ -136,6 +138,7 @@ impl MemoryMark {
 
     /// All of it as one: equal where the states are.
     pub fn as_one(&self) -> WordsMark {
+        // No time and no place of a record is negative like this, so that "none" is a value of its own.
         let time = |time: Option<Timestamp>| time.map_or(i64::MIN, Timestamp::microseconds);
         let numbers = [
             self.protected_seq.map_or(-1, |seq| seq as i64),

@@ -102,6 +102,7 @@ impl Curve {
     pub fn new(since: Timestamp, until: Timestamp, points: usize, core_tokens: u64) -> Self {
         Self {
             since,
+            // A time of day that went back must not make a curve of negative length.
             until: until.max(since),
             before: core_tokens,
             now: core_tokens,
@@ -116,6 +117,8 @@ impl Curve {
         let added = core_tokens.saturating_sub(self.now);
         let removed = self.now.saturating_sub(core_tokens);
         let cause = Cause::of(action);
+        // Journal entries that Memoir writes are memories too: what changed no mass is not told as another
+        // cause.
         if cause != Cause::Other || added + removed > 0 {
             let flow = self.flows.entry(cause).or_default();
             flow.records += 1;
@@ -125,6 +128,7 @@ impl Curve {
         self.now = core_tokens;
         let place = self.place(at);
         let (lowest, highest, last) =
+            // The last of the three is set below in any case.
             self.stretches[place].get_or_insert((core_tokens, core_tokens, 0));
         *lowest = core_tokens.min(*lowest);
         *highest = core_tokens.max(*highest);
@@ -135,6 +139,7 @@ impl Curve {
     /// Which stretch a moment falls into; a clock that was wrong does not lead out of the curve.
     fn place(&self, at: Timestamp) -> usize {
         let count = self.stretches.len() as i128;
+        // In 128 bits: microseconds of centuries times ten thousand points are more than 64 hold.
         let length = i128::from(self.until.microseconds()) - i128::from(self.since.microseconds());
         let passed = i128::from(at.microseconds()) - i128::from(self.since.microseconds());
         let place = passed * count / length.max(1);

@@ -116,6 +116,7 @@ impl Invalid {
 /// Empty after trimming, longer than `limit`, or with a control character other than newline and tab
 /// (a carriage return counts only where no newline follows).
 pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<PrivateText, Invalid> {
+    // Trimmed before it is measured: the limit is of what is kept.
     let text = raw.trim();
     if text.is_empty() {
         return Err(Invalid::new(
@@ -143,6 +144,7 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
 fn first_control(text: &str) -> Option<(usize, char)> {
     let mut characters = text.chars().enumerate().peekable();
     while let Some((at, character)) = characters.next() {
+        // A carriage return by itself would overwrite the line before it on a terminal.
         let before_newline = characters.peek().is_some_and(|(_, next)| *next == '\n');
         let allowed = matches!(character, '\n' | '\t') || (character == '\r' && before_newline);
         if character.is_control() && !allowed {
@@ -419,6 +421,7 @@ impl NewMemory {
             kind: Kind::Journal,
             content: content.into(),
             tags: Tags::default(),
+            // By this the daily reflection passes over what Memoir tells.
             source: Some(OWN_SOURCE.into()),
             created_at: None,
             constitutional: false,
@@ -454,6 +457,7 @@ impl NewMemory {
         };
         match self.wordings {
             Some(wordings) => memory.wordings = wordings,
+            // After the rest is set: the wording takes source and date from the memory.
             None => memory.give_wording(seq, self.door),
         }
         memory
@@ -576,6 +580,8 @@ impl Tally {
     }
 
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
+        // Before the early returns: a memory that a session deleted is discarded, and its wordings count
+        // all the same.
         for wording in memory.counted_wordings() {
             change(&mut self.wording_count, 1);
             change(

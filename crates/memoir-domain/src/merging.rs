@@ -60,6 +60,7 @@ pub(crate) fn apart(all: &[Joining<'_>], is_by_code: bool) -> Option<Apart> {
         relative.filter(|_| !is_one_day)
     })
     .or_else(|| {
+        // External first: it is asked of every merge, whoever makes it and of whatever days.
         let planted = mixed(
             &is_planted,
             "was added by an administrator and is not merged with others by code",

@@ -202,10 +202,12 @@ impl Replay {
             let problem = format!("is where record {} is expected", self.next_seq);
             return Err(ReplayMisfit::at(record.seq, problem));
         }
+        // Before the changes: a record of an erased agent must not become a part of the state.
         self.apply_erasure(record)?;
         for change in &record.body.changes {
             self.apply_change(record.seq, change)?;
         }
+        // After all changes of the record: what one memory gives up, another takes over further on in it.
         self.check_handed_on(record)?;
         for setting in &record.body.settings {
             self.apply_setting(record.seq, setting)?;
@@ -451,6 +453,7 @@ impl Replay {
                 ReplayMisfit::at(seq, format!("table `agents`: `{name}` is not as recorded"))
             });
         first(settings)?;
+        // Before the counts: a record that is missing at the end explains why they differ.
         self.check_end(agent)?;
         let differing = agent.differing_counts(&self.tally, &self.lost_words);
         if differing.is_empty() {
@@ -590,6 +593,7 @@ impl MemoryComparison {
             );
         };
         if memory.number.0 <= self.last {
+            // The one before is compared already; a second row of the number is the fault, whatever it says.
             return differs("is there twice");
         }
         self.last = memory.number.0;
@@ -654,6 +658,8 @@ fn says_all(replay: &Replay, memory: &Memory, texts: &WordingTexts) -> bool {
         let read = Reading::in_language(text.expose(), wording.language);
         let unsaid = unsaid(&[&read], present);
         let missing: u64 = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
+        // Counted and not named: what was let go is on the record by words, and less may be missing than
+        // was let go.
         missing <= wording.lost_words()
     })
 }

@@ -230,6 +230,8 @@ pub fn foresee(
         let Some(present) = present.filter(|present| !present.is_shredded()) else {
             continue;
         };
+        // `None` of a memory that did not exist then: it is discarded, and was not kept anyway where
+        // nothing changes.
         let target = then.memories().get(index).copied().flatten();
         let (mass, is_kept) = target.map_or((0, false), |then| (then.mass(), then.is_kept()));
         let is_same = target.map_or(!present.is_kept(), |then| then.is_same(&present));
@@ -251,6 +253,8 @@ pub fn foresee(
     let before = now.standing().undone();
     let mut standing = now.standing().clone();
     standing.apply_event(&StandingEvent {
+        // Where the record of the rewind would stand: the look and the rewind itself share one reading of
+        // the log.
         seq: now.last_seq() + 1,
         session: None,
         kind: StandingKind::Rewound(at, then.last_seq()),
@@ -325,6 +329,7 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
 
 /// The sessions that are undone, or not undone any more, once `drafted` ends `log`.
 fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
+    // From the whole log: which sessions are undone depends on all that came before.
     let mut standing = RecordsInForce::of(log);
     let before = standing.undone().clone();
     drafted.iter().for_each(|record| standing.apply(record));

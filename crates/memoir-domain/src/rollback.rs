@@ -121,6 +121,8 @@ pub(crate) fn end_session(
             .all(|number| memories.contains_key(number)),
         "a memory that is not given would stay as the session left it"
     );
+    // Property by property, and not to the state before: others may save and protect while a session
+    // runs.
     let restored = without(&edits, &memories, draft.now());
     let mut changes = restore(&mut draft, &memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;
@@ -134,6 +136,7 @@ pub(crate) fn end_session(
     let (number, created) = draft.create(NewMemory::journal(told.clone()));
     changes.push(created);
     let now = draft.now();
+    // As a completion does, so that the schedule does not begin another one at once (SPEC 3.15).
     draft.agent.last_refinement_at = Some(now);
     draft.agent.note_attempt_end();
     if let Some(session) = &mut draft.session {
@@ -283,6 +286,7 @@ fn choose<'a>(
             if !numbers(record).any(|number| earlier.contains(&number)) {
                 continue;
             }
+            // Half of a session must not stay: its merges may rest on what is taken back.
             if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
                 return Err(further);
             }
@@ -326,6 +330,8 @@ pub fn undo(
         .filter(|record| plan.records.contains(&record.seq))
         .collect();
     let core_tokens_before = draft.agent.tally.core_tokens;
+    // To the state before and not property by property: what others changed since is among the records,
+    // or the undo was refused.
     let mut changes = restore(&mut draft, memories, &before(&records, now));
     let core_tokens = draft.agent.tally.core_tokens;
     let undone = draft.session.as_ref();

@@ -340,6 +340,8 @@ pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> 
         return None;
     }
     let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+    // Pressure before the slot: where both have come one session answers both, and its record names
+    // the one that does not come by itself.
     if has_come(pressure_at(agent, now)) {
         return Some(Trigger::Budget);
     }
@@ -377,6 +379,7 @@ pub fn next(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Timestam
 /// After how many seconds another attempt is made after so many that failed; `None` where none is.
 pub fn retry_seconds(failures: u32) -> Option<i64> {
     let place = usize::try_from(failures.checked_sub(1)?).ok()?;
+    // Behind the last one there is none, so that the schedule gives up by itself.
     RETRY_HOURS.get(place).map(|hours| hours * 60 * 60)
 }
 

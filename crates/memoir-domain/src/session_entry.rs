@@ -27,6 +27,7 @@ fn change(before: u64, after: u64) -> Option<String> {
     // Of nothing there is no share.
     let percent = difference
         .saturating_mul(100)
+        // Half of the divisor, so that the quotient is rounded and not cut.
         .saturating_add(before / 2)
         .checked_div(before)?;
     Some(match percent {

@@ -64,6 +64,7 @@ pub fn shred(
         // size goes with the words, as it is worked out from them.
         ..memory.without_words()
     };
+    // The store is given the memory as it lies, words and all, and the log another change: see above.
     draft.alter(memory.clone(), &emptied);
     // Earlier records no longer hold the words, so the change that replays begins without them.
     let mut recorded: Vec<Change> = Change::between(memory.without_words(), &emptied)
@@ -161,6 +162,7 @@ fn without_words_of(number: Number, record: &Record) -> RecordBody {
             *change = change.without_wordings_of(number);
         }
     }
+    // What edits let go of it is quoted in their records, in sentences of its author.
     body.lost.retain(|lost| lost.number != number);
     if quotes_summary(record, number) {
         body.summary = body.summary.map(|_| PrivateText::default());

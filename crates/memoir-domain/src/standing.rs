@@ -44,6 +44,7 @@ impl StandingEvent {
         let named = || record.facts.places_of(TAKEN_BACK).collect();
         let kind = match record.action {
             Action::AgentRewound => {
+                // Where the fact is missing it takes nothing back; verifying finds the memories different then.
                 let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
                 StandingKind::Rewound(record.recorded_at, to_seq)
             }
@@ -140,6 +141,7 @@ impl RecordsInForce {
 
     fn take_back(&mut self, seq: u64, named: &[u64]) {
         let mut stretches = Stretches::default();
+        // A record takes back only earlier ones; one that was tampered with may name any.
         for &place in named.iter().filter(|place| **place < seq) {
             stretches.add(place, place);
         }
@@ -258,6 +260,7 @@ impl Sessions {
             return;
         };
         let stretch = self.edits.last_entry();
+        // Edits of one session mostly follow each other, and are one entry then.
         if let Some(mut stretch) = stretch
             && *stretch.get() == (event.seq.saturating_sub(1), session)
         {

@@ -193,6 +193,7 @@ impl LogPast {
             }
             self.memories[index] = Some(*glance);
         }
+        // Counted from the log's beginning in each summary, so that the last one's is that of all.
         self.tally = summary.tally;
     }
 
@@ -249,6 +250,7 @@ impl LogSummary {
         out.time(self.earliest);
         out.number(self.masses.len() as u64);
         for (seq, mass) in &self.masses {
+            // Small numbers take one byte or two; the place itself takes up to five.
             out.number(seq - self.first_seq);
             out.number(*mass);
         }
@@ -385,6 +387,7 @@ struct ByteReader<'bytes>(&'bytes [u8]);
 impl ByteReader<'_> {
     fn number(&mut self) -> Option<u64> {
         let mut value = 0;
+        // Ten bytes at most: a number of more bytes is none that was written here.
         for shift in (0..64).step_by(7) {
             let byte = *self.0.split_off_first()?;
             value |= u64::from(byte & 0x7F) << shift;

@@ -185,6 +185,7 @@ impl Survey {
     pub fn follow(&mut self, changes: &[Change]) {
         for change in changes {
             let memory = change.after();
+            // First out, then in: a memory that became another one must not stand under its old words.
             self.take(memory.number);
             for one in counted(&memory) {
                 let at = self
@@ -286,6 +287,8 @@ impl Survey {
             let mut places = self.by_word.places(key);
             places.any(|place| Some(place) != own)
         };
+        // A word that only the memory itself has leads to no other one; that it is then not said, the
+        // reading tells.
         let mut rare: Vec<(usize, u64)> = keys
             .into_iter()
             .filter(|key| is_elsewhere(*key))
@@ -309,6 +312,8 @@ impl Survey {
                 Some((Reverse(same.len()), number, same[0]))
             })
             .collect();
+        // By number among those that share as much, so that the answer does not depend on the order of a
+        // hash map.
         others.sort_unstable();
         let others = others.into_iter();
         others

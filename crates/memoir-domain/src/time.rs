@@ -78,6 +78,7 @@ impl Timestamp {
         let time: Self = text.parse()?;
         let is_date = text.trim().parse::<civil::Date>().is_ok() && !text.contains([':', 'T', 't']);
         Ok(if is_date {
+            // The last microsecond of the day: both ends of a range are included.
             Self(time.0.saturating_add(DAY - 1).min(Self::MAX.0))
         } else {
             time

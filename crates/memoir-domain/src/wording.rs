@@ -214,6 +214,8 @@ impl SavedBy {
 
 /// Puts the wordings of several memories together, each once, the oldest first.
 pub(crate) fn union<'a>(all: impl IntoIterator<Item = &'a Wording>) -> Vec<Wording> {
+    // Two memories may both hold one wording, a kept one and a discarded one that it came from: it is
+    // one all the same.
     let by_id: BTreeMap<WordingId, &Wording> = all
         .into_iter()
         .map(|wording| (wording.id(), wording))
@@ -225,6 +227,8 @@ pub(crate) fn union<'a>(all: impl IntoIterator<Item = &'a Wording>) -> Vec<Wordi
 /// that it took away return, and so with what it let go. What others changed since stays.
 pub(crate) fn take_back(current: &mut Vec<Wording>, set: &[Wording], before: &[Wording]) {
     let find = |list: &[Wording], id| list.iter().find(|wording| wording.id() == id).cloned();
+    // In three steps: what the change brought goes, what it took away returns, and of what stayed only
+    // the losses are set back.
     current.retain(|wording| {
         find(set, wording.id()).is_none() || find(before, wording.id()).is_some()
     });

@@ -25,6 +25,7 @@ pub const ANSWER: &str = "notes";
 /// About so many tokens of a conversation are read at once (SPEC 2.6).
 pub const CHUNK_TOKENS: u64 = 100_000;
 /// Most entries that one answer may hold.
+// They are saved in one transaction; an answer of more is a model that copies instead of noting.
 pub const NOTES_LIMIT: usize = 200;
 /// A conversation is read once nothing was added to it for so many seconds (SPEC 2.6).
 pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
@@ -97,6 +98,8 @@ pub struct Known(PrivateText);
 impl Known {
     /// The kept core memories among `memories`, and the notes of earlier chunks, within `budget` tokens.
     pub fn new(agent: &Agent, memories: &[Memory], noted: &[NewMemory], budget: u64) -> Self {
+        // At most a third for notes: a long conversation makes many, and the core memories must not be
+        // crowded out by them. What notes leave over is core's.
         let notes = notes(noted, budget / 3);
         let immutable = agent.settings.immutable_tag_set();
         let core = memories.iter().filter(|memory| memory.is_kept_core());
@@ -195,6 +198,7 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
             .iter()
             .any(|message| message.handed_over_by == kind)
     };
+    // One message is enough: the notes do not tell which of the messages they are from.
     let strictest = [ActorKind::Administrator, ActorKind::Owner];
     strictest
         .into_iter()
@@ -215,6 +219,8 @@ pub fn read(
     #[derive(Deserialize)]
     struct NotedAnswer {
         journal: Vec<PrivateText>,
+        // Only `journal` must be there, since the object is found by it. A model with nothing for core may
+        // leave that out.
         #[serde(default)]
         core: Vec<PrivateText>,
     }

@@ -99,12 +99,14 @@ impl KnifeRequest {
     pub fn read(tool: &str, arguments: Option<&Value>) -> Self {
         let Some(tool) = Tool::from_name(tool) else {
             let call = Err(Refusal::UnknownTool {
+                // Filled in where the call is decided, which knows the session's mode.
                 allowed: String::new(),
             });
             return Self { tool: None, call };
         };
         let call = match arguments {
             Some(Value::Object(arguments)) => read_call(tool, arguments),
+            // No arguments at all: the tool itself says which one is missing.
             Some(Value::Null) => read_call(tool, &Map::new()),
             _ => Err(Refusal::InvalidArgument(format!(
                 "The arguments of {} must be one JSON object",
@@ -127,6 +129,7 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<KnifeCall, Re
     check_names(tool, arguments)?;
     let get = |name: &'static str| Argument {
         name,
+        // Null is as good as not given: a model may fill every argument that the schema names.
         value: arguments.get(name).filter(|value| !value.is_null()),
     };
     Ok(match tool {
@@ -244,6 +247,7 @@ impl<'a> Argument<'a> {
             .string()?
             .map(str::trim)
             .filter(|code| !code.is_empty());
+        // Cut, not refused: what is longer is no code that was given out, and is answered as a wrong one.
         Ok(code.map(|code| code.chars().take(CODE_LIMIT).collect()))
     }
 
@@ -298,6 +302,7 @@ impl<'a> Argument<'a> {
         })?;
         let mut distinct: Vec<Number> = Vec::with_capacity(numbers.len());
         let mut seen = std::collections::BTreeSet::new();
+        // A memory named twice is one member; else it would be counted, and could be merged with itself.
         distinct.extend(numbers.into_iter().filter(|number| seen.insert(*number)));
         Ok(distinct)
     }

@@ -94,6 +94,7 @@ fn attempt(
         .ok_or(Refusal::SessionOver)?;
     // Before the arguments (SPEC 3.8): whoever may not use the tool is not sent to mend what it would not take anyway.
     let tool = admit(session, request.tool)?;
+    // What follows is in the order of SPEC 3.8.
     let call = request.call.as_ref().map_err(Clone::clone)?;
     match call {
         KnifeCall::Search { .. } => return Ok(CallOutcome::Search(call.clone())),
@@ -188,6 +189,8 @@ fn check_constitutional(
     call: &KnifeCall,
     members: &[&Memory],
 ) -> Result<(), Refusal> {
+    // An update may tighten a constitutional memory; a merge or a delete of one is refused whatever it
+    // says.
     if let (KnifeCall::Update { content, .. }, [memory]) = (call, members) {
         return match memory.is_constitutional() {
             true => check_tightening(view, memory, content),
@@ -222,6 +225,7 @@ fn taken_tokens(call: &KnifeCall, members: &[&Memory]) -> u64 {
         KnifeCall::Consolidate { content, .. } | KnifeCall::Update { content, .. } => {
             tokens(content.expose())
         }
+        // A delete leaves nothing. What another memory carries already is in the mass of that one.
         _ => 0,
     };
     // An edit that makes a text longer takes nothing away, and gives no other edit room either: the
@@ -277,6 +281,7 @@ impl CheckedEdit<'_> {
             }
             _ => {
                 session.stats.deleted += 1;
+                // A delete names one memory, and `kept_core` gave one member for each number.
                 (self.members[0].number, self.delete(&mut draft, &session))
             }
         };
@@ -365,6 +370,7 @@ impl CheckedEdit<'_> {
         session: &Session,
         content: &PrivateText,
     ) -> (Number, Vec<Change>) {
+        // As for a delete: an update names one memory, and `kept_core` gave one member for each number.
         let memory = self.members[0];
         let after = Memory {
             content: content.clone(),

@@ -251,11 +251,13 @@ impl Case<'_> {
         // that a model is sent to mend.
         if self.guard != LossGuard::Off {
             self.check_merge()?;
+            // Only made for an answer that refuses: finding a text that passes takes longer than judging one.
             let passes = || passing(&replaced, &written).map(PrivateText::new);
             self.check_added(&judged, passes)?;
             self.check_gutted(&judged, &written, passes)?;
         }
         let lost = self.lost(&judged.losses);
+        // A change of marks alone costs nothing, but is asked about (SPEC 3.12).
         if self.guard == LossGuard::Off || lost.is_empty() && judged.marks.is_empty() {
             return Ok(Some(EditMeasure {
                 lost,
@@ -286,6 +288,7 @@ impl Case<'_> {
     }
 
     fn deleting(&self) -> Result<Option<EditMeasure>, Refusal> {
+        // Every delete looks at all other memories, since any of them may say what it says.
         let (Some(survey), [member]) = (self.view.survey, self.members) else {
             return Ok(None);
         };
@@ -319,6 +322,7 @@ impl Case<'_> {
             });
         }
         if self.guard != LossGuard::Off && !lost.is_empty() {
+            // The survey is there, so that the answer is never that one is needed.
             self.check_limits(&lost)?;
             let second = || Second {
                 nearest,
@@ -428,6 +432,8 @@ impl Case<'_> {
                 leave: self.leave(),
             });
         }
+        // Per wording, as the limits are: an edit that takes a little of many sentences of one wording is
+        // one loss of it.
         let mut losing: BTreeMap<WordingId, Losing> = BTreeMap::new();
         for one in lost {
             let sum = losing.entry(one.id).or_insert(Losing {
@@ -509,6 +515,7 @@ impl Case<'_> {
             self.view
                 .refusals
                 .get(&number)
+                // This refusal is not counted yet.
                 .is_some_and(|times| *times + 1 >= REFUSALS_ENOUGH)
         };
         self.members
@@ -524,6 +531,7 @@ impl Case<'_> {
         let says_some = missing.sum::<u64>() < words;
         super::refusal::Near {
             number: Some(nearest.number),
+            // Enough to see what it is about; the model has both texts in its ledger.
             lacks: private(lost.take(12)),
             says_some,
         }

@@ -13,6 +13,7 @@ use crate::{
 /// Characters of a value; the memories themselves say the rest.
 pub const VALUE_LIMIT: usize = 200;
 /// Differences that are named of one pair.
+// Texts with more differences look alike by chance, and the rest of them says nothing more.
 const NAMED: usize = 12;
 
 wire_names! {
@@ -71,6 +72,7 @@ pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
     for gap in gaps {
         differences.extend(told(&words, gap));
     }
+    // The texts are not equal and their words are: what is left is how they are written.
     if differences.is_empty() {
         differences.push(writing(left, right));
     }

@@ -7,6 +7,8 @@
 use super::shape;
 
 /// Sets that one set is found alike with before the search for it ends.
+// Far more than are listed of one memory (`PAIRS_A_MEMORY`); without it, thousands of texts that
+// all look alike are compared each with each.
 const PARTNERS: usize = 64;
 
 /// What a join came to.
@@ -78,6 +80,7 @@ impl Search<'_> {
     fn partners(&mut self, place: usize) -> bool {
         let set = self.sets[place];
         let smallest = smallest(set.len());
+        // Two sets that share so many entries of `set` cannot share only those after the first so many.
         let rarest = set.len() + 1 - required(set.len(), smallest);
         let mut found = 0;
         for (at, entry) in set.iter().enumerate().take(rarest) {
@@ -94,6 +97,7 @@ impl Search<'_> {
                     return false;
                 };
                 self.steps_left = left;
+                // Two sets may share several of their rarest entries; the first one found decides.
                 if std::mem::replace(&mut self.seen_for[other], place) == place {
                     continue;
                 }
@@ -121,6 +125,7 @@ impl Search<'_> {
     /// Lets later sets find this one.
     fn index(&mut self, place: usize) {
         let set = self.sets[place];
+        // Fewer than for a search: later sets are at least as large, and then more must be shared.
         let rarest = set.len() + 1 - required(set.len(), set.len());
         for (at, entry) in set.iter().enumerate().take(rarest) {
             self.lists[*entry as usize]

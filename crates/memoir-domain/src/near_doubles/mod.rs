@@ -35,6 +35,7 @@ const LEDGER_PAIRS: usize = 10;
 /// Differences that a ledger names of one pair.
 const LEDGER_DIFFERENCES: usize = 4;
 /// Characters of a value in a ledger.
+// Enough to see what is meant: both texts stand in the ledger.
 const LEDGER_VALUE: usize = 60;
 /// Steps of the search, which a few hundred thousand memories' worth of common texts do not use up.
 const STEPS: u64 = 300_000_000;
@@ -158,6 +159,7 @@ fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
     for members in &mut classes {
         members.sort_by(|one, other| {
+            // By words first: the pairs that are listed are those of neighbours.
             let key = |place: usize| (&entries[place].shape.words, &entries[place].exact_form);
             key(*one).cmp(&key(*other)).then(one.cmp(other))
         });
@@ -182,6 +184,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDoubles
             .then(other.1.total_cmp(&one.1))
             .then((one.2, one.3).cmp(&(other.2, other.3)))
     });
+    // The order is total over the pair, so that the same pair twice stands side by side.
     ranked.dedup_by_key(|(_, _, left, right)| (*left, *right));
     let mut listed: HashMap<usize, usize> = HashMap::new();
     let mut pairs = Vec::new();

@@ -52,6 +52,7 @@ fn push<'t>(words: &mut Vec<ShapeWord<'t>>, piece: &'t str) {
 /// `word` without case, accents, and the forms of an apostrophe.
 fn key(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
+        // Most words are ASCII and have none: they are borrowed from the text.
         let has_capitals = word.bytes().any(|byte| byte.is_ascii_uppercase());
         return match has_capitals {
             true => Cow::Owned(word.to_ascii_lowercase()),
@@ -85,6 +86,7 @@ pub(super) fn look(key: &str) -> Option<Cow<'_, str>> {
         return None;
     }
     let stem = match stem.strip_suffix('s') {
+        // Short words and a double `s` ("is", "gas", "glass") are no plurals.
         Some(stem) if stem.len() >= 3 && !stem.ends_with('s') => stem,
         _ => stem,
     };
@@ -162,6 +164,7 @@ impl Shapes {
                 }
                 let looks = firsts.iter().filter_map(|number| look_of[*number as usize]);
                 let mut looks: Vec<u32> = looks.collect();
+                // A text of negations alone still looks like itself; a set to be joined must not be empty.
                 if looks.is_empty() {
                     looks = words
                         .iter()
@@ -185,6 +188,8 @@ fn rarest_first(shapes: &mut [Shape]) {
     let mut counts = vec![0u32; looks().max().map_or(0, |most| *most as usize + 1)];
     looks().for_each(|look| counts[*look as usize] += 1);
     let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+    // By number among equally rare ones, so that all texts have one order: a join by prefixes rests on
+    // that.
     order.sort_by_key(|look| (counts[*look as usize], *look));
     let mut ranks = vec![0u32; counts.len()];
     for (rank, look) in order.into_iter().enumerate() {

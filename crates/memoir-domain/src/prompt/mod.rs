@@ -64,6 +64,7 @@ struct GuardWords {
 impl GuardWords {
     fn of(agent: &Agent, occasion: Occasion) -> Self {
         let current = agent.settings.effective_loss_guard();
+        // The stricter of the two, as the knife has it: the prompt must not promise what is then refused.
         match current.max(occasion.loss_guard.unwrap_or(current)) {
             LossGuard::Limit => Self {
                 rules: include_str!("rules_limit.md"),
@@ -320,6 +321,8 @@ pub fn access(
 fn fill(form: &str, places: &[(&str, String)]) -> String {
     let (mut text, mut rest) = (String::new(), form);
     for (place, words) in places {
+        // Only what follows the last place is looked at, so that a purpose that holds `{consequence}` fills
+        // nothing.
         if let Some((before, after)) = rest.split_once(place) {
             text.push_str(before);
             text.push_str(words);
@@ -390,6 +393,8 @@ fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
 pub fn reason_of(answer: &str) -> &str {
     let start = opening(answer);
     let word = first_word(start);
+    // A dash or a quotation mark behind the word joins it to nothing: "yes-" and "'yes'" are a yes,
+    // "yes-but" is not.
     let bare = word.trim_end_matches(['-', '\'', '’']);
     let is_answer = bare.eq_ignore_ascii_case("yes") || bare.eq_ignore_ascii_case("no");
     let rest = if is_answer {

@@ -165,6 +165,7 @@ pub fn literal_matches<'a>(
     after: Option<RecallPlace>,
 ) -> Vec<RecallMatch> {
     let wanted = fold(query.text.expose().trim());
+    // Quotes are asked with, not for, unless the question is nothing else.
     let marks = wanted.replace('"', "");
     let wanted = if marks.trim().is_empty() {
         wanted.as_str()

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use memoir_details::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
 /// Most terms of a question that is looked for as a whole too.
+// Longer ones are no sentence that would stand in a memory as it is; the search for it reads every
+// place of them.
 const WHOLE: usize = 24;
 
 /// One thing that is looked for.
@@ -104,6 +106,8 @@ impl RecallQuestion {
             SoughtForm::Sequence { .. } | SoughtForm::Whole(_) => false,
         };
         let parts = self.elements.iter();
+        // The whole says something whatever its words are: with it, a question of such words alone would
+        // look for nothing else.
         let mut parts = parts.filter(|element| !matches!(element.sought, SoughtForm::Whole(_)));
         if !parts.all(says_nothing) {
             for element in &mut self.elements {

@@ -6,6 +6,8 @@ use super::RecallPlace;
 use crate::{Timestamp, memory::Number};
 
 /// What is found within this share of a score counts as just as good.
+// At 1 the date would only tell exact equals apart, which scores almost never are; much lower, a
+// newer memory would stand before one that answers better.
 const AS_GOOD: f32 = 0.9;
 
 /// One memory that was found, before it is put in order.
@@ -95,6 +97,7 @@ pub(super) fn merged(
 }
 
 /// How many of the best are looked at for corrections.
+// Each is compared with all before it.
 pub(super) const CORRECTED: usize = 20;
 
 /// Puts each newer memory that corrects an older one right before it, among the best.
@@ -116,6 +119,8 @@ pub(super) fn corrections_first(
 }
 
 /// How many places are looked at beyond a page for the memory that the page before ended with.
+// The order is worked out for so many more, so that a memory which slid back a little is still
+// found.
 pub(super) const MOVED: usize = 64;
 
 /// Where a page begins among numbers in their order: behind the last one that was seen and is still there.

@@ -3,6 +3,7 @@
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// From how many bytes on a list counts as large.
+// Below it, doubling costs little room and few copies.
 const LARGE: usize = 1 << 20;
 
 /// A list whose places are wiped when it grows and when it goes.
@@ -86,6 +87,7 @@ impl WipedTable {
     }
 
     pub(super) fn get(&self, key: u64) -> Option<u32> {
+        // 0 says that a place is free, so that a key of 0 is kept as 1.
         let at = self.place(key.max(1))?;
         (self.keys.as_slice()[at] != 0).then(|| self.values.as_slice()[at])
     }
@@ -93,6 +95,7 @@ impl WipedTable {
     /// The number of a key; `new` where it had none.
     pub(super) fn get_or_put(&mut self, key: u64, new: u32) -> u32 {
         let key = key.max(1);
+        // A place is always free, so that looking for one ends.
         if (self.used + 1) * 4 > self.keys.len() * 3 {
             self.grow();
         }

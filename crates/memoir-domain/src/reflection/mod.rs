@@ -55,6 +55,7 @@ pub fn ask(
         return None;
     }
     let core = memories.iter().filter(|memory| memory.is_kept_core());
+    // Half for core: what is to be chosen from must not be crowded out by what is there already.
     let core = ledger::build(core.collect(), &immutable, None, budget / 2);
     let mut used = tokens(core.text.expose());
     let mut rows = String::new();
@@ -62,6 +63,8 @@ pub fn ask(
     for memory in &journal {
         let row = ledger::row(memory, &immutable);
         used += tokens(&row) + 1;
+        // At least one, however long: an entry larger than the room would keep all later ones out for a
+        // week.
         if used > budget && !entries.is_empty() {
             break;
         }
@@ -134,6 +137,7 @@ pub fn read(answer: &str, entries: &BTreeSet<Number>) -> Result<BTreeSet<Number>
                 "`promote` must be a list of numbers such as 17",
             )
         })?;
+        // Not passed over: a model that names what it was not shown has not read the list.
         if !entries.contains(&number) {
             return Err(Unreadable::new(
                 "unknown_entry",
@@ -187,6 +191,7 @@ pub fn promote(
         .agent
         .unreflected_since
         .is_some_and(|since| since <= seen.at)
+        // Where some did not fit, the rest waits for the next day as if nothing had been seen.
         && !seen.is_partial
     {
         // Entries saved while the model was thinking are seen tomorrow.
@@ -203,6 +208,7 @@ pub fn promote(
             updated_at: now,
             ..memory.clone()
         };
+        // It becomes core with this record, and what it says stands for itself from here on.
         after.give_wording(draft.agent.next_seq, memory.door);
         let Some(change) = draft.alter(memory.clone(), &after) else {
             continue;
