@@ -270,22 +270,28 @@ impl AgentHandle {
         self.request_access(&draft, actor).await
     }
 
-    /// The requests that were made of the agent: all that are open, and those of the last years, which no no can
-    /// still count of more than these are.
+    /// The requests that were made of the agent: all that are open, and all that it answered.
     async fn earlier_requests(&self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
-        /// Of more noes than this none can have been given within the longest wait.
-        const MOST: u32 = 500;
-        let store = &self.memoir.store;
-        let mut rows = store.access_page(self.scope, None, MOST).await?;
-        for open in store.open_requests(self.scope).await? {
-            if rows.iter().all(|row| row.id != open.id) {
-                rows.push(open);
+        /// Requests that are read at a time.
+        const AT_ONCE: u32 = 100;
+        let (store, key) = (&self.memoir.store, loaded.base.key());
+        let mut earlier: Vec<AccessRequest> = Vec::new();
+        let mut before = None;
+        // To the first one ever made: behind any number, a no could be hidden by asking for something else and
+        // taking it back so many times.
+        loop {
+            let rows = store.access_page(self.scope, before, AT_ONCE).await?;
+            let Some(last) = rows.last() else {
+                return Ok(earlier);
+            };
+            before = Some((last.columns.requested_at, last.id));
+            for row in &rows {
+                let request = codec::access_request(key, row)?;
+                if request.state.is_open() || request.answered_at.is_some() {
+                    earlier.push(request);
+                }
             }
         }
-        let key = loaded.base.key();
-        rows.iter()
-            .map(|row| codec::access_request(key, row))
-            .collect()
     }
 
     /// The requests that wait for the agent's answer and those that it has granted and that are not over,
@@ -398,6 +404,8 @@ impl AgentHandle {
             })
             .await?;
         }
+        // After the no is written: where the process dies in between, the others go on waiting, and are
+        // answered by themselves.
         if !is_granted {
             self.end_alike(request.kind).await?;
         }
@@ -575,6 +583,7 @@ impl AgentHandle {
         let next_seq = decision.agent.next_seq;
         self.commit(base, decision, codec::Beside::default())
             .await?;
+        // After the commit: a grant that was not written must not be counted down.
         self.count_down(&request, next_seq);
         Ok(request)
     }

@@ -1088,6 +1088,25 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     );
 }
 
+/// Whoever asks for something else and takes it back, as often as they like, makes no no forgotten.
+#[tokio::test]
+async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back() {
+    let world = World::new(&MEMORIES).await;
+    let core = reading(AccessScope::Core, 10);
+    let refused = asked(&world, &core).await;
+    answer(&world, refused.id, false).await.unwrap();
+    let other = draft(AccessKind::Shred { number: Number(1) });
+    for _ in 0..100 {
+        // Identifiers are made of the time, and of bytes that come again here.
+        world.clock.advance(Duration::from_millis(1));
+        let request = asked(&world, &other).await;
+        let agent = &world.agent;
+        agent.revoke_access(request.id, &person()).await.unwrap();
+    }
+    let again = world.agent.request_access(&core, &person()).await;
+    assert_eq!(refusal(again), "refused_before");
+}
+
 #[tokio::test]
 async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     const DAY: Duration = Duration::from_secs(86_400);
