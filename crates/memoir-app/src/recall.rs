@@ -23,7 +23,7 @@ use std::{
 use memoir_domain::{
     AgentScope, PrivateText,
     audit::Change,
-    memory::{Memory, Number},
+    memory::{Memory, Number, by_number},
     recall::{self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery},
 };
 use memoir_model::EmbeddingModel;
@@ -446,8 +446,7 @@ pub(crate) fn found_among(
 }
 
 fn with_memories(found: Vec<RecallMatch>, memories: Vec<Memory>) -> Recalled {
-    let by_number = |memory: Memory| (memory.number, memory);
-    let mut memories: HashMap<Number, Memory> = memories.into_iter().map(by_number).collect();
+    let mut memories = by_number(memories);
     let found = found.into_iter();
     found
         .filter_map(|found| {
