@@ -4,6 +4,7 @@ use axum::{
     Extension,
     extract::{Path, RawQuery},
     http::request::Parts,
+    response::Response,
 };
 use maud::{Markup, html};
 use memoir_app::{Error, Proven, SignInView};
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use super::code::CODE;
 use crate::{
     Console, SignInRefusal,
-    answer::{PageResult, see_other},
+    answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::LabelledField,
     form::{self, SentForm},
@@ -32,16 +33,18 @@ pub(crate) struct PageQuery {
 /// Takes what was typed into the fields of [`proof`].
 ///
 /// # Errors
-/// It does not show who it is, or there were too many attempts.
+/// It does not show who it is, or there were too many attempts: the form `again`, which tells so.
 pub(super) async fn prove(
     console: &Console,
     head: &Parts,
     visitor: &Visitor,
     form: &SentForm,
-) -> Result<Proven, SignInRefusal> {
+    again: impl FnOnce(&SignInRefusal) -> Response,
+) -> Result<Proven, Response> {
     let password = PrivateText::from(form.field(PASSWORD));
     let code = PrivateText::from(form.field(CODE));
-    console.prove(head, visitor, &password, &code).await
+    let proven = console.prove(head, visitor, &password, &code).await;
+    proven.map_err(|refusal| page_of(refusal.status, again(&refusal)))
 }
 
 /// The way back.

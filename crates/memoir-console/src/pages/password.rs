@@ -60,12 +60,10 @@ pub(crate) async fn change(
             sheet(&visitor, &faults, None),
         ));
     }
-    let proven = match prove(&console, &head, &visitor, &form).await {
+    let again = |refusal: &SignInRefusal| sheet(&visitor, &faults, Some(refusal));
+    let proven = match prove(&console, &head, &visitor, &form, again).await {
         Ok(proven) => proven,
-        Err(refusal) => {
-            let shown = sheet(&visitor, &faults, Some(&refusal));
-            return Ok(page_of(refusal.status, shown));
-        }
+        Err(refused) => return Ok(refused),
     };
     let new = PrivateText::from(form.field(NEW.0));
     let made = visitor.change_password(proven, &new).await?;

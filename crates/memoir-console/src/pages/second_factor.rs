@@ -67,12 +67,10 @@ pub(crate) async fn turn_on(
     if !visitor.fits_offer(sealed, &fresh).await? {
         return Ok(wrong_device(&visitor, &offer, faults));
     }
-    let proven = match prove(&console, &head, &visitor, &form).await {
+    let again = |refusal: &SignInRefusal| setting_up(&visitor, &offer, &faults, Some(refusal));
+    let proven = match prove(&console, &head, &visitor, &form, again).await {
         Ok(proven) => proven,
-        Err(refusal) => {
-            let shown = setting_up(&visitor, &offer, &faults, Some(&refusal));
-            return Ok(page_of(refusal.status, shown));
-        }
+        Err(refused) => return Ok(refused),
     };
     match visitor
         .turn_on_second_factor(proven, sealed, &fresh)
@@ -181,16 +179,13 @@ pub(crate) async fn turn_off(
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
-    match prove(&console, &head, &visitor, &form).await {
-        Ok(proven) => {
-            let made = visitor.turn_off_second_factor(proven).await?;
-            browser::enter(&console, &made, "/account?done=factor-off")
-        }
-        Err(refusal) => {
-            let shown = asking(&visitor, &OFF, Some(&refusal));
-            Ok(page_of(refusal.status, shown))
-        }
-    }
+    let again = |refusal: &SignInRefusal| asking(&visitor, &OFF, Some(refusal));
+    let proven = match prove(&console, &head, &visitor, &form, again).await {
+        Ok(proven) => proven,
+        Err(refused) => return Ok(refused),
+    };
+    let made = visitor.turn_off_second_factor(proven).await?;
+    browser::enter(&console, &made, "/account?done=factor-off")
 }
 
 pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> PageResult {
@@ -204,12 +199,10 @@ pub(crate) async fn renew_codes(
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
-    let proven = match prove(&console, &head, &visitor, &form).await {
+    let again = |refusal: &SignInRefusal| asking(&visitor, &CODES, Some(refusal));
+    let proven = match prove(&console, &head, &visitor, &form, again).await {
         Ok(proven) => proven,
-        Err(refusal) => {
-            let shown = asking(&visitor, &CODES, Some(&refusal));
-            return Ok(page_of(refusal.status, shown));
-        }
+        Err(refused) => return Ok(refused),
     };
     match visitor.renew_recovery_codes(proven).await? {
         Some(codes) => Ok(shown_once(&visitor, "New recovery codes", &codes)),
