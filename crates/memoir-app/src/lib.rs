@@ -106,6 +106,7 @@ pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
 };
 pub use memories::{Handling, MemoryInput, Saved};
+pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};

@@ -8,10 +8,9 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use memoir_app::SPANS;
+use memoir_app::{SPANS, entered_metric};
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, core::Collector,
-    proto::MetricFamily,
+    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, proto::MetricFamily,
 };
 use tracing::{Instrument, Span, field::Empty, info_span};
 
@@ -42,9 +41,9 @@ impl Default for Requests {
             Opts::new("memoir_build_info", "The version that runs, always 1.")
                 .const_label("version", env!("CARGO_PKG_VERSION")),
         );
-        entered(&registry, build).set(1);
+        entered_metric(&registry, build).set(1);
         Self {
-            requests: entered(
+            requests: entered_metric(
                 &registry,
                 IntCounterVec::new(
                     Opts::new(
@@ -54,7 +53,7 @@ impl Default for Requests {
                     &["method", "route", "status"],
                 ),
             ),
-            seconds: entered(
+            seconds: entered_metric(
                 &registry,
                 HistogramVec::new(
                     HistogramOpts::new(
@@ -65,7 +64,7 @@ impl Default for Requests {
                     &["method", "route"],
                 ),
             ),
-            problems: entered(
+            problems: entered_metric(
                 &registry,
                 IntCounterVec::new(
                     Opts::new(
@@ -75,7 +74,7 @@ impl Default for Requests {
                     &["code"],
                 ),
             ),
-            in_flight: entered(
+            in_flight: entered_metric(
                 &registry,
                 IntGauge::new(
                     "memoir_http_requests_in_flight",
@@ -91,19 +90,6 @@ impl Requests {
     pub(crate) fn families(&self) -> Vec<MetricFamily> {
         self.registry.gather()
     }
-}
-
-/// Enters a metric in the registry.
-#[expect(
-    clippy::expect_used,
-    reason = "names and labels are constants of this file, each entered once"
-)]
-fn entered<T: Collector + Clone + 'static>(registry: &Registry, made: prometheus::Result<T>) -> T {
-    let made = made.expect("a name is that of a metric");
-    registry
-        .register(Box::new(made.clone()))
-        .expect("a name is given once");
-    made
 }
 
 /// Counts a request and carries it out inside of its span.

@@ -334,12 +334,18 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// Enters a metric in the registry.
+/// A metric that is entered in the registry.
+///
+/// # Panics
+/// Its name or a label is none that Prometheus takes, or the registry has one of the same name.
 #[expect(
     clippy::expect_used,
-    reason = "names and labels are constants of this crate, each entered once"
+    reason = "names and labels are constants of those who call, each entered once"
 )]
-fn entered<T: Collector + Clone + 'static>(registry: &Registry, made: prometheus::Result<T>) -> T {
+pub fn entered<T: Collector + Clone + 'static>(
+    registry: &Registry,
+    made: prometheus::Result<T>,
+) -> T {
     let made = made.expect("a name is that of a metric");
     registry
         .register(Box::new(made.clone()))
