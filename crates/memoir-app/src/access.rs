@@ -343,6 +343,8 @@ impl Memoir {
     pub async fn write_uses(&self) -> Result<()> {
         let uses: Vec<(TokenId, Timestamp)> = {
             let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // Taken out, and put back where writing fails: uses that come meanwhile must not wait for the
+            // store.
             uses.drain().collect()
         };
         if uses.is_empty() {
@@ -663,6 +665,7 @@ impl AgentHandle {
         // Numbers are never given twice, so that a memory which was discarded or shredded since
         // still counts as given.
         let given = loaded.agent.next_number.0 - 1;
+        // Before anything is read: an agent in use may have a million records.
         if given > MOST_TOLD {
             return Ok(false);
         }
@@ -715,6 +718,7 @@ impl AgentHandle {
                 let found = self.token_leave(&loaded, wanted, actor);
                 let found = found.await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
+                // Whoever was allowed a token until then gets none that lasts longer by asking otherwise now.
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
             }
@@ -760,6 +764,8 @@ impl AgentHandle {
             let loaded = self.load(&AgentQuery::default()).await?;
             // After the agent: what a program exchanged meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;
+            // It was there a moment ago, and tokens are not removed but with their agent: looking again tells
+            // which.
             let row = row.ok_or(CONFLICT)?;
             let mut token = HeldToken::read(&row)?;
             if token.open.revoked_at.is_some() {

@@ -65,6 +65,8 @@ impl Account {
             memoir.time_zone(),
         )?;
         memoir.keys.check_there()?;
+        // Where it is not written, the key stays behind and opens nothing: its agent's identifier is never
+        // given again.
         match memoir.write(commit, counted).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
             other => Ok(other?),
@@ -251,6 +253,7 @@ fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
 
 /// That there are the providers of the models that are set. Where none is known to whoever connects, any may be.
 fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
+    // Tests and tools connect models that nobody lists; then the name's form is all that can be held.
     let known = memoir.providers();
     for name in models(assignments) {
         let name = name?;

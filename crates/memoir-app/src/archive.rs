@@ -69,6 +69,8 @@ impl AgentHandle {
                 contents.rehearsals.extend(rehearsal);
                 contents.traveller.sessions.push(session);
             }
+            // Before it is sealed: what does not fit here would only be found where it cannot be mended any
+            // more.
             contents.traveller.check()?;
             Ok(contents)
         })

@@ -29,8 +29,10 @@ use crate::{
 };
 
 /// How long a model may take to answer.
+// Twice this, for an answer that was cut off, is less than a claim lasts (`QuestionClaim`).
 const ANSWER_TIME: Duration = Duration::from_secs(120);
 /// How long a request for an agent that no model speaks for is not looked at again.
+// Such an agent may be given a model meanwhile; each look reads it.
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
 /// Models that are asked at the same time.
 const AT_ONCE: usize = 4;
@@ -205,6 +207,7 @@ impl AgentHandle {
                 Ok(Err(error)) => return Err(error.to_string()),
                 Err(_) => return Err("the model took too long to answer".to_owned()),
             }
+            // A model that thinks first may have used all of it before the first word of the answer.
             request.max_output_tokens = request.max_output_tokens.saturating_mul(4);
         }
         Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
@@ -260,6 +263,8 @@ impl Memoir {
             if !self.patience.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
+            // Waits for one that ends, and not for all: a model that hangs keeps one place, for the time of an
+            // answer.
             if asking.len() >= AT_ONCE {
                 answered += usize::from(asking.join_next().await.is_some_and(is_answered));
             }
@@ -325,6 +330,8 @@ impl AgentHandle {
             if request.state != AccessState::Asked {
                 return Ok(QuestionTurn::Over);
             }
+            // Before the claim, which is written: for an agent without a model there would be a write every few
+            // minutes.
             if self.memoir.speaking_model(&loaded.agent)?.is_none() {
                 return Ok(QuestionTurn::NotByModel);
             }

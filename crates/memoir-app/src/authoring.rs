@@ -16,6 +16,7 @@ use crate::{AgentHandle, Error, Loaded, Result};
 /// audit.
 const SHOWN: usize = 20;
 /// Most questions that the same text confirms, the last ones.
+// Each may hold a prompt of the longest kind, and all are opened with each setting of a prompt.
 const ASKED: u32 = 16;
 /// Records that are looked through at a time, since each may hold two prompts of the longest kind.
 const AT_ONCE: u32 = 8;
@@ -79,6 +80,8 @@ impl AgentHandle {
     ///
     /// What is odd about a value that was set is told.
     pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
+        // Outside of the decision: a question that is asked meanwhile is of another text, or is asked once
+        // more.
         let asked = self.asked_lately(field).await?;
         let author = |loaded: Loaded, now| {
             let authored = authoring::author(loaded.agent, field, value, &asked, now)?;

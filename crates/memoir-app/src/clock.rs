@@ -66,6 +66,7 @@ impl SharedClock {
     /// That it was `time` at the database some time after `asked` by the monotonic clock. Of an answer that took
     /// long nobody knows when it was true: it counts only where there is none yet.
     pub(crate) fn tell(&self, time: Timestamp, asked: Duration) {
+        // Half of it, by which the time may be off then, is little beside the seconds of a lease.
         const LONGEST: Duration = Duration::from_secs(2);
         if !self.own.gives_way() {
             return;
@@ -177,6 +178,7 @@ impl Ids<'_> {
     pub(crate) fn holder(&self) -> Result<u64, crate::Error> {
         let mut bytes = [0; 8];
         self.random.fill(&mut bytes)?;
+        // Databases keep signed numbers.
         Ok((u64::from_be_bytes(bytes) >> 1).max(1))
     }
 }

@@ -13,6 +13,8 @@ impl Memoir {
     /// # Errors
     /// The store or the key store fails; somebody without the master key wrote into the latter.
     pub async fn is_closed(&self) -> Result<bool> {
+        // The key store alone is asked where it says anything: it is sealed, and the database can be
+        // written by others.
         match self.keys.closing().await? {
             Some(closing) => Ok(closing.is_closed),
             None => Ok(self.settings.is_shared || self.ever_had_users().await?),
@@ -24,6 +26,8 @@ impl Memoir {
     /// # Errors
     /// As for [`Memoir::is_closed`].
     pub async fn ever_had_users(&self) -> Result<bool> {
+        // Rows of users can be deleted from the database; the key store, and the log of the account, still
+        // tell of them.
         Ok(self.keys.closing().await?.is_some()
             || self.has_users().await?
             || self.logs_tell_of_users().await?)

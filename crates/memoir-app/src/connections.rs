@@ -39,10 +39,13 @@ use crate::{
 };
 
 /// How long a code counts.
+// It goes through the address of a browser, where others may see it; OAuth recommends ten minutes
+// at most (RFC 6749, 4.1.2).
 const CODE_SECONDS: i64 = 60;
 /// How long a token opens the door.
 pub const ACCESS_SECONDS: i64 = 10 * 60;
 /// How long a connection lasts without being used.
+// Told to agents that are asked (`prompt::access`), in words.
 const IDLE_DAYS: i64 = 30;
 /// How long a client that registered itself may take to be connected: as long as an agent may take to answer.
 const UNUSED_DAYS: i64 = 7;
@@ -346,6 +349,7 @@ struct RegisteredClient {
 /// What the identifier of a client that registered itself begins with.
 const CLIENT_PREFIX: &str = "memoir-client_";
 /// Longer texts are no identifiers.
+// Five addresses of 500 characters and a name of 100, sealed and in Base64, stay below it.
 const LONGEST_ID: usize = 8 << 10;
 /// Where such an identifier is sealed for.
 const CLIENT_PLACE: SealContext = SealContext {
@@ -517,6 +521,8 @@ impl Memoir {
             token.open.connection = Some(connection);
             token.open.expires_at = Some(now.plus_days(IDLE_DAYS));
             token.version += 1;
+            // Over the version that was read: of two exchanges at once one is a conflict, looks again, and
+            // finds that it was used.
             self.store.put_token(&token.row(&self.sealer(&key))?).await?;
             Ok(Ok(Granted { access, refresh }))
         })
@@ -575,6 +581,8 @@ impl Memoir {
         let Some(found) = self.find_connection(&presented).await? else {
             return Ok(Ok(()));
         };
+        // Told, and nothing is ended: who is not the client must not end what is another's by having seen a
+        // token.
         if found.connection.client_digest != token::digest_of_client(&client.id) {
             return Ok(Err(GrantRefusal::Client));
         }

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// How long one call of a model may take.
+// A model on one's own machine is loaded with the first call.
 const CALL_TIME: Duration = Duration::from_secs(60);
 /// The room for one word, and for what some models think before it.
 const CALL_TOKENS: u32 = 1_000;
@@ -179,6 +180,7 @@ impl Memoir {
     /// The store cannot be read.
     pub async fn call_models(&self, account: &Account) -> Result<Vec<Examination>> {
         let agents = account.agents().await?;
+        // Each once, however many agents have it: a call costs money.
         let names: BTreeSet<String> = agents
             .into_iter()
             .filter_map(|agent| agent.effective_model)

@@ -114,6 +114,7 @@ impl Memoir {
 
 /// What the breaker looks at in the session that runs, or would in one that begins now.
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
+    // A rehearsal's counts are of a copy: the agent's mass does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
     match running.filter(|session| session.pre_session_tokens.is_some()) {
         Some(session) => session_gauge(agent, session),

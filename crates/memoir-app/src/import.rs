@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AgentHandle, Error, MemoryInput, Result, again, memories::wanted, parallel};
 
 /// Memories that are sealed at a time.
+// All chunks are one transaction; a chunk bounds what is sealed and held twice meanwhile.
 const CHUNK: usize = 2_000;
 
 /// One line of a file of memories.
@@ -67,6 +68,7 @@ impl Read {
 
 /// Reads JSON lines at `now`; blank ones are passed over.
 pub fn read(bytes: &[u8], now: Timestamp) -> Read {
+    // Editors on Windows write a mark of the byte order.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
@@ -142,6 +144,7 @@ impl AgentHandle {
                 total: read.total,
             });
         }
+        // Here and not as the file is read: whoever reads it may not be who imports it.
         for memory in &mut read.memories {
             memory.door.added_by = actor.kind;
         }

@@ -15,6 +15,7 @@ impl InstallationKeys {
     /// The agent's key; `None` where it has none, or none any more.
     pub(crate) async fn of(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         match self.0.cached(scope)? {
+            // From memory, once it was asked whether any process changed the key store since: no thread waits.
             Some(key) => Ok(Some(key)),
             None => self.wait(move |keys| keys.key(scope)).await,
         }

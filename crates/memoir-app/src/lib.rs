@@ -580,6 +580,8 @@ impl AgentHandle {
         let indexes = &self.memoir.indexes;
         // Changes hold words: they are copied only where an index waits for them.
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
+        // Numbers alone: what is kept of the others stays, and these are opened from their rows when they
+        // are next needed.
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
         let takes_words = !decision.redactions.is_empty();
         let ended = decision
@@ -626,6 +628,8 @@ impl AgentHandle {
         if let Some(after) = written_behind.filter(|_| embeds) {
             self.memoir.vectors.tell(self.scope, after);
         }
+        // Last: whoever is woken by it reads what was written, and finds what this process keeps in step
+        // with it.
         self.memoir.changes.tell(self.scope);
         Ok(next)
     }

@@ -34,6 +34,7 @@ use crate::{
 const PAGE: u32 = 64;
 
 /// Most points of [`LogHistory::mass`].
+// Half as many as the console draws across (`pages/time.rs`): every point is a pixel or two.
 pub const MASS_POINTS: u64 = 500;
 
 /// One point of an agent's history.
@@ -120,12 +121,14 @@ impl AgentHandle {
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn look_back(&self, point: Option<Point>) -> Result<LookBack> {
+        // Before anything is read, so that those who wait hold nothing.
         let _turn = self.memoir.whole_pasts.take().await?;
         again(|| self.attempt_look_back(point)).await
     }
 
     async fn attempt_look_back(&self, point: Option<Point>) -> Result<LookBack> {
         let loaded = self.load(&AgentQuery::default()).await?;
+        // Each agent has at least the record of its making.
         let newest_seq = loaded.agent.next_seq - 1;
         let point = point.unwrap_or(Point::Record(newest_seq));
         let pasts = self.pasts(&loaded, point).await?;
@@ -181,6 +184,7 @@ impl AgentHandle {
                 summary
             })
             .await?;
+            // The rest of the log grows with the next record: what is kept of it would have to be made again.
             if summary.is_full() {
                 let sealer = codec::Sealer {
                     key: loaded.base.key(),
@@ -433,6 +437,7 @@ fn spans(past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
             })
         })
         .collect();
+    // By the log and not by `started_at`: times can run backwards.
     spans.sort_by_key(|span| std::cmp::Reverse(span.first_seq));
     spans
 }

@@ -100,6 +100,7 @@ impl AgentHandle {
 
     async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let now = self.memoir.now();
+        // All are checked before the agent is loaded: what breaks a limit costs the store nothing.
         let memories = inputs
             .iter()
             .map(|input| input.check(SavedBy::of(actor.kind), now))
@@ -159,6 +160,7 @@ impl AgentHandle {
             };
             let after = decision
                 .as_ref()
+                // The first change is that of the memory itself, before what it gives back.
                 .and_then(|decision| decision.changes.first())
                 .map_or_else(|| memory.clone(), |change| change.after());
             Ok((decision, ShownMemory::answered(after, actor)))
@@ -196,6 +198,7 @@ impl AgentHandle {
         self.decide(&wanted(Selection::All), |loaded, now| {
             let mut memories = by_number(loaded.memories);
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
+            // By the text and not by the version: others may have changed anything else of the agent meanwhile.
             if memory.content != *seen {
                 return Err(Error::Changed);
             }
@@ -215,6 +218,7 @@ impl AgentHandle {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let mut memories = loaded.memories;
             let place = memories.iter().position(|memory| memory.number == number);
+            // Their order is of no use here.
             let memory = memories.swap_remove(place.ok_or(Error::NoMemory(number))?);
             let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
             let decision = if memory.is_kept() {

@@ -85,6 +85,7 @@ impl Memoir {
         let now = self.now();
         let times = (
             now.plus_seconds(CLAIM_SECONDS),
+            // No wait reaches so far: what is due later was noted by a clock that has been put back since.
             now.plus_seconds(2 * LONGEST_WAIT_SECONDS),
         );
         let settled = now.plus_seconds(-SETTLING_SECONDS);
@@ -93,6 +94,7 @@ impl Memoir {
             .claim_deliveries(receiver, settled, times, most)
             .await?;
         let mut notices = Vec::new();
+        // Most looks find nothing, and need no list of accounts.
         if claimed.is_empty() {
             return Ok(notices);
         }
@@ -106,6 +108,7 @@ impl Memoir {
                     notices.push(notice);
                     continue;
                 }
+                // Not asked for, or gone: settled, so that it is not claimed again.
                 Ok(_) => None,
                 // One that cannot be read keeps no other from being told.
                 Err(error) => {

@@ -269,8 +269,10 @@ impl OpenedMemories {
         };
         let mut own = write(&shared);
         for number in changed {
+            // Not replaced by what was written: that has a row of its own only once it is read.
             own.take(*number);
         }
+        // Of another version something was missed, and the next look at rows finds out what.
         if Some(own.version) == from {
             own.version = to;
         }

@@ -30,12 +30,14 @@ pub(crate) async fn aside<T: Send + 'static>(
 ) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => Ok(done),
+        // A panic is one of ours and must be told as one, whichever thread it came up on.
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
         Err(_) => Err(Error::Contended),
     }
 }
 
 /// Below this many items threads cost more than they save.
+// Opening a row takes some microseconds, and starting a thread some tens of them.
 const WORTHWHILE: usize = 512;
 
 /// Maps `items` in their order, on several threads where there are many.

@@ -163,6 +163,7 @@ impl Indexes {
     }
 
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
+        // Before the list is locked: weighing may wait for whoever writes into the index.
         let bytes = read(indexed, |indexed| indexed.index.bytes());
         let mut kept = self.kept();
         kept.uses += 1;
@@ -220,6 +221,7 @@ impl Indexes {
     /// Wipes the agent's.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let mut kept = self.kept();
+        // An erased agent's identifier must not stay either.
         kept.gave_way.remove(&scope);
         if kept.entries.remove(&scope).is_some() {
             self.make_room(&mut kept);
@@ -248,6 +250,7 @@ impl Indexes {
         let Some(entry) = kept.entries.get_mut(&scope) else {
             return;
         };
+        // The list's lock before an index's, here as everywhere: the other order could wait for itself.
         let mut indexed = write(&entry.indexed);
         // An index of another version than the decision was made on has missed something, and goes.
         let follows = Some(indexed.version) == from && indexed.index.follow(changes);
@@ -334,6 +337,7 @@ impl AgentHandle {
     /// The model whose vectors serve; `None` for the one that is configured.
     async fn serving(&self) -> Result<Option<EmbeddingModel>> {
         let configured = self.memoir.settings.recall.embedding_model();
+        // Where all have one of the configured model, no other can serve, and the store is not asked.
         let is_complete = |indexed: &Indexed| {
             indexed.model == configured && indexed.index.without_vector().is_empty()
         };
@@ -356,6 +360,7 @@ impl AgentHandle {
         };
         let (lacking, has_none) = {
             let mut indexed = write(indexed);
+            // Vectors of two models have no angle between them.
             if indexed.model.as_ref() != Some(model) {
                 indexed.index.forget_vectors();
                 indexed.model = Some(model.clone());
@@ -371,6 +376,8 @@ impl AgentHandle {
         if lacking.is_empty() && is_of_one_length {
             return Ok(Some(Meaning::Merged));
         }
+        // Without a list where all are lacking: of a new index that is every memory, and the store reads
+        // them in one run.
         let made = self.vectors_of(model, (!has_none).then_some(&lacking));
         let made = made.await?;
         let (is_of_one_length, is_whole) = {
@@ -391,6 +398,7 @@ impl AgentHandle {
             }
             (is_of_one_length, indexed.index.without_vector().is_empty())
         };
+        // After the lock is given up, since weighing takes the list's.
         self.memoir.indexes.measure(self.scope);
         if !is_of_one_length {
             self.make_vectors_anew().await?;
@@ -426,6 +434,7 @@ impl AgentHandle {
             index,
             model: None,
         }));
+        // Two who ask at once may both build one; the later stays, and each answers from its own.
         self.memoir.indexes.put(self.scope, &indexed);
         Ok(indexed)
     }

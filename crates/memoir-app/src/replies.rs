@@ -15,6 +15,7 @@ use crate::{
 };
 
 /// How long answers are kept.
+// Longer than a client tries again; the answers are words, and are not to lie about.
 const KEPT_DAYS: i64 = 2;
 
 /// A request with an idempotency key.
@@ -152,6 +153,7 @@ impl Memoir {
         };
         match self.keys.of(scope).await? {
             Some(key) => Ok(key),
+            // With the first use: an account is made without one.
             None => self.keys.create(scope, self.now()).await,
         }
     }
@@ -172,6 +174,7 @@ struct KeptAnswer {
 
 fn row_of(key: &ReplyKey) -> SealedRow {
     let mut row = [0; 16];
+    // A name for the seal; the document holds both digests in full, and they are compared.
     row.copy_from_slice(&key.key_digest[..16]);
     SealedRow::Reply(row)
 }

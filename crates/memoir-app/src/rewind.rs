@@ -55,6 +55,7 @@ impl AgentHandle {
     /// # Errors
     /// As for [`AgentHandle::rewind`].
     pub async fn rewind_to(&self, to: Point, actor: &Actor) -> Result<Rewound> {
+        // A session whose worker died would refuse this until somebody closes it.
         self.close_if_lapsed().await?;
         again(|| self.attempt_rewind(to, actor, Doing::Write)).await
     }
@@ -79,6 +80,7 @@ impl AgentHandle {
             ..
         } = everything;
         let plan = to.plan(&log);
+        // Worked out for both, so that what is told before is what is told after.
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
         let decision = decision.filter(|_| doing != Doing::Nothing);

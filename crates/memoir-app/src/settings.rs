@@ -54,7 +54,11 @@ impl Default for InstallationSettings {
             limits: SessionLimits::default(),
             recall: RecallSettings::default(),
             prices: BTreeMap::new(),
+            // Small: a ledger that is too short leaves rows for the next session, one that is too long is
+            // refused by the provider.
             context_tokens: 32_000,
+            // Renewed after a third of it, so that a slow renewal loses nothing; an agent whose worker died
+            // waits for it once.
             lease: Duration::from_secs(30),
             idle: Duration::from_secs(30 * 60),
         }
@@ -79,6 +83,8 @@ pub struct RecallSettings {
 impl Default for RecallSettings {
     fn default() -> Self {
         Self {
+            // The words of some hundred and ninety thousand memories, or of eighty thousand with vectors of 384
+            // dimensions (docs/recall.md).
             index_bytes: 64 << 20,
             embeddings: None,
             before_questions: None,
@@ -131,6 +137,7 @@ impl Default for SessionLimits {
             tokens: 200_000,
             cost: None,
             answer_tokens: 4_096,
+            // With these waits half a minute in all.
             attempts: 6,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
@@ -145,6 +152,7 @@ impl SessionLimits {
         let doublings = failures.saturating_sub(1).min(16);
         let growing = self.first_wait.saturating_mul(1 << doublings);
         let growing = growing.min(self.longest_wait);
+        // What the provider asks for is not cut to the longest wait: asking earlier is refused again.
         error.retry_after().unwrap_or(Duration::ZERO).max(growing)
     }
 }

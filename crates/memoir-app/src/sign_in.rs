@@ -41,6 +41,7 @@ use crate::{
 // Time to fetch a telephone, and little for whoever finds the browser left alone.
 const PASSAGE_SECONDS: i64 = 5 * 60;
 /// How long a secret that is shown to be set up may be taken.
+// Longer than for a code: an app may have to be installed first.
 const OFFER_SECONDS: i64 = 15 * 60;
 
 /// What an attempt to sign in came to.
@@ -506,6 +507,7 @@ impl SignedInUser {
             let token = HeldToken::read(row).ok()?;
             let sign_in = token.open.sign_in?;
             let last_used_at = memoir.last_use(&token);
+            // Tokens of REST have no such end: a program may be still for weeks.
             let is_idle = sign_in.by_browser && last_used_at.plus_seconds(self.idle_seconds) <= now;
             let counts = sign_in.user == self.user.id
                 && sign_in.generation == self.generation
@@ -587,6 +589,8 @@ impl SignedInUser {
         new: &PrivateText,
     ) -> Result<TokenWithSecret> {
         let Proven(mut user) = proven;
+        // The row that `prove` read is written over: where it changed in between, the proof is of another
+        // state, and this fails.
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user, Action::PasswordChanged).await
     }
@@ -596,6 +600,8 @@ impl SignedInUser {
     /// # Errors
     /// The system gives no random bytes.
     pub async fn offer_second_factor(&self) -> Result<SecondFactorOffer> {
+        // Not stored until a device has shown that it has it: a set-up that is broken off must lock nobody
+        // out.
         let secret = FactorSecret::generate()?;
         let (place, key) = self.offering().await?;
         let memoir = &self.account.memoir;

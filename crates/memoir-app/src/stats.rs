@@ -259,6 +259,7 @@ impl AgentHandle {
                 .last()
                 .filter(|_| page.len() == PAGE as usize)
                 .map(|row| row.seq + 1);
+            // Not ended at the first that is later: a clock may have been put back behind it.
             for row in page.into_iter().filter(|row| row.at <= until) {
                 let Some(core_tokens) = row.core_tokens else {
                     continue;
@@ -304,6 +305,7 @@ impl AgentHandle {
     /// The mass before the record at that place: what the last one before it that changed memories says.
     async fn mass_before(&self, seq: u64) -> Result<u64> {
         let mut end = seq;
+        // Backwards by pages: a record that changes no memory has no mass, and there may be many of them.
         while end > 1 {
             let from = end.saturating_sub(u64::from(PAGE)).max(1);
             let count = u32::try_from(end - from).unwrap_or(PAGE);

@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use crate::{AgentHandle, Error, Loaded, MemoryInput, Result, codec, memories::wanted, parallel};
 
 /// Memories that are loaded, decided on and sealed at a time.
+// As many as are sealed at a time in an import of JSON lines (`import.rs`).
 const BATCH: u64 = 2_000;
 /// Most numbers that a refusal names.
 const NAMED: usize = 20;
@@ -140,6 +141,7 @@ impl AgentHandle {
                     .await?;
             }
             let mut taken = sieve.taken;
+            // A file whose reading broke off is not half of itself; and an import of nothing is no record.
             if !is_whole || taken.kept + taken.discarded == 0 {
                 return Ok((false, taken));
             }
@@ -442,6 +444,7 @@ impl<'a> Sieve<'a> {
         }
         let is_live = incoming.gone.is_none();
         // What was said before, and again since, is kept.
+        // Before what the agent had: a double within the file is told as the file's.
         if self.fresh.get(&pair).is_some_and(|live| *live || !is_live) {
             self.taken.doubles += 1;
             return None;

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use crate::{AgentHandle, Error, Loaded, Memoir, Result, codec, metrics::Counted};
 
 /// Decisions that wait for the store.
+// One is written while the next is sealed; more would only be held in memory.
 const WAITING: usize = 2;
 
 /// Takes decisions to be written, each made on the agent as the last one left it.
@@ -86,6 +87,8 @@ impl AgentHandle {
         };
         self.memoir.count_written(&written, &counted);
         written?;
+        // What this process keeps of the agent is of the version before, and goes with the next look, which
+        // sees another one.
         self.memoir.changes.tell(self.scope);
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
     }

@@ -336,6 +336,8 @@ impl Account {
             Error::Store(memoir_store::Error::NameTaken) => Error::NameTaken(view.name.clone()),
             error => error,
         })?;
+        // Where the process dies before this, `Memoir::finish` says it; until then a user in the database
+        // says it too.
         self.memoir.close_where_unsaid().await?;
         Ok(is_made.then_some(view))
     }
@@ -390,6 +392,7 @@ impl Account {
         actor: &Actor,
     ) -> Result<UserView> {
         let id = self.user_id(name).await?;
+        // Once, before the decision, which may be made several times: it takes long on purpose.
         let hash = hash_of(password).await?;
         let told = (Action::PasswordChanged, actor);
         let changed = self.change_user(id, told, |user| {
@@ -432,6 +435,7 @@ impl Account {
         // opens nothing, since sign-ins and connections ask for the user each time.
         let changed = self.change_read_user(id, any, told, |user| {
             user.open.removed_at = Some(now);
+            // The hash goes with the user: nobody needs it, and it can be guessed at.
             user.sealed = SealedUser::default();
             user.end_sign_ins();
         });
@@ -638,6 +642,7 @@ impl Account {
             let recovery = factor.recovery_left();
             let verdict = factor.check(code.expose(), seconds);
             let is_recovery = factor.recovery_left() < recovery;
+            // Nothing was judged, so that nothing is to be counted or used up.
             if !matches!(verdict, Verdict::Wait { .. }) {
                 let actor = user.actor();
                 let told = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));

@@ -44,6 +44,7 @@ const BATCH: u32 = 32;
 /// of a busy agent are not to wait for one of each.
 const GATHER: Duration = Duration::from_millis(100);
 /// How long no question is sent to a server that did not answer the last one.
+// Each recall would wait for `question_time` otherwise, as long as the server is down.
 const REST: Duration = Duration::from_secs(30);
 /// How long the background waits after a server failed, and how often it looks for what others left undone.
 const LATER: Duration = Duration::from_secs(60);
@@ -474,6 +475,7 @@ impl AgentHandle {
             } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
                 progress.failures = 0;
             } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {
+                // Passed over for this time only: another model, or the text edited, may be taken.
                 made.refused += 1;
                 progress.go_behind(last);
                 is_last = ends;

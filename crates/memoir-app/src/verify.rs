@@ -183,6 +183,7 @@ fn report(
             misfit.seq.is_none().then(|| misfit.problem.clone()),
         )
     });
+    // After sorting, so that the first that does not fit is never among those left out.
     misfits.truncate(NAMED);
     Verification {
         agent,
@@ -305,6 +306,7 @@ impl AgentHandle {
             let is_last = rows.len() < PAGE as usize;
             let last_seq = rows.last().map_or(0, |row| row.seq);
             let before = judge.next_seq - 1;
+            // A page of records ends at most one full stretch; one more would be where none belongs.
             let mut kept = self.memoir.store.summaries(self.scope, before, 2).await?;
             kept.retain(|row| row.last_seq <= last_seq);
             judge = aside(move || {
@@ -532,6 +534,7 @@ impl Judge {
         match self.head.check(self.scope, &link) {
             Ok(head) => self.head = head,
             Err(bad) => {
+                // The chain ends here: each later hash covers this one, and would be told as another fault.
                 self.is_whole = false;
                 self.note(bad.seq, bad.problem);
             }
@@ -668,6 +671,7 @@ impl Judge {
         destroyed_at: Option<Timestamp>,
         found: Comparison,
     ) -> Verification {
+        // Only now: a shredding may stand anywhere behind the record whose text it replaced.
         self.replaced_bodies();
         let agent = &snapshot.agent;
         let expected = ChainHead {
@@ -691,6 +695,7 @@ impl Judge {
         let name = (agent.columns.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.columns.erased_at);
         let report = report(name, erased_at, self.head, self.misfits);
+        // Of a log that does not fit nothing is proved, whatever the counts say.
         let carried = found.carried.filter(|_| report.valid);
         Verification { carried, ..report }
     }

@@ -413,6 +413,7 @@ pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRe
     Ok(AccessRequest {
         purpose: words.purpose,
         reason: words.reason,
+        // Opened before it is read: nothing of the open part is given out whose seal does not hold.
         ..listed_access_request(row)?
     })
 }
@@ -843,6 +844,8 @@ const MESSAGE_VERSION: u64 = 1;
 
 fn message_place(digest: &[u8; 32]) -> SealedRow {
     let mut first = [0; 16];
+    // Half of a keyed digest is enough of a name: the seal binds size and time as well, and rows are
+    // found by the whole.
     first.copy_from_slice(&digest[..16]);
     SealedRow::Message(first)
 }
@@ -866,6 +869,7 @@ pub(crate) fn message(
     };
     let sealer = Sealer { key, random };
     Ok(MessageRow {
+        // Given by the store as it is written.
         seq: 0,
         digest,
         tokens,

@@ -28,21 +28,26 @@ use crate::{
 };
 
 /// Most characters of a message's identifier, of which a digest is kept.
+// Programs name a message by what they like; nothing but a digest is kept of it.
 const ID_LIMIT: usize = 10_000;
 /// Most characters of a speaker's name.
 const SPEAKER_LIMIT: usize = 200;
 /// Most characters of a message.
+// A million tokens: what no context takes is given up later, on the record.
 const TEXT_LIMIT: usize = 4_000_000;
 /// Attempts after which a chunk is given up, so that it does not keep later ones waiting for ever.
 const ATTEMPTS: u32 = 5;
 /// After each attempt that came to nothing the chunk is this much smaller (as a power of two), so that few
 /// messages are given up for one that no model can be asked about.
+// To a 256th before the fifth and last attempt.
 const SHRINKING: u32 = 2;
 /// What the agent remembers already takes one part in so many of the room for memories and messages.
+// Two thirds stay for the conversation, which is what is asked about.
 const KNOWN_SHARE: u64 = 3;
 /// How much longer a claim lasts than a question may take, unless it is renewed; it is with each chunk.
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first attempt that came to nothing; it doubles with each one.
+// Each attempt is a call at the agent's cost, and what failed mostly fails again a moment later.
 const FIRST_WAIT_SECONDS: i64 = 15 * 60;
 /// The longest such wait.
 const LONGEST_WAIT_SECONDS: i64 = 24 * 60 * 60;
@@ -201,6 +206,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<HandedOver> {
         for (place, message) in messages.iter().enumerate() {
+            // All of them before any is taken, so that an error means that none was.
             message.check().map_err(|invalid| Invalid {
                 problem: format!("of message {} {}", place + 1, invalid.problem),
                 ..invalid
@@ -280,6 +286,8 @@ impl AgentHandle {
         let store = &self.memoir.store;
         let mut row = store.transcript(self.scope).await?;
         if row.pending == 0 && row.failed > 0 {
+            // Only where somebody asks for it by hand: the schedule would pay for the same failure again and
+            // again.
             store.revive_messages(self.scope, self.memoir.now()).await?;
             row = store.transcript(self.scope).await?;
         }
@@ -412,6 +420,7 @@ impl AgentHandle {
                         self.note_failure(&chunk, code).await?;
                         return Ok(self.after(reading.failures));
                     }
+                    // Shrunk chunks stay so: where this one was too much for the model, the next large one may be.
                     self.give_up(&chunk, "given_up").await?;
                     reading.failures = 0;
                 }
@@ -419,12 +428,14 @@ impl AgentHandle {
                     absorbed.failure = Some(problem);
                     self.give_up(&chunk, "too_large").await?;
                 }
+                // Not counted against the chunk: a provider that is down says nothing about what it was asked.
                 ChunkOutcome::ModelFailed(problem) => {
                     absorbed.failure = Some(problem);
                     return Ok(self.after(reading.failures));
                 }
                 ChunkOutcome::Stopped => {
                     absorbed.is_interrupted = true;
+                    // At once: whoever takes over after a restart need not wait.
                     return Ok(self.memoir.now());
                 }
             }
@@ -437,6 +448,8 @@ impl AgentHandle {
                 pending,
             });
             let until = self.claimed_until();
+            // After each chunk and not by a clock: a claim outlasts one question (`claimed_until`), and whoever
+            // lost it has wasted one at most.
             if !store
                 .extend_transcript(self.scope, reading.claim, until)
                 .await?
@@ -469,6 +482,7 @@ impl AgentHandle {
         let known = Known::new(agent, core, &reading.noted, room / KNOWN_SHARE);
         let budget = room.saturating_sub(known.tokens()).min(CHUNK_TOKENS);
         let smaller = reading.shrunk.saturating_mul(SHRINKING);
+        // At 0 the store gives one message, the least that can be asked about.
         let budget = budget.checked_shr(smaller).unwrap_or(0);
         let rows = self
             .memoir
@@ -519,6 +533,8 @@ impl AgentHandle {
             Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
                 return Ok(ChunkOutcome::Failed { code, problem });
             }
+            // As an answer that cannot be used: another provider's filter may stand at one message, which
+            // shrinking finds.
             Err(NotAnswered::Refused(problem)) => {
                 return Ok(ChunkOutcome::Failed {
                     code: "refused",

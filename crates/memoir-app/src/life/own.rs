@@ -69,6 +69,7 @@ impl AgentHandle {
         loop {
             let loaded = self.in_service().await?;
             let rows = self.waiting(None).await?;
+            // The store gives one message at least, however large; a part of several is within its size.
             if let [row] = rows.as_slice()
                 && row.tokens > MESSAGE_TOKENS
             {
@@ -105,6 +106,7 @@ impl AgentHandle {
     ) -> Result<Noted> {
         again(|| async {
             let loaded = self.in_service().await?;
+            // Cut at the part's own end: what came since must not make its code another one.
             let rows = self.waiting(Some(last_place(part)?)).await?;
             if code(&rows).as_deref() != Some(part) {
                 let problem = "names messages that do not wait any more, and nothing was saved; call this without it \

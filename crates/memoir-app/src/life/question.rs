@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::Memoir;
 
 /// How much more room an answer gets that was cut off at the output limit.
+// As in sessions (`drive/machine.rs`): thinking takes a multiple of what is then said.
 const MORE_ROOM: u32 = 4;
 
 /// What a model is asked.
@@ -67,6 +68,7 @@ impl Memoir {
                 .unwrap_or(self.settings.limits.answer_tokens),
             reasoning_effort: None,
         };
+        // One deadline for both questions and all waits: the claim of whoever asks lasts no longer.
         let deadline = Instant::now() + self.settings.limits.time;
         let reply = self.answered(model, &mut request, deadline).await?;
         let unreadable = match read(reply.text.expose()) {
@@ -106,6 +108,7 @@ impl Memoir {
                 Ok(Err(error)) => error,
                 Err(_) => return Err(NotAnswered::Model("the model took too long".to_owned())),
             };
+            // At most once, and no attempt: without a schema the same question is another one.
             if is_about_schema(&error) && request.answer_schema.take().is_some() {
                 continue;
             }
@@ -117,6 +120,7 @@ impl Memoir {
                 return Err(NotAnswered::Model(error.to_string()));
             }
             let wait = limits.wait_after(failures, &error);
+            // A wait beyond the deadline would end as "too long", and hide what the provider said.
             if Instant::now() + wait >= deadline {
                 return Err(NotAnswered::Model(error.to_string()));
             }

@@ -79,6 +79,7 @@ impl AgentHandle {
                     &loaded.agent.settings.memory_reflection_prompt,
                 ];
                 let room = room(self.context_of(context_tokens), own);
+                // Asked in the decision, so that what the model is shown and what counts as seen are of one moment.
                 let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
                 let seen = ReflectionSeen {
                     entries: question.as_ref().map_or(0, |asked| asked.entries.len()),
@@ -133,6 +134,7 @@ impl AgentHandle {
             Ok(numbers) => {
                 let numbers: Vec<Number> = numbers.into_iter().collect();
                 let promoted = self
+                    // Loaded anew: the model may have thought for minutes, and others wrote.
                     .decide(&wanted(Selection::Numbers(numbers)), |loaded, now| {
                         let named = loaded.memories;
                         let decision = reflection::promote(loaded.agent, &named, seen, now);

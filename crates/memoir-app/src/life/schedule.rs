@@ -8,6 +8,7 @@ use super::{Absorbed, Reflected, question::Stop, reflect::Occasion};
 use crate::{AgentHandle, Error, Memoir, Result};
 
 /// After how many seconds an agent is looked at again for which nothing could be done.
+// As in the schedule of sessions (`sessions/sweep.rs`).
 const AGAIN_AFTER_SECONDS: i64 = 600;
 
 /// Something that is due for an agent.
@@ -46,6 +47,7 @@ impl LifeSchedule {
     pub async fn due(&mut self, memoir: &Memoir, per_account: u32) -> Result<Vec<Job>> {
         let now = memoir.now();
         self.passed_over
+            // From 0: a clock that was put back must not pass an agent over until it has caught up.
             .retain(|_, since| (0..AGAIN_AFTER_SECONDS).contains(&now.seconds_since(*since)));
         // As many more as may have to be passed over.
         let limit =
@@ -165,6 +167,7 @@ impl AgentHandle {
     }
 
     async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<Lived>> {
+        // A job names its agent; whoever holds another agent's must not do it here.
         if job.scope() != self.scope {
             return Ok(None);
         }

@@ -114,6 +114,7 @@ impl Memoir {
         let counts = FRESH.max(begun.elapsed() * REST);
         let microseconds = i64::try_from(counts.as_micros()).unwrap_or(i64::MAX);
         *fresh = Some((now, now.plus_microseconds(microseconds)));
+        // The other gauges keep what they were: 0 agents would read as an installation that was emptied.
         gauges.database_up.set(i64::from(load.is_ok()));
         match load {
             Ok(load) => gauges.show(&load, now, |driver| match driver {

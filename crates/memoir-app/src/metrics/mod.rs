@@ -257,6 +257,8 @@ impl Metrics {
             return [name.provider(), name.model()];
         }
         if models.len() >= MODELS {
+            // Those that came first keep their lines: a line that ends would read as a model that is no more
+            // asked.
             return ["other", "other"];
         }
         models.insert(name.as_str().to_owned());

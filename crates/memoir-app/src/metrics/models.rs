@@ -122,6 +122,7 @@ impl Counters {
             result: BROKEN_OFF,
         };
         let answer = asking.instrument(span.clone()).await;
+        // Until here it counts as broken off: whoever drops this future leaves no other trace.
         asked.result = result(&answer);
         if let Ok(answer) = &answer {
             let usage = usage(answer);

@@ -190,6 +190,7 @@ impl Live {
         if self.has_ended {
             return Ok(Vec::new());
         }
+        // Before the look: what is written during it wakes again.
         self.waking.receiver.mark_unchanged();
         let (agent, row) = self.agent.watched(self.id).await?;
         if self.looked_at == Some(agent.document.version) {
@@ -260,6 +261,7 @@ impl Live {
         let records = records.await?;
         let known = records
             .into_iter()
+            // What was written between the two reads is of the next look, with the session as it is then.
             .filter(|record| record.seq < agent.columns.next_seq);
         Ok(known
             .map(|record| LiveRecord {
@@ -336,6 +338,7 @@ impl Drop for Waking {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Entry::Occupied(entry) = watched.entry(self.scope)
+            // This one's own is still counted: fields go after this.
             && entry.get().receiver_count() <= 1
         {
             entry.remove();

@@ -108,6 +108,7 @@ impl RehearsalCopy {
                 before: change.before().cloned(),
                 after: change.after(),
             });
+            // Before stays what it was at the first touch: a rehearsal's difference is over all of its edits.
             touched.after = change.after();
         }
         let edits = decision.records.iter();

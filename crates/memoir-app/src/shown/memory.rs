@@ -336,6 +336,8 @@ impl AgentLens<'_> {
         }
         let mut found = self.recall_page(&query, None, false).await?.found;
         let best = found.iter().map(|(found, _)| found);
+        // The best by words need not come first: a correction, or what is near in meaning, may stand before
+        // it.
         let best = best.max_by(|one, other| one.score.total_cmp(&other.score));
         if let Some(best) = best.cloned() {
             found.retain(|(found, _)| found.is_worth_telling(&best));
@@ -372,6 +374,7 @@ impl AgentLens<'_> {
                 }
                 let mut memories = look.load(wanted).await?.memories;
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
+                // Ranked among what is shown alone: what is rare among the others would tell of them.
                 let found = found_among(memories, query, after).into_iter();
                 let seen = |(found, memory)| (found, ShownMemory::seen(memory, look.sight));
                 Ok(found.map(seen).collect::<Vec<_>>())

@@ -375,6 +375,8 @@ fn granted<'row>(
         let scope = request.kind.scope().filter(|scope| covers(*scope));
         granted.extend(scope.filter(|_| is_usable).map(|scope| (scope, row)));
     }
+    // The one that covers most first, so that less of a look is left out; it is the one that is put on
+    // the record.
     granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
     Ok(granted)
 }

@@ -323,6 +323,8 @@ impl AgentLens<'_> {
     ) -> Result<ShownSession> {
         let mut told = |progress: &Progress| match progress {
             Progress::Declined { .. } if self.viewer != Viewer::Agent => {
+                // What it said is read under a grant, and then stands on the record; whoever watches reads without
+                // one.
                 let words = PrivateText::default();
                 observer(&Progress::Declined { words });
             }

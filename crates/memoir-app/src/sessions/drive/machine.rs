@@ -17,8 +17,11 @@ use super::{Progress, reminder, typed::typed_call, within};
 use crate::{Price, SessionLimits};
 
 /// Most calls of one answer that are carried out; the others are told so.
+// More than a session has edits, with searches between them; each is a commit, and their results
+// are sent with every further turn.
 const CALLS_PER_TURN: usize = 32;
 /// Answers in a row that may be cut off at the output limit.
+// With `MORE_ROOM` the third has sixteen times the room: what is cut off there too does not end.
 const CUT_ANSWERS: u32 = 3;
 /// How much more room each gets after that.
 const MORE_ROOM: u32 = 4;
@@ -190,12 +193,15 @@ impl Machine {
         if self.conversation.is_some() {
             if self.turns == 0 {
                 let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
+                // Of the first turn alone: later ones hold the conversation too, and would make the limit follow
+                // what it is to bound.
                 let read = reply.usage.input_tokens.min(most);
                 self.prompt_tokens = self.prompt_tokens.max(read);
             }
             self.turns += 1;
         }
         // What was cut off is neither a no nor a stop, and no call of it is carried out: it may lack its end.
+        // A yes stands at the beginning, and whatever is missing behind it changes nothing.
         let is_clear = self.conversation.is_none() && prompt::is_consent(reply.text.expose());
         if reply.finish == Finish::Length && !is_clear {
             return self.ask_with_more_room(request, at);
@@ -273,6 +279,8 @@ impl Machine {
         if self.reminded {
             return act(SessionAction::Abandon(EndReason::Stopped));
         }
+        // Once a session, not once an answer: a model that only talks would be reminded up to the limit of
+        // turns.
         self.reminded = true;
         if let Some(conversation) = &mut self.conversation {
             conversation.messages.push(ModelMessage::User(reminder));
@@ -365,6 +373,8 @@ impl Machine {
             return fail(format!("{message}; it was asked {} times", self.failures));
         }
         let wait = self.limits.wait_after(self.failures, error);
+        // Ended as failed now and not as out of time later: it is the provider's fault, and is tried again
+        // by the schedule.
         if at + wait >= self.limits.time {
             let left = self.limits.time.saturating_sub(at).as_secs();
             return fail(format!(

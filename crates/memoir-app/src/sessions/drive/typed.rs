@@ -26,6 +26,7 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
     if before.ends_with(continues) || after.starts_with(continues) {
         return false;
     }
+    // The last few signs before the name, backwards and without what quotes or spaces them.
     let before: String = before
         .chars()
         .rev()
@@ -48,6 +49,7 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
     let after = after.trim_start_matches(|character: char| {
         character.is_whitespace() || "\"'`>:".contains(character)
     });
+    // With empty brackets a tool is mostly spoken of, as a programmer writes it.
     is_named || after.starts_with('{') || (after.starts_with('(') && !after.starts_with("()"))
 }
 
