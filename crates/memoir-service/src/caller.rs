@@ -156,6 +156,7 @@ impl Caller {
 
     /// The agent of that name or identifier, as itself or an administrator.
     pub(crate) async fn reach(&self, agent: &str) -> Result<Reached, Problem> {
+        // Without a look-up where an agent names itself, as nearly every request of one does.
         let found = match self.own.as_ref().filter(|own| own.answers_to(agent)) {
             Some(own) => own.clone(),
             None => self.account().agent(agent).await?,
@@ -194,6 +195,8 @@ impl Caller {
     ) -> Result<(Reached, SessionId), Problem> {
         let (agent, id) = match &self.own {
             Some(own) => (own.clone(), own.own_session_id(session).await?),
+            // An agent's own way looks for the session among its own alone: another's is not there for it, and
+            // takes no other answer.
             None => self.account().session_agent(session).await?,
         };
         let reached = self.reached(agent);
@@ -240,6 +243,7 @@ fn presented(parts: &Parts) -> Result<&str, Problem> {
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.split_once(' '))
+        // Schemes are in any case (RFC 9110, 11.1).
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, token)| token.trim())
         .ok_or_else(Problem::unauthorized)

@@ -46,6 +46,7 @@ pub(crate) async fn nothing(
         let rest = path.strip_prefix(door);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
+    // A program that asks for any kind of answer would else be given a page to read.
     if is_of_programs || !memoir_console::wants_page(&head.headers) {
         return None;
     }
@@ -174,9 +175,11 @@ async fn make_first(
     let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
     let account = memoir.account(account.unwrap_or(DEFAULT_ACCOUNT)).await?;
     let made = {
+        // For the hash alone, and given back before the sign-in is written.
         let _turn = sign_in::turn(service).await?;
         account.create_first_user(&given.name, password).await?
     };
+    // Whether this one made it or another way did: there is one now.
     service.first.die();
     let Some(user) = made else {
         return Ok(None);

@@ -105,6 +105,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             _ => not_json(inner),
         }
     })?;
+    // Two objects one after the other are a mistake; the first alone must not count.
     reader.end().map_err(|error| not_json(&error))?;
     Ok(parsed)
 }
@@ -170,6 +171,7 @@ fn inside(path: &str, field: &str) -> String {
 /// A name as it was sent, if it is one: anything else might be words.
 pub(crate) fn name(text: &str) -> String {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.[]".contains(letter);
+    // Longer than every name that there is, and shorter than a pasted text without spaces.
     if text.len() <= 80 && !text.is_empty() && text.chars().all(is_name) {
         text.to_owned()
     } else {
@@ -232,6 +234,7 @@ pub(crate) fn number(text: &str) -> Result<Number, Problem> {
     let number = text
         .parse()
         .ok()
+        // Databases keep signed numbers: what they cannot hold is not there.
         .filter(|number| *number <= i64::MAX as u64);
     number
         .map(Number)
@@ -255,6 +258,7 @@ pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
         found.map_or(0, |(_, weight)| weight)
     };
     let text = weight(["text/plain", "text/*", "-"]);
+    // Text where both weigh as much: whoever names it at all means it. `*/*` names none, and gets JSON.
     text > 0 && text >= weight(["application/json", "application/*", "-"])
 }
 

@@ -35,6 +35,7 @@ impl FirstLink {
             self.is_dead.store(true, Ordering::Relaxed);
         }
         let secret = self.secret.as_ref();
+        // Compared whether the link lives or not, so that the time of the answer does not tell.
         let fits = secret.is_some_and(|secret| secret.is(presented));
         Ok(fits && !self.is_dead.load(Ordering::Relaxed))
     }

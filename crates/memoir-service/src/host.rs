@@ -25,6 +25,7 @@ pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Probl
             "this service is not called by the name in `Host`; `memoir serve --host NAME` adds one",
         ));
     }
+    // No page of a browser: those send it with every request that could change something.
     let Some(origin) = parts.headers.get(header::ORIGIN) else {
         return Ok(());
     };
@@ -44,6 +45,7 @@ pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Probl
 }
 
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    // A request in absolute form names its host there, and `Host` does not count (RFC 9112, 3.2.2).
     if let Some(authority) = uri.authority() {
         return Some(name_of(authority));
     }

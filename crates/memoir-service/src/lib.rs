@@ -113,20 +113,25 @@ impl Programs {
 impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
+            // Most of a session is waiting for its model; what it holds here is a prompt and a conversation.
             concurrency: 4,
             schedule_every: Duration::from_secs(5),
             finish_every: Duration::from_secs(60),
+            // Far more than an agent makes; one that runs wild does not keep all others waiting.
             requests_per_second: 5_000,
+            // A batch of the most and longest memories: 1,000 of 10,000 characters, if most of them are ASCII.
             body_bytes: 16 << 20,
             bodies_bytes: 64 << 20,
             head_time: Duration::from_secs(60),
             request_time: Duration::from_secs(30),
+            // As long as what is done with a request may take (`request_time`).
             stop_time: Duration::from_secs(30),
             connections: 20_000,
             behind_proxy: false,
             hosts: Vec::new(),
             programs: None,
             streams_per_token: 32,
+            // Proxies in between mostly close what was silent for a minute, some after half of one.
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
             first_link: None,
@@ -178,6 +183,7 @@ impl Service {
     /// Of what listens at that address.
     pub(crate) fn new(memoir: Memoir, mut options: ServiceOptions, address: SocketAddr) -> Self {
         let is_local = address.ip().is_loopback();
+        // Behind a proxy loopback is where the proxy is, and says nothing of who asks.
         let is_near = is_local && !options.behind_proxy;
         let programs = options.programs.take();
         let connecting = programs.and_then(|programs| programs.at(address, is_near));
@@ -194,6 +200,8 @@ impl Service {
             options,
             in_flight: replies::InFlight::default(),
             attempts: limits::Attempts::default(),
+            // Each takes a processor for a while and tens of megabytes: a crowd that signs in must not take the
+            // service down.
             hashing: tokio::sync::Semaphore::new(2),
             queued: Arc::default(),
             life: tokio::sync::Notify::new(),

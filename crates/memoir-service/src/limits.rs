@@ -77,6 +77,8 @@ impl BodyRoom {
         } else {
             &self.long
         };
+        // In whole units, so that many short bodies take what they are counted for and a little more, never
+        // less.
         let units = u32::try_from(length.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);
         let taken = room.clone().acquire_many_owned(units);
         match tokio::time::timeout(options.request_time, taken).await {
@@ -154,6 +156,7 @@ pub(crate) async fn body_within(
 async fn read(body: &mut Body, limit: usize) -> Result<Option<Bytes>, Problem> {
     let mut bytes = Vec::new();
     while let Some(piece) = next(body).await? {
+        // Before it is kept: at no time is more than the limit in memory.
         if bytes.len() + piece.len() > limit {
             return Ok(None);
         }
@@ -237,6 +240,7 @@ struct Bucket {
 impl<Who: Eq + Hash> Limiter<Who> {
     pub(crate) fn new(requests_per_second: u32) -> Self {
         Self {
+            // At 0 nobody could ask at all, and the bucket would never fill.
             rate: f64::from(requests_per_second.max(1)),
             buckets: Mutex::default(),
         }
@@ -273,6 +277,7 @@ pub(crate) struct Attempts(Mutex<RecentByKey<[u8; 32], Vec<Instant>>>);
 /// Over which time attempts are counted.
 const ATTEMPTS_TIME: Duration = Duration::from_secs(60);
 /// Most attempts from one address, whatever the names.
+// Many people share the address of an office; five times what one name may.
 const MOST_OF_AN_ADDRESS: usize = 30;
 /// Most attempts with one name from one address.
 const MOST_FROM_ONE: usize = 5;

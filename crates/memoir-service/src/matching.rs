@@ -26,6 +26,7 @@ impl IfMatch {
         }
         let is_given = headers.contains_key(header::IF_MATCH);
         Ok(Self {
+            // Given but empty admits nothing; left out admits everything.
             tags: is_given.then_some(tags),
         })
     }
@@ -33,6 +34,7 @@ impl IfMatch {
     /// Whether the change is to be made to what has that tag now.
     pub(crate) fn admits(&self, now: impl FnOnce() -> String) -> bool {
         let Some(tags) = &self.tags else { return true };
+        // Whether the thing is there, which `*` asks for, is found out by the change itself.
         if tags.iter().any(|tag| tag == "*") {
             return true;
         }

@@ -29,6 +29,8 @@ use serde_json::{Value, json};
 use crate::{Problem, Service, host, limits, routes::sign_in, server::Peer};
 
 /// No question of a client is longer.
+// A registration of five addresses is under 4 KiB, and a form with a client of the longest
+// identifier under 10.
 const MOST_BYTES: usize = 16 << 10;
 
 /// Where the description of the door is.
@@ -40,6 +42,7 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
     }
     let guard = middleware::from_fn_with_state(service.clone(), admit);
     Router::new()
+        // Both paths: clients look first where the path of the door is in it, and some without.
         .route("/.well-known/oauth-protected-resource", get(resource))
         .route(RESOURCE_PATH, get(resource))
         .route("/.well-known/oauth-authorization-server", get(server))

@@ -10,6 +10,7 @@ use crate::Problem;
 /// Items of a page where no limit is given.
 const DEFAULT_LIMIT: u32 = 50;
 /// Most items of a page.
+// As many as one recall answers with (`RECALL_LIMIT`).
 const MOST: u32 = 200;
 
 /// One page of a list.
@@ -55,6 +56,8 @@ impl PageParameters {
             .as_ref()
             .map(|cursor| {
                 let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
+                // Unsealed: whoever writes another place into it reads on from there in a list that is theirs
+                // anyway.
                 serde_json::from_slice(&bytes).map_err(|_| unknown())
             })
             .transpose()

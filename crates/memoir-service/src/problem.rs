@@ -142,6 +142,7 @@ impl From<Error> for Problem {
             _ => hint(code),
         };
         let fault = FaultId::of(&error);
+        // That nobody knows the outcome is what the client must act on, and tells nothing of the inside.
         let hides = status == StatusCode::INTERNAL_SERVER_ERROR && code != "outcome_unknown";
         let mut problem = if hides {
             // What went wrong inside is for the log, and holds no words either.
@@ -157,6 +158,7 @@ impl From<Error> for Problem {
             Self::new(status, code, error.to_string())
         };
         if status == StatusCode::SERVICE_UNAVAILABLE {
+            // All of these may pass by themselves.
             problem.retry_after = Some(1);
         }
         problem.hint = hint.map(Box::from);

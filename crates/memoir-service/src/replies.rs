@@ -63,6 +63,8 @@ pub(crate) async fn once(
         return Err(busy());
     };
     match service.memoir.begin_reply(&key).await? {
+        // Entered by this very call: from here on, whatever becomes of the process, nobody carries it out
+        // again.
         KeptReply::New(came_at) => {
             let response = next.run(request).await;
             Ok(keep(service, &key, came_at, response).await)

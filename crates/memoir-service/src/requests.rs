@@ -118,6 +118,7 @@ pub(crate) async fn watch(
         labels: [method, route],
         span: &span,
         begun: Instant::now(),
+        // What it counts as where the future is dropped before there is an answer.
         status: StatusCode::INTERNAL_SERVER_ERROR,
         code: None,
     };

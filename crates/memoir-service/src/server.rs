@@ -37,9 +37,13 @@ use tower::ServiceExt;
 use crate::{Problem, Service, ServiceOptions, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
+// A question of a recall stands in the head (`LONGEST_QUESTION` in `routes/memories.rs` follows
+// from this).
 const HEAD_BYTES: usize = 64 << 10;
 /// How long a client may take nothing of an answer once the service stops, and how long the head of a request
 /// may still take.
+// A small part of `stop_time`: what one silent client takes is missing to a session that is handed
+// back.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a request's body may still take once the service stops.
 const STOP_BODY_TIME: Duration = Duration::from_secs(5);
@@ -88,6 +92,8 @@ pub async fn serve(
     let finishing = tokio::spawn(workers::finish(service.clone(), stopped.clone()));
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
     accept(&service, &listener, &door, &connections, stop).await;
+    // With the door goes a sender of `running`: those that are left are of connections and their
+    // requests.
     drop((listener, door));
     // After the door is closed: nothing that comes from now on would find a worker.
     let _ = stopping.send(true);
@@ -197,6 +203,8 @@ impl ConnectionServer {
             request.extensions_mut().insert(peer);
             let answer = self.clone().answer(request);
             let is_answering = is_answering.clone();
+            // Set before the answer is begun: the next read of the connection must not be taken for a slow
+            // head.
             is_answering.store(true, Ordering::Release);
             async move {
                 let answer = answer.await;

@@ -35,6 +35,7 @@ use crate::{Problem, Service, caller::Caller};
 // state when it takes again.
 const QUEUE: usize = 4;
 /// How often it is looked whether the token still counts.
+// A look-up a stream; what is told in between is told after a look of its own (`begin`).
 const ADMITTED_EVERY: Duration = Duration::from_secs(2);
 /// After how long a client is to come back.
 const RETRY: &str = "retry: 2000\n\n";
@@ -73,6 +74,7 @@ impl Streams {
     fn leave(&self, token: TokenId) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&token) {
+            // Left once for each time that it was entered: a slot is one of each.
             *count -= 1;
             if *count == 0 {
                 open.remove(&token);
@@ -178,6 +180,7 @@ impl Sink {
         if self.told_at.elapsed() < self.beat {
             return Ok(());
         }
+        // A comment of the protocol, which clients pass over.
         self.send(BEAT.to_owned()).await
     }
 

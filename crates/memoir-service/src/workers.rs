@@ -29,6 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// How often the time is taken from the database, uses of tokens are written, and sessions whose worker died are
 /// closed.
+// A third of a session's lease, so that none lies about much longer than it lasts.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// How often reflections and absorptions that are due are looked for.
@@ -320,6 +321,7 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
             }
         };
         for job in due {
+            // What is under way is due until it is done.
             if at_work.contains(&job) {
                 continue;
             }
@@ -363,5 +365,6 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LIVE_EVERY) => {}
         }
     }
+    // Each hears of the stop by itself, before its next question.
     while running.join_next().await.is_some() {}
 }

@@ -151,6 +151,7 @@ fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
         _ => (value.as_str().map(str::to_owned), "a text"),
     };
     match text {
+        // Before the text: null has none, and means the default.
         _ if value.is_null() => Ok(None),
         Some(text) => Ok(Some(text)),
         None => Err(Problem::invalid(format!(
@@ -165,6 +166,7 @@ fn whole(number: &Number) -> Option<String> {
     if let Some(number) = number.as_u64() {
         return Some(number.to_string());
     }
+    // Up to there a double holds every whole number.
     let is_whole = |number: &f64| number.fract() == 0.0 && (1.0..=1e15).contains(number);
     let number = number.as_f64().filter(is_whole)?;
     Some((number as u64).to_string())
@@ -173,6 +175,7 @@ fn whole(number: &Number) -> Option<String> {
 fn list_of_tags(value: &Value) -> Option<String> {
     let is_tag = |tag: &Value| tag.as_str().is_some_and(|tag| !tag.trim().is_empty());
     let are_tags = value.as_array()?.iter().all(is_tag);
+    // As JSON, since a tag may hold the comma that parts a list in words.
     are_tags.then(|| value.to_string())
 }
 

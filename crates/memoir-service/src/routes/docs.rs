@@ -42,6 +42,7 @@ pub(super) async fn error(Path(code): Path<String>) -> Result<Response, Problem>
 /// Allows the page its own style and nothing else.
 fn html(body: impl Into<axum::body::Body>) -> Response {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
+        // The page's one style by its digest, so that nothing else inline would count.
         let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
         format!(
             "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; \
@@ -68,6 +69,7 @@ fn page(title: &str, body: &str) -> String {
 }
 
 fn escape(text: &str) -> String {
+    // First, or the signs of the other three would be escaped again.
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

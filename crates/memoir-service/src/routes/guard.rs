@@ -29,12 +29,14 @@ pub(super) async fn admit(
 async fn pass(service: &Service, request: Request, next: Next) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::of(service, &parts).await?;
+    // After the token, whose rate it is, and before the body, which costs most.
     caller.count_request()?;
     check_parameters(&parts)?;
     let (body, _room) =
         limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
+    // A read is repeated without harm, and its answer is not kept.
     if request.method().is_safe() {
         return Ok(next.run(request).await);
     }

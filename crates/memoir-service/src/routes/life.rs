@@ -139,6 +139,7 @@ pub(crate) async fn hand_over(
         .agent
         .hand_over_by(messages.collect(), now, &reached.actor)
         .await?;
+    // Also where they wait for hours: what was handed over before with them may be due.
     caller.wake_life();
     Ok((StatusCode::ACCEPTED, axum::Json(Received::from(handed))).into_response())
 }

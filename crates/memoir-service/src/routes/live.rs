@@ -63,6 +63,7 @@ pub(crate) async fn follow(
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
+    // Only now: a session that is over takes none of the token's streams.
     let slot = StreamSlot::take(service, &listener)?;
     Ok(streams::stream(slot, listener, move |sink| {
         tell(live, news, sink)
@@ -133,6 +134,7 @@ fn parse(id: &str) -> Option<SeenUpTo> {
     let number = |text: &str| {
         text.parse::<u64>()
             .ok()
+            // One more must fit a database, and each number is written in one way.
             .filter(|number| *number < i64::MAX as u64 && !text.starts_with('+'))
     };
     let numbers: Option<Vec<u64>> = id.split('-').map(number).collect();

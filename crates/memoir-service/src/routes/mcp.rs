@@ -53,6 +53,7 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
 /// The request with the agent that its token is for.
 async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRoom), Problem> {
     let (mut parts, body) = request.into_parts();
+    // Before the token is looked up: a page of another site must not find out whether one counts.
     host::check(&parts, &service.options)?;
     let caller = Caller::of_mcp(service, &parts).await?;
     caller.count_request()?;
@@ -60,6 +61,7 @@ async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRo
         Problem::forbidden("this door is for agents; an administrator's token speaks for none")
     })?;
     let reached = caller.reach(&agent.to_string()).await?;
+    // The name is the token's own identifier.
     debug_assert!(reached.is_own());
     let (body, room) =
         limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;

@@ -29,6 +29,7 @@ use crate::{
 };
 
 /// Most memories of a batch.
+// CONTRACT, REST; a consolidation names as many at most (`MEMBERS_LIMIT`).
 const MOST_IN_BATCH: usize = 1_000;
 /// Most characters of the reason for a shredding.
 const MOST_OF_REASON: usize = 1_000;
@@ -87,12 +88,14 @@ pub(crate) async fn save_batch(
 
 async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
     let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
+    // Here, where it is known who asks: the use case is given whatever an administrator may set.
     if reached.is_own() && sets_flag {
         return Err(Problem::forbidden(
             "constitutional: only an administrator sets it when a memory is saved; in a session, `protect_memory` does",
         ));
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
+    // Of one memory there is no place to tell.
     if let [_, _, ..] = inputs.as_slice() {
         check_each(
             &inputs,
@@ -277,6 +280,7 @@ async fn by_number(
     let limit = wanted.limit()?;
     let after: u64 = wanted.after()?.unwrap_or(0);
     let page = MemoryPage {
+        // A cursor comes back from the client.
         after: after.min(i64::MAX as u64),
         limit: limit + 1,
         kind: selected.kind,

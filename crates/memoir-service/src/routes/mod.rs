@@ -130,6 +130,7 @@ pub(crate) fn router(service: &Service) -> Router {
         .merge(crate::console::routes(service).with_state(()))
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)
+        // For what reads a body by itself; under `/v1` and `/mcp` the whole body was taken before.
         .layer(axum::extract::DefaultBodyLimit::max(
             service.options.body_bytes,
         ))

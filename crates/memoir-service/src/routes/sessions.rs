@@ -127,6 +127,7 @@ async fn enqueue(
         started_by: Some(reached.actor.clone()),
     };
     let session = ShownSession::from(reached.agent.enqueue(&options).await?);
+    // After it is written: a worker that wakes finds it.
     service.queued.notify_one();
     Ok((StatusCode::ACCEPTED, axum::Json(session)).into_response())
 }
@@ -255,6 +256,7 @@ pub(crate) async fn cancel(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.agent.cancel(id, &reached.actor).await {
+        // The same code as elsewhere, in words for somebody who wanted it to end.
         Err(Error::SessionLost(id)) => {
             return Err(Problem::new(
                 StatusCode::CONFLICT,

@@ -91,6 +91,8 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     check_transport(service, &parts.headers, peer)?;
+    // Before the body is read and the attempt counted: the visitor's own attempts are not another
+    // site's to use up.
     check_site(&parts.headers)?;
     guard::check_parameters(&parts)?;
     let time = service.options.request_time;

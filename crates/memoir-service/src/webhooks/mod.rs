@@ -20,10 +20,13 @@ use self::{
 use crate::{Service, wire};
 
 /// Notices that are on their way to one receiver at a time.
+// A claim lasts a minute and an attempt a quarter of one, so that all of them end within their
+// claims.
 const AT_ONCE: u32 = 8;
 /// How often it is looked whether something is due: sessions end in other processes too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often it is said that the receivers are still wanted.
+// Long before one is forgotten that nobody wants (`FORGOTTEN_AFTER_DAYS` in `notices.rs`).
 const REGISTER_EVERY: Duration = Duration::from_secs(6 * 3_600);
 /// How long a receiver may take to be connected to.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -176,6 +179,8 @@ async fn register(service: Service, mut stop: watch::Receiver<bool>) {
         .iter()
         .map(|webhook| webhook.digest)
         .collect();
+    // Only the first time: a receiver that asks for no more stays closed until the service starts
+    // again.
     let mut anew = true;
     loop {
         let wait = match service.memoir.register_receivers(&receivers, anew).await {
@@ -230,6 +235,7 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
         };
         tokio::select! {
             () = all => {}
+            // What was under way is due again when its claim lapses.
             () = cut_off => return,
         }
     }

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 /// What secrets begin with.
 const PREFIX: &str = "whsec_";
 /// How many bytes a secret may have.
+// As the specification of Standard Webhooks has it.
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// What a webhook is signed with. `Debug` shows nothing of it.
