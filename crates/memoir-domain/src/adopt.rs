@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     AgentId, SessionId, Timestamp,
@@ -113,7 +114,13 @@ impl Traveller {
         let (mut name, mut settings) = (String::new(), Settings::default());
         for field in Field::ALL {
             let value = agent::field_value(&self.agent.name, &self.agent.settings, field);
-            agent::set_field_value(&mut name, &mut settings, field, &value)?;
+            // As text, as somebody sets it: only so is a limit held against it.
+            let text = match value {
+                Value::Null => None,
+                Value::String(text) => Some(text),
+                other => Some(other.to_string()),
+            };
+            agent::set_field(&mut name, &mut settings, field, text.as_deref())?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     AgentId,
     adopt::{AdoptRefusal, Traveller},
+    agent::Field,
     audit::Action,
     memory::{Kind, Memory},
 };
@@ -83,6 +84,41 @@ fn spec_2_1_no_archive_brings_an_entry_that_does_not_fade() {
     });
     let problem = refusal(&world, traveller(&world));
     assert!(problem.contains("more than a day ahead"), "{problem}");
+}
+
+#[test]
+fn spec_2_2_no_archive_brings_a_setting_that_nobody_could_set() {
+    let mut world = World::with(&["tea"]);
+    let set = [
+        (Field::Model, "ollama:qwen3:8b"),
+        (Field::SystemPrompt, "I am Wren.\nI speak plainly."),
+        (Field::RefinementThreshold, "0.8"),
+        (Field::CoreTokenBudget, "4000"),
+        (Field::ImmutableTags, "voice, audio"),
+        (Field::DuplicateMatch, "ignore_case"),
+        (Field::LossGuard, "refuse"),
+        (Field::RefinementSchedule, "Thu 03:30"),
+        (Field::RefinementMode, "dedup_only"),
+        (Field::ReasoningEffort, "low"),
+        (Field::AnswerTokens, "500"),
+        (Field::Paused, "true"),
+        (Field::Active, "false"),
+    ];
+    for (field, value) in set {
+        world.set(field, value);
+    }
+    assert!(traveller(&world).check().is_ok());
+    world.set(Field::ImmutableTags, "");
+    assert!(traveller(&world).check().is_ok(), "no tags at all");
+
+    let mut long = traveller(&world);
+    long.agent.settings.system_prompt = Some("x".repeat(100_001).into());
+    let problem = refusal(&world, long);
+    assert!(problem.contains("100001 characters long"), "{problem}");
+    let mut nothing = traveller(&world);
+    nothing.agent.settings.core_token_budget = Some(0);
+    let problem = refusal(&world, nothing);
+    assert!(problem.starts_with("core_token_budget"), "{problem}");
 }
 
 #[test]
