@@ -145,6 +145,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     } = call;
     let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
     let id = agent.own_access_id(arguments.needed("request_id")?).await?;
+    // What the agent says itself counts before what a person said.
     if arguments.is_set("granted") {
         let is_granted = arguments.flag("granted")?;
         let reason = arguments.text("reason")?.map(PrivateText::from);

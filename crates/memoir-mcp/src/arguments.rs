@@ -18,6 +18,7 @@ impl<'a> Arguments<'a> {
         };
         match map.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Self(map)),
+            // Not its name: the model chose it, and it may be words.
             Some(_) => Err(Invalid::new(
                 "arguments",
                 format!(

@@ -284,6 +284,7 @@ pub async fn serve_lines(
         .await
         .map_err(|error| error.to_string())?;
     let ended = service.waiting().await;
+    // It may still wait for a line that never comes.
     passing.abort();
     ended.map(drop).map_err(|error| error.to_string())
 }

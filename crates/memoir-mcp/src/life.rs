@@ -71,6 +71,7 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
 pub(crate) async fn read(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["part", "journal", "core"])?;
     let (journal, core) = (given.texts("journal")?, given.texts("core")?);
+    // What was read first: the part that is shown below begins behind it.
     let noted = match given.text("part")? {
         Some(part) => Some(agent.note_part(part, &journal, &core).await?),
         None if journal.is_empty() && core.is_empty() => None,

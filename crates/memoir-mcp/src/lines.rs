@@ -38,6 +38,7 @@ pub(crate) async fn pass(
             let room = LINE_BYTES.saturating_sub(line.len()).min(taken);
             line.extend_from_slice(&read[..room]);
             end.extend_from_slice(&read[room..taken]);
+            // What is over the limit goes as it comes, so that a line without an end needs no memory.
             let before = end.len().saturating_sub(END_BYTES);
             end.drain(..before);
             input.consume(taken);

@@ -316,6 +316,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         kind: arguments.kind()?,
         tag: arguments.text("tag")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
+        // At most `MOST_RECALLED`.
         limit: limit as usize,
     };
     let explain = arguments.flag("explain")?;

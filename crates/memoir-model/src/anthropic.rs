@@ -205,6 +205,7 @@ fn usage(answer: &Value) -> Option<TokenUsage> {
         .saturating_add(cached("cache_creation_input_tokens"))
         .saturating_add(cached("cache_read_input_tokens"));
     let output_tokens = usage.get("output_tokens")?.as_u64()?;
+    // A prompt of no tokens is none: what was used is then estimated.
     (input_tokens > 0).then_some(TokenUsage {
         input_tokens,
         output_tokens,

@@ -13,6 +13,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
         Value::Object(_) => Arguments::Json(PrivateJson::new(sent.clone())),
         Value::String(text) if text.trim().is_empty() => read(&Value::Null),
         Value::String(text) => match serde_json::from_str(text) {
+            // The guard ends it here: what is encoded three times is malformed, however deep it goes on.
             Ok(Value::String(inner)) if is_object_text(&inner) => read(&Value::String(inner)),
             Ok(inner @ (Value::Object(_) | Value::Null)) => read(&inner),
             _ => Arguments::Malformed(PrivateText::new(text.as_str())),

@@ -22,6 +22,7 @@ impl CallIds {
     pub(crate) fn claim(&mut self, sent: Option<&str>) -> String {
         let sent = sent.filter(|id| !id.is_empty() && !self.taken.contains(*id));
         let free = || {
+            // The numbers have no end and the ids of one reply have, so that a free one is found.
             let made_up = (self.taken.len()..).map(|index| format!("call_{}_{index}", self.turn));
             made_up
                 .into_iter()

@@ -204,6 +204,7 @@ fn decode(answer: &Value, texts: usize) -> Result<Vec<Vector>, ModelError> {
 
 fn vector(one: &Value) -> Option<Vector> {
     let values = one.get("embedding")?.as_array()?;
+    // What is too large becomes infinite, which is no direction.
     let values = values.iter().map(|value| Some(value.as_f64()? as f32));
     let values = zeroize::Zeroizing::new(values.collect::<Option<Vec<f32>>>()?);
     Vector::of(&values)

@@ -159,6 +159,7 @@ impl Endpoint {
             "maximum context",
         ];
         Some(match status {
+            // First, whatever the status: a wrong key or name would be looked for in vain.
             _ if unpaid || status == 402 || message.contains("credit balance") => {
                 "the account with the provider has no credit left".to_owned()
             }
@@ -344,6 +345,7 @@ fn media_type(headers: &HeaderMap) -> &'static str {
 }
 
 fn is_html(content_type: &str, body: &str) -> bool {
+    // Enough for the longer of the two beginnings.
     let start: String = body.chars().take(15).collect::<String>().to_lowercase();
     matches!(content_type, "text/html" | "application/xhtml+xml")
         || start.starts_with("<!doctype html")
@@ -375,6 +377,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let longest = ModelError::LONGEST_WAIT;
     Some(
         Duration::try_from_secs_f64(seconds)
+            // More than a duration holds, infinity among it.
             .unwrap_or(longest)
             .min(longest),
     )

@@ -56,6 +56,7 @@ impl Model for OpenAi {
             mark_for_cache(&mut body);
         }
         let answer = self.endpoint.post(&body).await?;
+        // Before the message, of which the beginning may stand beside the error.
         if let Some(error) = choice_error(&answer) {
             return Err(self.endpoint.embedded_failure(error, None));
         }
@@ -73,6 +74,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
         messages.push(match message {
             ModelMessage::User(text) => json!({"role": "user", "content": text.expose()}),
             ModelMessage::Assistant(AssistantMessage { raw }) => {
+                // Its results come right behind it, and go back in the form of its calls.
                 legacy = is_legacy_call(raw.expose());
                 raw.expose().clone()
             }

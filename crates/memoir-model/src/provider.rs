@@ -352,9 +352,12 @@ fn is_variable_name(text: &str) -> bool {
 /// Whether what is sent to `url` stays on this machine, going by how its host is written.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
+    // An address of IPv6 has brackets in a URL.
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<std::net::IpAddr>() {
+        // As one of IPv6 an address of IPv4 may be written too.
         Ok(address) => address.to_canonical().is_loopback(),
+        // Names that are the machine's own (RFC 6761): no server of names is to be asked for them.
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
 }

@@ -210,6 +210,7 @@ impl Providers {
                     context_tokens,
                 }))
             }
+            // The one that is built in has no address, and came back above.
             ProviderKind::OpenAi | ProviderKind::Builtin => {
                 authorize(&mut headers, AUTHORIZATION, "Bearer ", key.as_ref());
                 let endpoint = endpoint("chat/completions", headers)?;
@@ -331,6 +332,7 @@ impl Providers {
 
     fn client(&self, provider: &Provider, url: &Url) -> Result<Client, ConnectError> {
         let client = if url.scheme() == "https" {
+            // A failure is kept too: whoever installs certificates starts the process again.
             self.encrypted.get_or_init(|| self.encrypted_client())
         } else {
             self.plain.get_or_init(plain_client)
@@ -394,7 +396,9 @@ fn builder() -> reqwest::ClientBuilder {
         .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
+        // The client would read proxies from the environment by itself, for plain `http` too.
         .no_proxy()
+        // A host that is off is told after this, and not only after the time that an answer may take.
         .connect_timeout(Duration::from_secs(20))
 }
 

@@ -46,6 +46,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64, may_consolidate: b
     for group in groups(rows.iter().map(|row| row.content.as_str())) {
         for (step, takes) in settle(rows, &group, may_consolidate) {
             if plan.steps.len() == EDIT_CAP || removed + takes > removable_tokens {
+                // The others are looked at all the same: a smaller edit may still fit, and what is left is told.
                 plan.left += 1;
             } else {
                 removed += takes;
@@ -106,6 +107,8 @@ fn settle(rows: &[LedgerRow], group: &[usize], may_consolidate: bool) -> Vec<(Pl
     let has_all_tags = others
         .clone()
         .all(|other| rows[best].tags.is_superset(&rows[*other].tags));
+    // Deleting the others keeps the best one as it is; where it is younger or lacks a tag, only merging
+    // keeps the earliest date and all tags.
     if rest.first() == Some(&best) && has_all_tags {
         steps.extend(others.map(delete));
     } else if may_consolidate {

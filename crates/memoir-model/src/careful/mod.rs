@@ -41,6 +41,7 @@ impl Model for Careful {
     }
 
     fn context_tokens(&self) -> Option<u32> {
+        // It reads everything: of a ledger for it nothing is left out for want of room.
         Some(u32::MAX)
     }
 
@@ -104,6 +105,7 @@ fn consent(texts: &[String]) -> CarefulTurn {
 /// stand where a heading or a list item does.
 fn core_memories(system: &str) -> Vec<String> {
     let lines: Vec<&str> = system.lines().collect();
+    // The last one: the agent's own prompt stands before the context, and may hold such a line.
     let Some(heading) = lines.iter().rposition(|line| *line == context::HEADING) else {
         return Vec::new();
     };
@@ -149,6 +151,8 @@ fn next_step(plan: &Plan, results: &[Value]) -> CarefulTurn {
     let capped = results
         .iter()
         .position(|result| field(result, "code").as_deref() == Some("edit_cap"));
+    // The step that the cap refused was the last one, and completing comes next: those behind it would
+    // be refused too.
     let steps = capped.map_or(plan.steps.len(), |last| (last + 1).min(plan.steps.len()));
     if is_over || results.len() > steps {
         return CarefulTurn::Text("The session is over.".to_owned());
