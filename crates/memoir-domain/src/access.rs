@@ -795,6 +795,7 @@ pub fn answer(
         return Err(AccessRefusal::NotTheAgent);
     }
     if request.state != AccessState::Asked {
+        // By the answer and not by the state: a yes that was used, taken back or ran out since was one.
         let was_granted = request.answered_at.is_some() && request.state != AccessState::Refused;
         let was_answered = request.answered_at.is_some();
         // The same answer again is what a client sends whose first answer was lost on the way.

@@ -63,6 +63,7 @@ impl Threshold {
     /// The one that leaves more standing.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
+        // Neither is NaN, which no threshold is.
         Self(self.0.max(other.0))
     }
 }

@@ -59,6 +59,7 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
             manage::save_one(&mut draft, memory, actor);
             continue;
         };
+        // A file may say any time, and nothing was discarded in the future.
         let at = gone.at.unwrap_or(now).min(now);
         let memory = NewMemory {
             created_at: Some(memory.created_at.unwrap_or(at)),

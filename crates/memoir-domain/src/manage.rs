@@ -140,6 +140,7 @@ pub fn correct_times(
     let mut changes = Vec::new();
     for memory in memories {
         let is_ahead = memory.kind == Kind::Journal && !memory.created_at.is_believed_at(now);
+        // Nothing can follow a shredding on the record: verifying would refuse a change.
         if memory.shredded_at.is_some() || !is_ahead {
             continue;
         }

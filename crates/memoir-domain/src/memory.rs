@@ -183,6 +183,7 @@ impl Tags {
             }
             parsed.push(tag);
         }
+        // Before they are counted: what is given twice is one.
         let tags = Self::distinct(parsed);
         if tags.0.len() > TAGS_LIMIT {
             return Err(Invalid::new(

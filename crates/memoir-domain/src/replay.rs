@@ -631,6 +631,7 @@ impl MemoryComparison {
             (Some(differing), unsaid) => Err((differing, unsaid)),
             (None, Some(unsaid)) => Err((unsaid, None)),
             (None, None) => Ok(Carried {
+                // What was let go was counted among them.
                 carried: self.carried.wordings - self.carried.let_go,
                 ..self.carried
             }),
