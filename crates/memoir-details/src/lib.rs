@@ -24,6 +24,7 @@
 mod align;
 mod fold;
 mod judge;
+mod keys;
 mod language;
 mod languages;
 mod lexicon;
@@ -36,6 +37,7 @@ mod terms;
 mod words;
 
 pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid, unsaid_words};
+pub use keys::{SentenceKeys, TextKeys};
 pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;

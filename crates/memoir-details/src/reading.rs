@@ -5,7 +5,7 @@ use std::fmt;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use crate::language::Language;
-use crate::lexicon::{self, CAPITAL, NAME, place};
+use crate::lexicon::{CAPITAL, NAME, place};
 use crate::scan::{Scanned, scan};
 use crate::words::{TokenReader, Word};
 
@@ -126,23 +126,6 @@ impl Reading {
     /// Whether its meaning depends on the day on which it was said: "yesterday", "last", "ago".
     pub fn has_relative_time(&self) -> bool {
         self.relative
-    }
-
-    /// A hash for each word that counts in every language, the same for all forms of it, for an
-    /// index in memory that looks for texts which may say a sentence: such a text has all the keys of
-    /// that sentence's reading, whatever languages the two were read in, but for words that it writes
-    /// as a part of a short form ("l'ami") or with a decimal mark. A text of free words alone has none.
-    pub fn keys(&self) -> impl Iterator<Item = u64> {
-        self.words.iter().filter_map(|word| self.index_key(word))
-    }
-
-    fn index_key(&self, word: &Word) -> Option<u64> {
-        let slice = self.slice(word.start, word.end);
-        // Short forms and decimal marks are read otherwise in other languages.
-        if slice.contains(['\'', '’', 'ʼ', '.', ',']) {
-            return None;
-        }
-        lexicon::index_key(word.key)
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -7,6 +7,7 @@ use crate::align::{NOWHERE, common, windows};
 use crate::language::Language;
 use crate::lexicon::{
     ATTACH, ByHash, CAPITAL, FOLLOWING, JOIN, NUMBER, POSSESSIVE, PRONOUN, QUESTION, QUOTED, TURN,
+    WordClass,
 };
 use crate::reading::{Reading, bit};
 use crate::scan::{CLOSE, COLON, COMMA, DASH, JOINED, OPEN, QUOTE, SLASH};
@@ -14,6 +15,9 @@ use crate::words::Word;
 
 /// Marks and words between two parts of a sentence.
 pub(crate) const PARTING: u8 = COMMA | COLON | DASH | OPEN | CLOSE | SLASH | JOINED;
+
+/// A sentence that lacks such a word, or a name, says nothing.
+pub(crate) const STRICT: WordClass = TURN | NUMBER | QUOTED;
 
 /// How many sentences are asked whether they say a sentence. A text of more sentences with the same
 /// words than that is hostile, and then says it less.
@@ -345,8 +349,7 @@ impl<'a> Pair<'a> {
 
     /// For each word of `s`, whether `n` loses it.
     fn lost(&self, places: &[u32]) -> Vec<bool> {
-        let strict =
-            |word: &Word| word.is(TURN | NUMBER | QUOTED) || self.wording.is_name(word, self.text);
+        let strict = |word: &Word| word.is(STRICT) || self.wording.is_name(word, self.text);
         let broken = self
             .s
             .iter()

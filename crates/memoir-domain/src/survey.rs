@@ -4,16 +4,17 @@
 //! words by them (SPEC 5.3).
 //!
 //! It is built at a session's first delete, or first edit that would lose something, and follows what is written
-//! from then on: a text is read once, and again only where it changed. Texts and readings are wiped when they
+//! from then on: a text is filed once, and again only where it changed. Texts and readings are wiped when they
 //! leave it.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
     fmt,
+    sync::OnceLock,
 };
 
-use memoir_details::{Loss, Reading, unsaid, unsaid_words};
+use memoir_details::{Loss, Reading, SentenceKeys, TextKeys, unsaid, unsaid_words};
 use zeroize::Zeroize;
 
 use crate::{
@@ -31,19 +32,26 @@ const READ: usize = 48;
 /// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
 const LOOKED_UP: usize = 2_000;
 
-/// One kept core memory, and its text read: as long as it stays what it is, it is read once.
+/// One kept core memory, and what it is filed under.
 struct Surveyed {
     memory: Memory,
-    reading: Reading,
+    keys: TextKeys,
+    /// Its text, read once somebody asks whether it says something: most are never asked.
+    reading: OnceLock<Reading>,
 }
 
 impl Surveyed {
     /// About how much memory it takes, what it is filed under included.
     fn bytes(&self) -> usize {
-        let filed = self.reading.words() as usize * size_of::<Filed>();
+        let filed = self.keys.iter().len() * (size_of::<u64>() + size_of::<Filed>());
         let wordings = self.memory.wordings.len() * 2 * size_of::<Wording>();
         let text = self.memory.content.expose().len();
-        size_of::<Self>() + text + self.reading.bytes() + filed + wordings
+        size_of::<Self>() + text + filed + wordings
+    }
+
+    fn reading(&self) -> &Reading {
+        let read = || Reading::of(self.memory.content.expose());
+        self.reading.get_or_init(read)
     }
 }
 
@@ -170,8 +178,9 @@ impl Survey {
             // yet count as what was let go.
             survey.wordings.extend(counted(&memory));
             if let Some(place) = survey.settle(memory) {
-                let keys = survey.keys(place).into_iter();
-                survey.by_word.sorted.extend(keys.map(|key| (key, place)));
+                let keys = keys_at(&survey.memories, place);
+                let filed = keys.map(|key| (key, place));
+                survey.by_word.sorted.extend(filed);
             }
         }
         survey.wordings.sort_unstable_by_key(age);
@@ -194,7 +203,7 @@ impl Survey {
                 self.wordings.insert(at, one);
             }
             if let Some(place) = self.settle(memory) {
-                for key in self.keys(place) {
+                for key in keys_at(&self.memories, place) {
                     self.by_word.add((key, place));
                 }
             }
@@ -221,13 +230,7 @@ impl Survey {
         self.memories.get(place as usize)?.as_ref()
     }
 
-    /// Under what the memory at that place is filed, each once.
-    fn keys(&self, place: u32) -> Vec<u64> {
-        let surveyed = self.at(place);
-        surveyed.map_or_else(Vec::new, |surveyed| each_once(surveyed.reading.keys()))
-    }
-
-    /// Reads a kept core memory, and gives it a place.
+    /// Gives a kept core memory a place.
     fn settle(&mut self, memory: Memory) -> Option<u32> {
         if !memory.is_kept_core() {
             return None;
@@ -236,7 +239,8 @@ impl Survey {
         let place = self.memories.len() as u32;
         self.places.insert(memory.number, place);
         let surveyed = Surveyed {
-            reading: Reading::of(memory.content.expose()),
+            keys: TextKeys::of(memory.content.expose()),
+            reading: OnceLock::new(),
             memory,
         };
         self.bytes += surveyed.bytes();
@@ -249,7 +253,7 @@ impl Survey {
         let Some(place) = self.places.remove(&number) else {
             return;
         };
-        for key in self.keys(place) {
+        for key in keys_at(&self.memories, place) {
             self.by_word.remove((key, place));
         }
         if let Some(surveyed) = self.memories[place as usize].take() {
@@ -261,8 +265,18 @@ impl Survey {
     /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
         let mut least: Option<(u64, &Surveyed)> = None;
-        for other in self.sharing(sought).take(READ) {
-            let missing = unsaid_words(sought.wordings, &other.reading);
+        let sentences: Vec<SentenceKeys> = sought
+            .wordings
+            .iter()
+            .flat_map(|one| SentenceKeys::of(one))
+            .collect();
+        for other in self.sharing(sought, &sentences).take(READ) {
+            // A look at the words that it lacks: most others cannot say more than the best so far, and need not be read.
+            let at_least = || other.keys.unsaid_at_least(&sentences);
+            if least.is_some_and(|(least, _)| at_least() >= least) {
+                continue;
+            }
+            let missing = unsaid_words(sought.wordings, other.reading());
             if least.is_none_or(|(least, _)| missing < least) {
                 least = Some((missing, other));
                 // The first that says all will do: others that say it too change nothing but the
@@ -275,14 +289,18 @@ impl Survey {
         let (_, other) = least?;
         Some(Nearest {
             number: other.memory.number,
-            unsaid: unsaid(sought.wordings, &other.reading),
+            unsaid: unsaid(sought.wordings, other.reading()),
         })
     }
 
     /// The others that may carry it, by how many of its rare words they have.
-    fn sharing<'a>(&'a self, sought: &'a Sought<'_>) -> impl Iterator<Item = &'a Surveyed> {
+    fn sharing<'a, 's>(
+        &'a self,
+        sought: &'a Sought<'s>,
+        sentences: &[SentenceKeys],
+    ) -> impl Iterator<Item = &'a Surveyed> + use<'a, 's> {
         let own = self.places.get(&sought.memory.number).copied();
-        let keys = each_once(sought.wordings.iter().flat_map(|read| read.keys()));
+        let keys = each_once(sentences.iter().flat_map(SentenceKeys::iter));
         let is_elsewhere = |key: u64| {
             let mut places = self.by_word.places(key);
             places.any(|place| Some(place) != own)
@@ -295,21 +313,24 @@ impl Survey {
             .map(|key| (self.by_word.count(key), key))
             .collect();
         rare.sort_unstable();
-        // Each place as often as it shares a word.
-        let mut shared: Vec<u32> = Vec::new();
+        // How many words the memory at each place shares.
+        let mut shared = vec![0_u32; self.memories.len()];
+        let mut looked_up = 0;
         for (count, key) in rare {
-            if shared.len() + count > LOOKED_UP && !shared.is_empty() {
+            if looked_up + count > LOOKED_UP && looked_up > 0 {
                 break;
             }
-            shared.extend(self.by_word.places(key));
+            looked_up += count;
+            for place in self.by_word.places(key) {
+                shared[place as usize] += 1;
+            }
         }
-        shared.sort_unstable();
-        let mut others: Vec<(Reverse<usize>, Number, u32)> = shared
-            .chunk_by(u32::eq)
-            .filter(|same| Some(same[0]) != own)
-            .filter_map(|same| {
-                let number = self.at(same[0])?.memory.number;
-                Some((Reverse(same.len()), number, same[0]))
+        let shared = (0..).zip(shared);
+        let mut others: Vec<(Reverse<u32>, Number, u32)> = shared
+            .filter(|(place, words)| *words > 0 && Some(*place) != own)
+            .filter_map(|(place, words)| {
+                let number = self.at(place)?.memory.number;
+                Some((Reverse(words), number, place))
             })
             .collect();
         // By number among those that share as much, so that the answer does not depend on the order of a
@@ -334,6 +355,12 @@ fn age((id, memory, _): &(WordingId, Number, Wording)) -> (WordingId, Number) {
     (*id, *memory)
 }
 
+/// Under what the memory at that place is filed, each once.
+fn keys_at(memories: &[Option<Surveyed>], place: u32) -> impl Iterator<Item = u64> {
+    let surveyed = memories[place as usize].iter();
+    surveyed.flat_map(|surveyed| surveyed.keys.iter())
+}
+
 fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut keys: Vec<u64> = keys.collect();
     keys.sort_unstable();
@@ -345,10 +372,13 @@ fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {
 /// this, and code never lets a text that an administrator added carry another, or be carried.
 fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
     let carrier = &other.memory;
+    // Only of memories of different days does this make a difference: not read for nothing.
+    let day = |memory: &Memory| memory.created_at.day_number();
+    let is_one_day = day(carrier) == day(sought.memory);
     let joining = [
         Joining {
             memory: carrier,
-            is_relative: other.reading.has_relative_time(),
+            is_relative: !is_one_day && other.reading().has_relative_time(),
         },
         Joining {
             memory: sought.memory,
