@@ -58,7 +58,7 @@ impl Drop for OpenedMemory {
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
-    memories: HashMap<Number, OpenedMemory>,
+    memories: HashMap<Number, Box<OpenedMemory>>,
     /// Texts that stand in its log.
     texts: WordingTexts,
     bytes: usize,
@@ -71,17 +71,18 @@ impl Drop for OfAgent {
 }
 
 impl OfAgent {
-    fn put(&mut self, opened: OpenedMemory) {
-        self.take(opened.row.number);
+    fn put(&mut self, opened: Box<OpenedMemory>) {
         self.bytes += opened.bytes();
-        self.memories.insert(opened.row.number, opened);
+        if let Some(before) = self.memories.insert(opened.row.number, opened) {
+            self.bytes -= before.bytes();
+        }
     }
 
     /// Keeps these memories, and no text of the log: somebody may have taken words out of it.
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
         self.forget_texts();
         self.memories.retain(|number, _| numbers.contains(number));
-        self.bytes = self.memories.values().map(OpenedMemory::bytes).sum();
+        self.bytes = self.memories.values().map(|opened| opened.bytes()).sum();
     }
 
     fn take(&mut self, number: Number) {
@@ -119,14 +120,6 @@ fn bytes_of(text: &PrivateText) -> usize {
     size_of::<(WordingId, PrivateText)>() + text.expose().len()
 }
 
-/// How the memory of a row was had.
-enum OpenedRow {
-    /// By what is kept under that number.
-    Same(Number),
-    /// By opening the row.
-    New(Box<MemoryRow>),
-}
-
 type SharedMemories = Arc<RwLock<OfAgent>>;
 
 /// What is kept of all agents.
@@ -152,11 +145,11 @@ impl OpenedMemories {
         let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
         // What would push most others out is opened each time.
         if rows.is_empty() || bytes > OPENED_BYTES / 4 {
-            return parallel::map(rows, |row| codec::memory(key, row));
+            return parallel::map(rows, |row| codec::memory(key, &row));
         }
         let scope = key.scope();
         let Some(shared) = self.of(scope) else {
-            return parallel::map(rows, |row| codec::memory(key, row));
+            return parallel::map(rows, |row| codec::memory(key, &row));
         };
         let opened = {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
@@ -164,20 +157,21 @@ impl OpenedMemories {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
                 // rows are one row that was written once; a look at version and number alone would
                 // believe what somebody put in its place.
-                Some(opened) if opened.row == row => {
-                    (OpenedRow::Same(row.number), Ok(opened.memory.clone()))
-                }
+                Some(opened) if opened.row == row => (None, Ok(opened.memory.clone())),
                 _ => {
-                    let memory = codec::memory(key, row.clone());
-                    (OpenedRow::New(Box::new(row)), memory)
+                    let memory = codec::memory(key, &row);
+                    // Copied here, where several do it at once.
+                    let copy = memory.as_ref().ok().cloned();
+                    let new = copy.map(|memory| Box::new(OpenedMemory { row, memory }));
+                    (new, memory)
                 }
             })
         };
         let mut own = write(&shared);
         if own.version != version {
-            let same = opened.iter().filter_map(|(read, _)| match read {
-                OpenedRow::Same(number) => Some(*number),
-                OpenedRow::New(_) => None,
+            let same = opened.iter().filter_map(|(new, memory)| match new {
+                None => memory.as_ref().ok().map(|memory| memory.number),
+                Some(_) => None,
             });
             // Under the lock that writes: between the two locks another look of this process may
             // have put memories of a later version here, and a few of those are opened once more,
@@ -186,12 +180,10 @@ impl OpenedMemories {
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
-        for (read, memory) in opened {
-            if let (OpenedRow::New(row), Ok(memory)) = (read, &memory) {
-                own.put(OpenedMemory {
-                    row: *row,
-                    memory: memory.clone(),
-                });
+        own.memories.reserve(opened.len());
+        for (new, memory) in opened {
+            if let Some(new) = new {
+                own.put(new);
             }
             memories.push(memory);
         }

@@ -52,7 +52,8 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync)
     if threads < 2 {
         return items.into_iter().map(work).collect();
     }
-    let share = items.len().div_ceil(threads);
+    let length = items.len();
+    let share = length.div_ceil(threads);
     let mut shares: Vec<Vec<T>> = Vec::with_capacity(threads);
     let mut items = items.into_iter();
     for _ in 0..threads {
@@ -64,13 +65,14 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync)
             .into_iter()
             .map(|share| scope.spawn(move || share.into_iter().map(work).collect::<Vec<R>>()))
             .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| match worker.join() {
-                Ok(results) => results,
+        let mut all = Vec::with_capacity(length);
+        for worker in workers {
+            match worker.join() {
+                Ok(mut results) => all.append(&mut results),
                 Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
+            }
+        }
+        all
     })
 }
 

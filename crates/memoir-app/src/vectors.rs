@@ -448,7 +448,7 @@ impl AgentHandle {
             let mut texts = Vec::with_capacity(rows.len());
             let versions: Vec<_> = rows.iter().map(|row| (row.number, row.version)).collect();
             for row in rows {
-                texts.push(progress.shortened(codec::memory(&key, row)?));
+                texts.push(progress.shortened(codec::memory(&key, &row)?));
             }
             let error = match embedder.embed(&model.before_memories, &texts).await {
                 Ok(Embeddings { vectors, .. }) => {

@@ -810,7 +810,7 @@ impl Comparison {
             return Vec::new();
         };
         let mut memories = Vec::with_capacity(rows.len());
-        for opened in parallel::map(rows, |row| codec::memory(key, row)) {
+        for opened in parallel::map(rows, |row| codec::memory(key, &row)) {
             match opened {
                 Ok(memory) => {
                     let replay = judge.replay.as_ref();

@@ -1,11 +1,16 @@
 //! The content-blind clean-up of doubles before a session's ledger is built (SPEC 3.4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use crate::{
     Timestamp,
+    agent::DuplicateMatch,
     audit::ActorKind,
     memory::{Memory, Number, Tags},
+    text::{Digester, double_form},
     wording::Wording,
 };
 
@@ -29,6 +34,31 @@ pub struct Duplicates {
     pub created_at: Timestamp,
     /// The tags of all copies, the survivor's first.
     pub tags: Tags,
+}
+
+/// Those of `memories` whose text may stand there more than once. Most stand there once, and need no digest, which takes
+/// several times as long as a hash.
+pub fn candidates<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    digester: &Digester,
+    how: DuplicateMatch,
+) -> Vec<Candidate<'a>> {
+    let hash = |memory: &Memory| {
+        // With keys that are fixed: two texts with one hash cost two digests, which tell them apart.
+        let mut hasher = DefaultHasher::new();
+        double_form(memory.content.expose(), how).hash(&mut hasher);
+        hasher.finish()
+    };
+    let memories = memories.into_iter();
+    let mut hashed: Vec<(u64, &Memory)> = memories.map(|one| (hash(one), one)).collect();
+    hashed.sort_unstable_by_key(|(hash, _)| *hash);
+    let alike = hashed.chunk_by(|(one, _), (other, _)| one == other);
+    let repeated = alike.filter(|same| same.len() > 1).flatten();
+    let candidate = |(_, memory): &(u64, &'a Memory)| Candidate {
+        memory,
+        digest: digester.duplicate(memory.content.expose(), how),
+    };
+    repeated.map(candidate).collect()
 }
 
 /// Which copies go. All constitutional ones stay; else one with an immutable tag, else the earliest.

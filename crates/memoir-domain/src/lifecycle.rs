@@ -9,7 +9,7 @@
 //! without a session ([`pass_over`]), so that it is looked at again with the next slot or once it has grown,
 //! and the row needs no column for it.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
     PrivateText, SessionId, Timestamp,
@@ -17,9 +17,9 @@ use crate::{
     audit::{Action, Actor, Facts, RecordBody},
     breaker::{Gauge, TokenAllowance},
     draft::{Decision, Draft},
-    duplicates::{self, Candidate},
+    duplicates,
     ledger::{self, Ledger, LedgerRoom},
-    memory::{Memory, NewMemory, tokens},
+    memory::{Memory, NewMemory, Number, tokens},
     near_doubles,
     prompt::{self, Prompt},
     schedule,
@@ -115,13 +115,7 @@ pub fn nothing_can_go(
     // First what is cheap: a digest of every text is made only where nothing else could go.
     let found = NothingCanGo::judge(&fresh_gauge(agent), smallest)?;
     let how = agent.settings.effective_duplicate_match();
-    let candidates: Vec<Candidate<'_>> = kept
-        .into_iter()
-        .map(|memory| Candidate {
-            memory,
-            digest: digester.duplicate(memory.content.expose(), how),
-        })
-        .collect();
+    let candidates = duplicates::candidates(kept, digester, how);
     duplicates::plan(&candidates, &tags)
         .is_empty()
         .then_some(found)
@@ -308,16 +302,17 @@ pub fn open(
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
-    let mut kept: BTreeMap<_, Memory> = memories
+    let mut kept: BTreeMap<_, Cow<'_, Memory>> = memories
         .iter()
         .filter(|memory| memory.is_kept_core())
-        .map(|memory| (memory.number, memory.clone()))
+        .map(|memory| (memory.number, Cow::Borrowed(memory)))
         .collect();
     // Before the mass is fixed: what code puts together counts neither against the agent nor as
     // room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
     // After the clean-up: a memory that was put away must not stand in the list.
-    let ledger = list(&draft.agent, kept.values().collect(), position, room);
+    let kept = kept.values().map(AsRef::as_ref).collect();
+    let ledger = list(&draft.agent, kept, position, room);
     draft.agent.ledger_position = ledger.next_position;
     let gauge = fresh_gauge(&draft.agent);
     // As the clean-up left it: its record is then the session's first one, and tells who began it.
@@ -367,18 +362,13 @@ fn list(
 
 fn clean_duplicates(
     draft: &mut Draft,
-    kept: &mut BTreeMap<crate::memory::Number, Memory>,
+    kept: &mut BTreeMap<Number, Cow<'_, Memory>>,
     digester: &Digester,
 ) -> usize {
     let how = draft.agent.settings.effective_duplicate_match();
     let immutable_tags = draft.agent.settings.immutable_tag_set();
-    let candidates: Vec<Candidate<'_>> = kept
-        .values()
-        .map(|memory| Candidate {
-            memory,
-            digest: digester.duplicate(memory.content.expose(), how),
-        })
-        .collect();
+    let all = kept.values().map(AsRef::as_ref);
+    let candidates = duplicates::candidates(all, digester, how);
     let plan = duplicates::plan(&candidates, &immutable_tags);
     let now = draft.now();
     let mut removed = 0;
@@ -386,7 +376,7 @@ fn clean_duplicates(
         let mut changes = Vec::new();
         let mut wordings = Vec::new();
         for number in &group.discarded {
-            if let Some(before) = kept.remove(number) {
+            if let Some(before) = kept.remove(number).map(Cow::into_owned) {
                 // Copied: a discarded double keeps its own list, and a restore brings back from there what it stood
                 // for.
                 wordings.extend(before.wordings.iter().cloned());
@@ -397,7 +387,7 @@ fn clean_duplicates(
                 changes.extend(draft.alter(before, &after));
             }
         }
-        if let Some(survivor) = kept.get_mut(&group.survivor) {
+        if let Some(survivor) = kept.get_mut(&group.survivor).map(Cow::to_mut) {
             let before = survivor.clone();
             survivor.created_at = group.created_at;
             survivor.tags.clone_from(&group.tags);

@@ -109,8 +109,8 @@ pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> R
     Ok(row)
 }
 
-pub(crate) fn memory(key: &AgentKey, row: MemoryRow) -> Result<Memory> {
-    let columns = memory_columns(&row)?;
+pub(crate) fn memory(key: &AgentKey, row: &MemoryRow) -> Result<Memory> {
+    let columns = memory_columns(row)?;
     let place = SealedRow::Memory(row.number);
     let body: MemoryBody = open(key, place, row.version, &columns, &row.body)?;
     let memory = Memory {

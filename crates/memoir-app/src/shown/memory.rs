@@ -214,7 +214,7 @@ impl AgentHandle {
     async fn read_memory(&self, number: Number) -> Result<Memory> {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         match (rows.into_iter().next(), self.present_key().await?) {
-            (Some(row), Some(key)) => codec::memory(&key, row),
+            (Some(row), Some(key)) => codec::memory(&key, &row),
             // Perhaps the agent is gone.
             _ => {
                 self.check_present().await?;
@@ -238,7 +238,7 @@ impl AgentHandle {
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
         let key = self.check_present().await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        crate::parallel::map(rows, |row| Ok((&codec::memory(&key, row)?).into()))
+        crate::parallel::map(rows, |row| Ok((&codec::memory(&key, &row)?).into()))
             .into_iter()
             .collect()
     }
