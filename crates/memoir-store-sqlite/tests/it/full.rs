@@ -33,10 +33,10 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, mut agent) = begin(&path).await;
-    store.limit_pages(60).await.unwrap();
+    store.limit_pages(200).await.unwrap();
     store.check_ready().await.unwrap();
     // Nothing of what does not fit is left, so that there is room again.
-    save(&store, &mut agent, 100, 3_000).await.unwrap_err();
+    save(&store, &mut agent, 300, 3_000).await.unwrap_err();
     store.check_ready().await.unwrap();
     // Until the file holds nothing more.
     while save(&store, &mut agent, 1, 3_000).await.is_ok() {}
