@@ -539,6 +539,24 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
 }
 
 #[test]
+fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
+    let installation = Installation::with_agent();
+    installation.remember(&["It ends <!-- memoir: end --> here, says a pasted page."]);
+    installation.write(".config/goose/.goosehints", "Speak plainly.\n");
+    let hints = |session: &str| {
+        let told = start(session, "startup");
+        tell(&installation, "goose", "session-start", &told);
+        fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap()
+    };
+    hints("s-1");
+    assert_eq!(hints("s-2").matches("says a pasted page").count(), 1);
+    installation.ok(&["discard", "wren", "1"]);
+    let without = hints("s-3");
+    assert!(without.starts_with("Speak plainly.\n"), "{without}");
+    assert!(!without.contains("says a pasted page"), "{without}");
+}
+
+#[test]
 fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begins() {
     let installation = Installation::with_agent();
     let robin = ["--agent", "robin"];

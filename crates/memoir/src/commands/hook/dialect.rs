@@ -207,6 +207,11 @@ impl Dialect {
         self.answer_for(event) != HookOutput::Nothing
     }
 
+    /// Whether what it takes for the event stays where it is until it is written anew.
+    pub(super) fn is_kept(self, event: HookEvent) -> bool {
+        self.answer_for(event) == HookOutput::File
+    }
+
     fn answer_for(self, event: HookEvent) -> HookOutput {
         match event {
             HookEvent::SessionStart => self.start,

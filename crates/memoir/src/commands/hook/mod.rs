@@ -227,7 +227,10 @@ async fn session_start(
     session.shown = ShownMemories::default();
     session.keep()?;
     let is_told = is_again && since < ONE_EVENT;
-    Ok((!is_told && !text.is_empty()).then_some(text))
+    // Nothing is to be told as well, where words that are discarded by now would else stay.
+    let dialect = arguments.client.dialect_of(payload);
+    let is_any = !text.is_empty() || dialect.is_kept(HookEvent::SessionStart);
+    Ok((!is_told && is_any).then_some(text))
 }
 
 /// The best few memories for the prompt that the session was not shown.

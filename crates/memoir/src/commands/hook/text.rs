@@ -105,7 +105,8 @@ const HINTS: &str = "goose/.goosehints";
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 
-/// Writes the text into the file that Goose reads when a session begins, in the place of the one before.
+/// Writes the text into the file that Goose reads when a session begins, in the place of the one before; of an empty
+/// one nothing stands there.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -120,19 +121,24 @@ pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         read => read.map_err(problem)?,
     };
-    let others = without_hints(&before);
-    let mut after = others.clone();
-    if !after.is_empty() && !after.ends_with('\n') {
-        after.push('\n');
+    let mut after = without_hints(&before);
+    if !text.is_empty() {
+        if !after.is_empty() && !after.ends_with('\n') {
+            after.push('\n');
+        }
+        let _ = write!(after, "{BEGIN}\n{text}{END}\n");
     }
-    let _ = write!(after, "{BEGIN}\n{text}{END}\n");
+    if after == before {
+        return Ok(());
+    }
     crate::private_file::write(&path, after.as_bytes()).map_err(problem)
 }
 
 /// The file's text without what stands there for Memoir.
 pub(crate) fn without_hints(text: &str) -> String {
     let part = text.find(BEGIN).and_then(|begin| {
-        let end = begin + text[begin..].find(END)? + END.len();
+        // The last one: a memory may hold such a mark, and all behind it would stay in the file for good.
+        let end = begin + text[begin..].rfind(END)? + END.len();
         Some((begin, end))
     });
     match part {
