@@ -557,6 +557,29 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
 }
 
 #[test]
+fn spec_6_4_no_proxy_sees_what_is_sent_to_a_service_in_the_open() {
+    let installation = Installation::with_agent();
+    let token = crate::serving::agents_token(&installation);
+    let service = Running::start(&installation, &[]);
+    installation.remember(&["Ines keeps bees."]);
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let away = Installation::new();
+    let arguments = "hook session-start --client claude-code --agent wren --within 20000";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let mut command = away.command(&arguments);
+    command
+        .env("MEMOIR_URL", format!("http://{}", service.address))
+        .env("MEMOIR_TOKEN", &token);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(name, format!("http://{}", proxy.local_addr().unwrap()));
+    }
+    let ran = Ran::with_input(&mut command, &start("s-1", "startup").to_string());
+    assert!(proxy.accept().is_err(), "the proxy was asked");
+    assert!(injected(&ran, "SessionStart").contains("bees"));
+}
+
+#[test]
 fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begins() {
     let installation = Installation::with_agent();
     let robin = ["--agent", "robin"];
