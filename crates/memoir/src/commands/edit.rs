@@ -17,6 +17,8 @@ use crate::{
     installation::Installation,
     interrupt, terminal,
 };
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Give one core memory another text, in your editor
 ///
@@ -95,6 +97,9 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     write(&path, text.expose()).map_err(problem)?;
     // Ctrl-C is the editor's: whoever presses it must not leave the text behind.
     let interruption = interrupt::listening().await;
+    // Nor must whoever closes the terminal: both are told of it, and the editor ends.
+    #[cfg(unix)]
+    let leaving = [SignalKind::hangup(), SignalKind::quit()].map(signal);
     let mut command = command(&editor, &path);
     let editing = tokio::task::spawn_blocking(move || command.status());
     let status = editing
@@ -102,6 +107,8 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
         .map_err(|_| Failure::new("the editor was not waited for"))?
         .map_err(|error| Failure::new(format!("cannot start the editor `{editor}`: {error}")))?;
     drop(interruption);
+    #[cfg(unix)]
+    drop(leaving);
     if !status.success() {
         return Err(Failure::new("the editor failed, and nothing was changed"));
     }

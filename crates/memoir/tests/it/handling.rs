@@ -241,6 +241,13 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
             .stderr
             .contains("the text is empty")
     );
+    // Nor does a terminal that is closed, or a key that ends programs: both are of the shell and its parent alike.
+    for signal in ["HUP", "QUIT", "INT", "TERM"] {
+        let mut command = installation.command(&["edit", "wren", "1"]);
+        command.env("EDITOR", format!("kill -{signal} $PPID; false"));
+        let told = Ran::of(&mut command).stderr;
+        assert!(told.contains("the editor failed"), "{signal}: {told}");
+    }
     installation.ok(&["protect", "wren", "2"]);
     let refused = edit("echo no > \"$1\"", "2").stderr;
     assert!(refused.contains("#2 is constitutional"), "{refused}");
