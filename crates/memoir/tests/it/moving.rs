@@ -286,6 +286,12 @@ fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
         let name = folder.to_str().unwrap();
         installation.ok(&["export", "wren", "--format", format, "--output", name]);
         assert_eq!(pages(&folder).len(), count);
+        #[cfg(unix)]
+        {
+            let found = std::fs::metadata(&folder).unwrap().permissions();
+            let mode = std::os::unix::fs::PermissionsExt::mode(&found) & 0o777;
+            assert_eq!(mode, 0o700, "{format}: others of the machine can read it");
+        }
         let agent = format!("from-{format}");
         installation.ok(&["agent", "create", &agent]);
         let told = installation.json(&["import", &agent, name]);

@@ -54,11 +54,13 @@ pub(super) async fn write(
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".memoir-export-");
+    // The pages hold the agent's words, and are for whoever may see those.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     // Whole or not at all: it gets its name once all of it is there.
-    let draft = tempfile::Builder::new()
-        .prefix(".memoir-export-")
-        .tempdir_in(parent)
-        .map_err(failed)?;
+    let draft = builder.tempdir_in(parent).map_err(failed)?;
     let mut index = String::from("# Memories\n\n");
     for memory in &memories {
         let path = place_of(memory, layout);
