@@ -278,11 +278,13 @@ impl AgentHandle {
                 return Err(Error::NotReplaceable(*number));
             }
         }
-        let (memories, before) = (loaded.memories.clone(), loaded.agent.clone());
+        let memories = loaded.memories.clone();
         let written = self.write_together(loaded, async |together| {
             let now = self.memoir.now();
             let decision = import::replace(together.agent.clone(), memories, actor, now);
             together.add(decision, |_| {}).await?;
+            // Behind that: what is replaced is no less of what the import gives.
+            let before = together.agent.clone();
             let decision = import::take(together.agent.clone(), incoming, actor, now);
             together.add(decision, |_| {}).await?;
             let agent = together.agent.clone();

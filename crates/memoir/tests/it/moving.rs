@@ -3,7 +3,7 @@
 use memoir_testkit::ServerStep;
 use serde_json::{Value, json};
 
-use crate::installation::Installation;
+use crate::installation::{Installation, Ran};
 
 /// A list as mem0 gives it: one is expired, one junk, one there twice.
 fn mem0() -> Value {
@@ -351,6 +351,9 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
         (&told["unchanged"], &told["applied"]),
         (&json!(6), &json!(true))
     );
+    let list = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"])).lines();
+    let record = list.iter().find(|one| one["action"] == "memories_imported");
+    assert_eq!(record.unwrap()["data"]["memories"], 2);
     let texts = installation.texts();
     assert!(texts.contains(&"Kai is allergic to mussels.".to_owned()));
     assert!(!texts.contains(&"Kai is allergic to shellfish.".to_owned()));
