@@ -15,12 +15,6 @@ use crate::{
     form,
 };
 
-/// Who can do something.
-const ROLES: [ActorKind; 3] = [
-    ActorKind::Administrator,
-    ActorKind::Agent,
-    ActorKind::System,
-];
 /// A time of day without its seconds, such as `2026-03-04T12:00`.
 const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
@@ -43,7 +37,6 @@ impl PageQuery {
     pub(super) fn read(&self) -> (RecordFilter, Faults) {
         let mut faults = Faults::default();
         let action = |name: &str| Action::from_name(name);
-        let role = |name: &str| ROLES.into_iter().find(|role| role.as_str() == name);
         let mut note = |id: &str, label: &str, problem: &str| faults.add(id, label, problem);
         let search = RecordFilter {
             actions: read(&self.action, action, || {
@@ -51,7 +44,7 @@ impl PageQuery {
             })
             .into_iter()
             .collect(),
-            actor: read(&self.actor, role, || {
+            actor: read(&self.actor, ActorKind::from_name, || {
                 note("actor", "Role", "There is no such role");
             }),
             actor_name: self.name.as_deref().map(|name| name.trim().to_owned()),
@@ -127,7 +120,7 @@ impl PageQuery {
             )
         });
         let actions: Vec<_> = every.clone().chain(actions).collect();
-        let roles = ROLES.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
+        let roles = ActorKind::ALL.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();
         html! {
             form.row role="search" aria-label="Records" method="get" action="/audit" {

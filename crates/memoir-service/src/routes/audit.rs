@@ -85,15 +85,7 @@ fn actions(names: &str) -> Result<Vec<Action>, &'static str> {
 }
 
 fn role(name: &str) -> Result<ActorKind, &'static str> {
-    let roles = [
-        ActorKind::Administrator,
-        ActorKind::Agent,
-        ActorKind::System,
-    ];
-    roles
-        .into_iter()
-        .find(|role| role.as_str() == name)
-        .ok_or("must be `administrator`, `agent` or `system`")
+    ActorKind::from_name(name).ok_or("must be `administrator`, `agent`, `system` or `owner`")
 }
 
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.

@@ -351,6 +351,7 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         1
     );
     assert_eq!(rows("&actor=administrator").await, 1);
+    assert_eq!(rows("&actor=owner").await, 0);
     assert_eq!(rows("&since=2026-03-05").await, 0);
     assert_eq!(rows("&until=2026-03-03").await, 0);
     assert_eq!(rows("&until=2026-03-04&actor=agent&before=40").await, 38);

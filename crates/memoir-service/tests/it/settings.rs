@@ -2,7 +2,10 @@
 //! who did what.
 
 use memoir_app::{Handling, MemoryInput};
-use memoir_domain::memory::{Kind, Number};
+use memoir_domain::{
+    audit::Actor,
+    memory::{Kind, Number},
+};
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, owner};
@@ -202,7 +205,7 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
         .await
         .unwrap();
     agent
-        .handle(Number(1), Handling::Unprotect, &owner())
+        .handle(Number(1), Handling::Unprotect, &Actor::owner())
         .await
         .unwrap();
     let count = async |query: &str| {
@@ -222,6 +225,7 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
     assert_eq!(count("memory=2").await, 1);
     assert_eq!(count("memory=3").await, 0);
     assert_eq!(count("actor=agent&action=memory_protected").await, 0);
+    assert_eq!(count("actor=owner&action=memory_unprotected").await, 1);
     assert_eq!(count("until=2020-01-01").await, 0);
     for wrong in [
         "action=memory_protected,nothing",
