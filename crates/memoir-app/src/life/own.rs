@@ -73,6 +73,7 @@ impl AgentHandle {
             if let [row] = rows.as_slice()
                 && row.tokens > MESSAGE_TOKENS
             {
+                // Else it would stay the first that waits, and keep all that came after it from being read.
                 self.give_up_at(&[row.seq], "too_large").await?;
                 too_large += 1;
                 continue;

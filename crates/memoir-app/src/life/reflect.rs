@@ -61,6 +61,7 @@ impl AgentHandle {
         occasion: Occasion,
     ) -> Result<Reflected> {
         let slot = &self.memoir.settings.daily_slot;
+        // Before anything is written: where no model can be used, the reflection stays due.
         let model = self.model(&RefineOptions::default()).await?;
         let context_tokens = model.context_tokens();
         let looked = self

@@ -124,6 +124,7 @@ impl AgentHandle {
         self.decide(&with_session(id), |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 let session = Session {
+                    // Whoever ends it from outside knows nothing of what it used: what was written last stands.
                     usage: usage.unwrap_or(session.usage),
                     ..running(session)?
                 };

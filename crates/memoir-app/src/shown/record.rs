@@ -195,6 +195,7 @@ impl AgentHandle {
     ) -> Result<Vec<ShownRecord>> {
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
+            // Without a key the record keeps its words sealed: nothing is opened that is then left out.
             let is_shown = sight.covers(|scope| scope.shows_session(row.session));
             let hashes = hashes(self.scope, &row);
             let mut record = codec::record(key.filter(|_| is_shown), row)?;

@@ -130,6 +130,7 @@ pub(crate) async fn list(
     let reached = caller.reach(&agent).await?;
     let limit = wanted.limit()?;
     let before: Option<(Timestamp, AccessRequestId)> = wanted.after()?;
+    // One more than is shown tells whether there is a next page.
     let requests = reached.lens().access_requests(before, limit + 1).await?;
     let place = |request: &AccessRequestView| (request.requested_at, request.id);
     let page = Page::of(requests, limit, place, |request| request);

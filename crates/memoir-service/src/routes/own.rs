@@ -104,6 +104,7 @@ pub(crate) async fn change(
     let text = match value.expose() {
         Value::Null => None,
         Value::String(text) => Some(text.as_str()),
+        // As it is shown, so that what was read can be sent back.
         Value::Number(share) if field == Field::RefinementThreshold => {
             number = share.to_string();
             Some(number.as_str())
