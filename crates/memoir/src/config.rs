@@ -556,7 +556,6 @@ fn whole<T: PartialOrd + std::fmt::Display>(
     }
 }
 
-/// The value is not repeated: an address may hold a password.
 /// That it is not closed is nothing that a configuration can say: whoever starts a command writes it.
 fn closed(given: Option<bool>) -> Result<bool, String> {
     match given {
@@ -569,6 +568,7 @@ fn closed(given: Option<bool>) -> Result<bool, String> {
     }
 }
 
+/// The value is not repeated: an address may hold a password.
 fn endpoint(address: String) -> Result<String, String> {
     let is_address = ["http://", "https://"]
         .iter()

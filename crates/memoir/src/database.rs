@@ -64,6 +64,7 @@ pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
     if postgres(url).is_some() {
         return Ok(!open(url).await?.accounts().await?.is_empty());
     }
+    // An empty file is what SQLite leaves of a database in which nothing was ever written.
     Ok(fs::metadata(path(url)?).is_ok_and(|found| found.len() > 0))
 }
 
@@ -155,6 +156,7 @@ pub(crate) fn default_path() -> Result<PathBuf, Failure> {
 pub(crate) fn is_own(path: &Path) -> bool {
     let place = |path: &Path| {
         let path = std::path::absolute(path).ok()?;
+        // The file may not be there yet, and only what is there has a canonical path.
         let (folder, name) = (path.parent()?, path.file_name()?);
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         Some(folder.join(name))

@@ -78,6 +78,7 @@ pub(crate) fn grouped(mut command: Command) -> Command {
 
 /// On as many lines as it needs beside the names.
 fn wrapped(about: &str) -> String {
+    // With what stands before it, within 80 columns.
     const ROOM: usize = 64;
     const BESIDE: &str = "\n               ";
     let mut text = String::new();

@@ -158,6 +158,7 @@ impl Installation {
             Failure::new(format!("the token in {TOKEN} opens nothing"))
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
         })?;
+        // Now: a use is kept in memory until it is written, and this process ends soon.
         self.memoir.write_uses().await?;
         Ok(Some(holder))
     }
@@ -186,6 +187,7 @@ impl Installation {
     /// The session of that identifier, and its agent: a whole identifier, the beginning of one among the latest
     /// sessions of each agent, or `last`.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
+        // As one is written: nobody looks for the end of what is whole.
         const IDENTIFIER: usize = 36;
         if id.len() >= IDENTIFIER {
             return Ok(self.account.session_agent(id).await?);

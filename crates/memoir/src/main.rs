@@ -44,6 +44,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    // First, before anything is read that must not be dumped or printed.
     forbid_core_dumps();
     hush_panics();
     let arguments = match typed() {

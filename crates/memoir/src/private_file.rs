@@ -20,5 +20,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         file.as_file().set_permissions(found.permissions())?;
     }
     file.as_file().sync_all()?;
+    // Its folder is not synced: after a power cut the old file may stand there again, whole.
     file.persist(path).map(drop).map_err(|error| error.error)
 }

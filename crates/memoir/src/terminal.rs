@@ -218,6 +218,8 @@ fn is_driving(character: char) -> bool {
         || matches!(
             character,
             '\u{61c}'
+                // Not those that join letters and pictures (200c, 200d), without which texts of some languages fall
+                // apart.
                 | '\u{200b}'
                 | '\u{200e}'
                 | '\u{200f}'

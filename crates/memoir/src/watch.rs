@@ -173,6 +173,7 @@ impl Watcher {
     fn measured(&self, measure: &Measure) -> String {
         let left = measure.removable_tokens;
         let cells = (left.min(self.removable_tokens) * BAR)
+            // Where nothing could be removed from the beginning on, the bar is empty.
             .checked_div(self.removable_tokens)
             .unwrap_or(0);
         let bar: String = (0..BAR)

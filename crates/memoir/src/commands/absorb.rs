@@ -147,6 +147,7 @@ pub(crate) async fn take(
     name: &Path,
     to: &impl Handing,
 ) -> Result<HandedFile, Failure> {
+    // The file is read on once one of two is taken: more of them never wait in memory.
     let (sender, mut batches) = mpsc::channel(2);
     let name = name.to_owned();
     let reading =
@@ -156,6 +157,7 @@ pub(crate) async fn take(
         known: 0,
     };
     while let Some(batch) = batches.recv().await {
+        // A failure drops the receiver, at which the reading ends.
         let part = to.hand_over(batch).await?;
         handed.received += part.received;
         handed.known += part.known;
@@ -209,6 +211,7 @@ fn stream(
             }
         }
     }
+    // Where the file broke off too: what came before that place is taken.
     if !batch.is_empty() {
         let _ = batches.blocking_send(batch);
     }

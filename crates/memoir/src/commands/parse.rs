@@ -104,6 +104,7 @@ pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
     let read = if path == Path::new("-") {
         io::stdin()
             .lock()
+            // One more than may be, which shows that there is too much.
             .take(most_bytes + 1)
             .read_to_end(&mut bytes)
     } else {

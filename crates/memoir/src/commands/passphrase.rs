@@ -23,6 +23,7 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
     }
     match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
         Some(text) => {
+            // What is no UTF-8 is no passphrase, and is refused as an empty one without being shown.
             let text = Zeroizing::new(text.into_string().unwrap_or_default());
             read(&text, VARIABLE).map(Some)
         }

@@ -242,6 +242,7 @@ fn raise_file_limit() -> usize {
         Err(_) => limit.current,
     };
     let room = files.map_or(u64::MAX, |files| {
+        // Of a small limit, half: a service with no connection at all would be of no use.
         files.saturating_sub(OWN_FILES).max(files / 2)
     });
     usize::try_from(room).unwrap_or(usize::MAX)

@@ -75,6 +75,8 @@ pub(super) async fn write(
     if layout == PageLayout::Okf {
         fs::write(draft.path().join("index.md"), index).map_err(failed)?;
     }
+    // Not every system renames over an empty folder. One that somebody filled meanwhile stays, and the
+    // renaming fails.
     let _ = fs::remove_dir(folder);
     fs::rename(draft.path(), folder).map_err(failed)?;
     // It has another name now, and nothing is left to be taken away.

@@ -191,6 +191,7 @@ impl Client {
 
     /// The most tokens of a context that it takes whole.
     pub(super) fn context_tokens(self) -> u64 {
+        // A token is four characters, as memories are counted.
         self.dialect().characters / 4 - WAITING_TOKENS
     }
 

@@ -258,6 +258,7 @@ async fn user_prompt(
     for memory in &chosen {
         session.shown.note(memory);
     }
+    // Before it is printed: where the host is let go in between, these count as shown.
     session.keep()?;
     Ok((!chosen.is_empty()).then(|| text::prompt(&chosen)))
 }

@@ -118,6 +118,8 @@ impl LockedSession {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path).map_err(problem)?;
+        // However long another process has it: a host that waits is let go by the clock that watches the
+        // hook.
         file.lock().map_err(problem)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(problem)?;
@@ -272,6 +274,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
 
 /// A name that any session's identifier gives, one for each agent.
 fn file_name(session: &str, agent: &str) -> String {
+    // Another version of Rust may hash otherwise: the sessions from before begin anew then.
     let mut hasher = DefaultHasher::new();
     (session, agent).hash(&mut hasher);
     let readable: String = session

@@ -164,6 +164,7 @@ pub(super) async fn run(
             safe(&recognised.by)
         ));
     }
+    // One waits while one is taken over: a file of any size needs little memory.
     let (sender, parts) = mpsc::channel(1);
     let shaping = Shaping::of(&arguments, recognised.format);
     let skip_bad = arguments.skip_bad;

@@ -174,6 +174,7 @@ fn kept(path: &[&'static str], before: Option<&str>) -> usize {
 fn is_hook(value: &Value) -> bool {
     let calls = |hook: &Value| {
         let command = hook["command"].as_str().unwrap_or_default();
+        // By its words and not by the path: the binary may have moved since.
         command.contains("memoir") && command.contains(" hook ") && command.contains(" --client ")
     };
     calls(value)

@@ -29,6 +29,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
             format!("{text}{between}{block}")
         }
     };
+    // Once more: tables are told apart by how lines begin, which a text of several lines can look like.
     check_toml(&changed)?;
     Ok(changed)
 }
