@@ -36,8 +36,8 @@ pub struct Duplicates {
     pub tags: Tags,
 }
 
-/// Those of `memories` whose text may stand there more than once. Most stand there once, and need no digest, which takes
-/// several times as long as a hash.
+/// Those of `memories` whose text may stand there more than once. Most stand there once, and need no digest, which
+/// takes several times as long as a hash.
 pub fn candidates<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     digester: &Digester,

@@ -271,7 +271,8 @@ impl Survey {
             .flat_map(|one| SentenceKeys::of(one))
             .collect();
         for other in self.sharing(sought, &sentences).take(READ) {
-            // A look at the words that it lacks: most others cannot say more than the best so far, and need not be read.
+            // A look at the words that it lacks: most others cannot say more than the best so far, and need
+            // not be read.
             let at_least = || other.keys.unsaid_at_least(&sentences);
             if least.is_some_and(|(least, _)| at_least() >= least) {
                 continue;

@@ -180,8 +180,8 @@ const FEW_ROWS: i64 = 1_000;
 /// Rows that are looked at, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
 
-/// Whether about half or more of many memories are kept core ones. Which way is taken changes nothing but the time that it
-/// takes.
+/// Whether about half or more of many memories are kept core ones. Which way is taken changes nothing but the time
+/// that it takes.
 fn are_most_kept_core(connection: &Connection, agent: &[u8; 16]) -> Result<bool> {
     let mut newest = connection
         .prepare_cached("SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = ?1")?;

@@ -25,7 +25,7 @@ use crate::codec::Base;
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 // Some kilobytes each. One that was forgotten costs its next call a look at the store.
 const SESSIONS: usize = 1_024;
-/// Bytes that all kept looks together take: about 3 KB a memory of two sentences. A look that takes more is kept
+/// Bytes that all kept looks together take: about 1.5 KB a memory of two sentences. A look that takes more is kept
 /// alone.
 const LOOK_BYTES: usize = 200 << 20;
 
