@@ -25,7 +25,7 @@ pub const TAG_LIMIT: usize = 50;
 /// Most characters of a memory's source (SPEC 2.4).
 pub const SOURCE_LIMIT: usize = 200;
 /// The source of the journal entries that Memoir itself writes.
-pub const OWN_SOURCE: &str = "memoir";
+const OWN_SOURCE: &str = "memoir";
 /// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
 pub const JOURNAL_DAYS: i64 = 7;
 
@@ -362,8 +362,8 @@ impl Memory {
 
     /// Whether it is a journal entry that somebody else than Memoir itself wrote (SPEC 2.5).
     pub fn is_to_be_reflected_on(&self) -> bool {
-        let is_own = |source: &PrivateText| source.expose() == OWN_SOURCE;
-        self.kind == Kind::Journal && !self.source.as_ref().is_some_and(is_own)
+        // By the door that it came in by: any text may be given as a source, that of Memoir's own entries too.
+        self.kind == Kind::Journal && self.door != SavedBy::of(ActorKind::System)
     }
 
     /// When a journal entry leaves the prompt; `None` for a core memory.
@@ -422,7 +422,6 @@ impl NewMemory {
             kind: Kind::Journal,
             content: content.into(),
             tags: Tags::default(),
-            // By this the daily reflection passes over what Memoir tells.
             source: Some(OWN_SOURCE.into()),
             created_at: None,
             constitutional: false,

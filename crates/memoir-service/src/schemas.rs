@@ -165,6 +165,8 @@ pub(crate) struct SearchHit {
     tokens: u64,
     constitutional: bool,
     tags: Vec<String>,
+    /// Where that is weaker than the agent's own word.
+    origin: Option<Origin>,
 }
 
 macro_rules! tool_results {

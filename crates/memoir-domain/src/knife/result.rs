@@ -9,6 +9,7 @@ use crate::{
     loss::WordAllowance,
     memory::{Number, Tags},
     session::Stats,
+    wording::Origin,
 };
 
 /// One memory found.
@@ -21,6 +22,9 @@ pub struct SearchHit {
     pub tokens: u64,
     pub constitutional: bool,
     pub tags: Tags,
+    /// Where that is weaker than the agent's own word, outside of the text, since no text may claim one (SPEC 2.4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// What is let go, or would be: the sentences that say less, and the words that go.

@@ -50,5 +50,6 @@ fn hit(memory: &Memory) -> SearchHit {
         tokens: memory.tokens(),
         constitutional: memory.is_constitutional(),
         tags: memory.tags.clone(),
+        origin: memory.weak_origin(),
     }
 }

@@ -4,10 +4,11 @@ use memoir_domain::{
     agent::Field,
     knife::{KnifeRequest, Tool},
     session::Mode,
+    wording::Origin,
 };
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, core};
 
 /// #1 carries a detail, #2 none, #3 is a journal entry, #4 constitutional, #5 constitutional and
 /// immutable, #6 immutable with a detail.
@@ -319,6 +320,19 @@ fn spec_3_8_search_is_a_piece_of_text_whatever_the_case_over_kept_core_memories(
         [2, 4]
     );
     assert_eq!(numbers(json!({"query": null, "until": "2026-01-01"})), [1]);
+}
+
+#[test]
+fn spec_2_4_search_tells_an_origin_that_is_weaker_than_the_agents_own() {
+    let mut world = World::new();
+    world.save(core("I like wool.", "2026-01-01", &[]));
+    let mut quoted = core("Wool is banned.", "2026-01-02", &[]);
+    quoted.door.origin = Origin::External;
+    world.save(quoted);
+    world.open(Mode::Full);
+    let found = world.call("search_memories", json!({"query": "wool"}));
+    assert_eq!(found["results"][0].get("origin"), None);
+    assert_eq!(found["results"][1]["origin"], "external");
 }
 
 #[test]

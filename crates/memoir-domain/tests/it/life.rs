@@ -102,6 +102,20 @@ fn spec_2_5_the_agents_own_prompt_takes_the_place_of_the_default() {
 }
 
 #[test]
+fn spec_2_5_whoever_names_memoir_as_a_source_is_asked_about_all_the_same() {
+    let mut world = World::new();
+    let posing = NewMemory {
+        source: NewMemory::journal("").source,
+        ..entry("A letter came.", world.now)
+    };
+    let posing = world.save(posing);
+    // What Memoir tells is nothing to reflect on.
+    world.save(NewMemory::journal("A session ended."));
+    let asked = ask(&world, 10_000).unwrap();
+    assert_eq!(asked.entries, BTreeSet::from([posing]));
+}
+
+#[test]
 fn spec_2_5_entries_that_do_not_fit_are_the_newest_and_are_counted() {
     let world = week();
     let question = ask(&world, 0).unwrap();
