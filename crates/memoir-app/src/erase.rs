@@ -77,10 +77,6 @@ impl AgentHandle {
 
     /// Destroys the key of an agent that is erased on the record.
     async fn end_key(&self, at: Timestamp) -> Result<()> {
-        // Answers that are kept for repetitions are sealed under another key.
-        let store = &self.memoir.store;
-        // All of the account: which of them hold words of this agent cannot be told without opening each.
-        store.forget_answers(self.scope.account).await?;
         // What this process keeps goes whether or not the key could be destroyed: nothing may be read from it any more.
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
         self.memoir.indexes.forget(self.scope);

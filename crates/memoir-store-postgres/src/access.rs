@@ -335,11 +335,4 @@ impl Access for PostgresStore {
             .await
             .map(drop)
     }
-
-    async fn forget_answers(&self, account: AccountId) -> Result<()> {
-        let values = values![account.as_bytes()];
-        self.writes(Reach::Account(account), FORGET_ANSWERS, values)
-            .await
-            .map(drop)
-    }
 }

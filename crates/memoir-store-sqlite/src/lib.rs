@@ -554,11 +554,6 @@ impl Access for SqliteStore {
         let forget = move |connection: &Connection| access::forget_replies(connection, before);
         self.write(BULK_ROWS, forget).await.map(drop)
     }
-
-    async fn forget_answers(&self, account: AccountId) -> Result<()> {
-        let forget = move |connection: &Connection| access::forget_answers(connection, account);
-        self.write(BULK_ROWS, forget).await.map(drop)
-    }
 }
 
 #[async_trait]

@@ -216,8 +216,10 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     ) -> Result<bool>;
 
     /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
-    /// agent is erased, the summaries of its log go, and the account's answers as with [`Access::forget_answers`]. The
-    /// vectors of the memories that it writes go, and all those of an agent that is erased.
+    /// agent is erased, the summaries of its log go, and so does what the account's requests were answered, and what
+    /// those will be that are being carried out: that they were made stays known, so that none is carried out again.
+    /// All of the account, since which of them hold words of this agent cannot be told without opening each. The vectors
+    /// of the memories that it writes go, and all those of an agent that is erased.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
@@ -356,10 +358,6 @@ pub trait Access: Send + Sync {
 
     /// Forgets requests that came before.
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;
-
-    /// Forgets what an account's requests were answered, and what those will be that are being carried out: that
-    /// they were made stays known, so that none is carried out again.
-    async fn forget_answers(&self, account: AccountId) -> Result<()>;
 }
 
 /// Whose logs get an entry in the log over all heads where they have grown.

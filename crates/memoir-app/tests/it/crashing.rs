@@ -439,9 +439,6 @@ impl memoir_store::Access for Watched {
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
         self.inner.forget_replies(before).await
     }
-    async fn forget_answers(&self, account: AccountId) -> Result<()> {
-        self.inner.forget_answers(account).await
-    }
 }
 
 #[async_trait]
