@@ -58,6 +58,19 @@ impl StatementSubject {
 }
 
 impl<'commit> Statements<'commit> {
+    /// The one that holds a decision against the agent's version and writes the agent, and one row of each kind that
+    /// most decisions write: whole decisions, but for those of several memories or of rarer rows.
+    fn of_decision(
+        commit: &'commit Commit,
+        memory: Option<&'commit MemoryRow>,
+        session: Option<&'commit SessionRow>,
+        record: Option<&'commit AuditRow>,
+    ) -> Result<Self> {
+        let values = decision_values(commit, memory, session, record)?;
+        let written = Statement::new(calls(values.len()).within.as_str(), values);
+        Ok(Self(vec![written], vec![StatementSubject::Decision]))
+    }
+
     fn add(&mut self, about: StatementSubject, statement: Statement<'commit>) {
         self.0.push(statement);
         self.1.push(about);
@@ -97,12 +110,18 @@ async fn send(
     // What does not hold together is found before anything is sent, but it is only told where the
     // version was right.
     let problem = commit.check().err();
-    let Statements(statements, abouts) = match &problem {
+    let Statements(mut statements, abouts) = match &problem {
         None => statements(commit)?,
-        Some(_) => version_only(commit)?,
+        Some(_) => Statements::of_decision(commit, None, None, None)?,
     };
-    // One statement is a transaction by itself; that of a decision that does not hold together is taken back.
-    let is_alone = begins && ends && statements.len() == 1 && problem.is_none();
+    let is_alone = match &mut statements[..] {
+        // One statement is a transaction by itself; that of a decision that does not hold together is taken back.
+        [written] if begins && ends && problem.is_none() => {
+            written.sql = calls(written.values.len()).alone.as_str().into();
+            true
+        }
+        _ => false,
+    };
     // In the reach of this agent: whatever a statement says, the policies of the tables keep the
     // memories and records of others out of the transaction.
     let reach = Reach::Agent(commit.agent.scope);
@@ -244,8 +263,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
         true => first(&commit.records),
         false => (None, &commit.records[..]),
     };
-    let written = write_first(commit, memory, session, record)?;
-    let mut statements = Statements(vec![written], vec![StatementSubject::Decision]);
+    let mut statements = Statements::of_decision(commit, memory, session, record)?;
     if let Some(StoredText(prompts)) = &commit.prompts {
         let sql = "INSERT INTO agent_prompts (agent_id, body) VALUES ($1, $2) \
              ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body";
@@ -320,12 +338,6 @@ fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &
     })
 }
 
-/// The statement that holds a decision against the agent's version.
-fn version_only(commit: &Commit) -> Result<Statements<'_>> {
-    let written = write_first(commit, None, None, None)?;
-    Ok(Statements(vec![written], vec![StatementSubject::Decision]))
-}
-
 /// The first of some rows, and the rest.
 fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
     match rows.split_first() {
@@ -334,20 +346,39 @@ fn first<R>(rows: &[R]) -> (Option<&R>, &[R]) {
     }
 }
 
-/// Writes the agent, and one row of each kind that most decisions write: whole decisions, but for those of several
-/// memories or of rarer rows.
-fn write_first<'row>(
+/// The call that writes a decision's first rows.
+struct Calls {
+    /// As a transaction by itself.
+    alone: String,
+    /// Within one that was begun.
+    within: String,
+}
+
+/// Both, with so many values; put together once, since every decision is written by one of them.
+fn calls(values: usize) -> &'static Calls {
+    static CALLS: OnceLock<Calls> = OnceLock::new();
+    CALLS.get_or_init(|| {
+        let places: Vec<String> = (1..=values).map(|at| format!("${at}")).collect();
+        let alone = format!("SELECT memoir_decide({})", places.join(", "));
+        // Where what was to begin the transaction is refused, each statement behind it runs by itself. The others
+        // have no reach then; the function gives itself one, and would write a part of a decision.
+        let within = format!("{alone} WHERE current_setting('memoir.account', true) <> ''");
+        Calls { alone, within }
+    })
+}
+
+fn decision_values<'row>(
     commit: &'row Commit,
     memory: Option<&'row MemoryRow>,
     session: Option<&'row SessionRow>,
     record: Option<&'row AuditRow>,
-) -> Result<Statement<'row>> {
+) -> Result<Vec<Value<'row>>> {
     let agent = &commit.agent;
     let (columns, document) = (&agent.columns, &agent.document);
     let of_agent = |value, name| count(value, "agents", name);
     let of_memory = |value: Option<u64>, name| one(value, "memories", name);
     let of_record = |value: Option<u64>, name| one(value, "audit_records", name);
-    let values = values![
+    Ok(values![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
         one(commit.expected_version, "agents", "version")?,
@@ -408,14 +439,7 @@ fn write_first<'row>(
         record.map(|row| &row.hash[..]),
         record.map(|row| row.facts.as_bytes()),
         record.map(|row| &row.body.0[..]),
-    ];
-    // Put together once, since every decision is written by it.
-    static CALL: OnceLock<String> = OnceLock::new();
-    let call = CALL.get_or_init(|| {
-        let places: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
-        format!("SELECT memoir_decide({})", places.join(", "))
-    });
-    Ok(Statement::new(call.as_str(), values))
+    ])
 }
 
 /// A count that need not be there.

@@ -122,8 +122,8 @@ impl Reach {
 /// A statement and its values.
 #[derive(Debug)]
 pub(crate) struct Statement<'value> {
-    sql: Cow<'static, str>,
-    values: Vec<Value<'value>>,
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) values: Vec<Value<'value>>,
     /// Whether it comes again in these words, and may be prepared: there are few of them.
     repeats: bool,
 }
@@ -433,7 +433,8 @@ impl PooledConnection {
             steps.chain(pairs.map(|(statement, prepared)| ask(client, statement, prepared)));
         let steps = steps.chain(closing.into_iter().map(|sql| simple(client, sql)));
         // They are sent in this order, as each of them is first asked for its answer. Where what begins the transaction
-        // is refused, each statement behind it runs by itself, and still writes nothing: it has no reach.
+        // is refused, each statement behind it runs by itself, and still writes nothing: it has no reach, and where it
+        // would give itself one, asks for that of the transaction first.
         let mut answers = Vec::with_capacity(statements.len());
         let mut fault = None;
         // All answers are waited for, also behind a failed one: an answer that is left in the

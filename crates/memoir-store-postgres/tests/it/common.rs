@@ -3,12 +3,13 @@
 use std::sync::OnceLock;
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp,
+    AccountId, AgentId, AgentScope, Timestamp, UserId,
     audit::{Action, ActorKind},
     schedule::Prospect,
 };
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, StoredText,
+    UserColumns, UserRow,
 };
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
@@ -87,6 +88,23 @@ pub(crate) fn account() -> AccountRow {
         name: "own".to_owned(),
         folded_name: "own".to_owned(),
         created_at: at(0),
+    }
+}
+
+pub(crate) fn user() -> UserRow {
+    UserRow {
+        id: UserId::from_bytes([3; 16]),
+        account: account().id,
+        columns: UserColumns {
+            folded_name: "ada".to_owned(),
+            created_at: account().created_at,
+            removed_at: None,
+        },
+        document: Document {
+            version: 1,
+            open: "{}".to_owned(),
+            sealed: StoredText(vec![1]),
+        },
     }
 }
 

@@ -1,7 +1,6 @@
 //! Migrations, and whether a database is one that will do.
 
-use memoir_domain::UserId;
-use memoir_store::{Access, Document, Error, Fleet, Store, StoredText, UserColumns, UserRow};
+use memoir_store::{Access, Error, Fleet, Store};
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
 
 use crate::common;
@@ -133,20 +132,7 @@ async fn a_user_who_is_not_written_is_not_told_to_be() {
     };
     let store = common::migrated(&database.url).await;
     store.create_account(&common::account()).await.unwrap();
-    let user = UserRow {
-        id: UserId::from_bytes([3; 16]),
-        account: common::account().id,
-        columns: UserColumns {
-            folded_name: "ada".to_owned(),
-            created_at: common::account().created_at,
-            removed_at: None,
-        },
-        document: Document {
-            version: 1,
-            open: "{}".to_owned(),
-            sealed: StoredText(vec![1]),
-        },
-    };
+    let user = common::user();
     database.query(
         "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
          CREATE TRIGGER swallow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION swallow()",

@@ -1,27 +1,30 @@
 //! Connections that break.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
     },
 };
 
-use memoir_store::{AgentQuery, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, AgentQuery, Commits, Error, Fleet, Store, StoredText};
 use memoir_store_postgres::PostgresStore;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},
 };
 
-use crate::common::{self, account, decision, scope};
+use crate::common::{self, TestDatabase, account, decision, scope, user};
 
 /// Where a connection breaks once it carries a decision: nowhere, before what commits it reaches the server, or once
 /// the server has answered that.
 const NOWHERE: u8 = 0;
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
+/// What begins a transaction is refused, as by a pooler that has no server for it just then, and what is behind it
+/// is carried.
+const REFUSING: u8 = 3;
 
 /// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
 const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
@@ -29,19 +32,24 @@ const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT
 /// Stands between a store and its database.
 struct Between {
     folder: PathBuf,
+    url: String,
     breaks: Arc<AtomicU8>,
 }
 
 impl Between {
-    fn new(server: &Path) -> Self {
-        let folder = std::env::temp_dir().join(format!("memoir-between-{}", std::process::id()));
+    fn new(database: &TestDatabase) -> Self {
+        let (name, server) = (database.name(), database.server.folder());
+        let folder = format!("memoir-between-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
         let (to, breaks) = (
             server.join(".s.PGSQL.5432"),
             Arc::new(AtomicU8::new(NOWHERE)),
         );
+        let host = folder.display().to_string().replace('/', "%2F");
         let between = Self {
+            url: format!("postgres://memoir@{host}/{name}"),
             folder,
             breaks: Arc::clone(&breaks),
         };
@@ -52,11 +60,6 @@ impl Between {
             }
         });
         between
-    }
-
-    fn url(&self, database: &str) -> String {
-        let folder = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://memoir@{folder}/{database}")
     }
 }
 
@@ -71,6 +74,17 @@ fn holds(bytes: &[u8], words: &[u8]) -> bool {
     bytes.windows(words.len()).any(|found| found == words)
 }
 
+/// The length of what begins a transaction, where the bytes begin with that: one message, its kind before its length.
+fn opening(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.strip_prefix(b"Q")?;
+    let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
+    let sql = rest.get(4..length)?;
+    sql.starts_with(b"BEGIN").then_some(1 + length)
+}
+
+/// An error of the code `58000`, and that no transaction is open.
+const REFUSAL: &[u8] = b"E\0\0\0\x20SERROR\0VERROR\0C58000\0Mnone\0\0Z\0\0\0\x05I";
+
 /// Carries what is said either way, until it breaks.
 async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<AtomicU8>) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
@@ -78,9 +92,13 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
-                let bytes = &asked[..read.unwrap_or(0)];
+                let mut bytes = &asked[..read.unwrap_or(0)];
                 if bytes.is_empty() {
                     return;
+                }
+                if breaks.load(Ordering::SeqCst) == REFUSING && let Some(length) = opening(bytes) {
+                    client.write_all(REFUSAL).await.unwrap();
+                    bytes = &bytes[length..];
                 }
                 // The end of several statements goes with them, so that it is looked for first.
                 let committed = COMMITS.iter().rev().find(|(asked, _)| holds(bytes, asked));
@@ -115,10 +133,8 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
     let straight = common::migrated(&database.url).await;
     straight.create_account(&account()).await.unwrap();
     straight.commit(decision(0)).await.unwrap();
-    let between = Between::new(database.server.folder());
-    let store = PostgresStore::open(&between.url(database.name()))
-        .await
-        .unwrap();
+    let between = Between::new(&database);
+    let store = PostgresStore::open(&between.url).await.unwrap();
     let version = || async {
         let found = straight.snapshot(scope(), &AgentQuery::default()).await;
         found.unwrap().unwrap().agent.document.version
@@ -148,6 +164,39 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
         assert_eq!(version().await, before + 1);
         let records = straight.records_at(scope(), &[before + 1]).await.unwrap();
         assert_eq!(records[0].hash, decision(before).records[0].hash);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_written() {
+    for parameters in ["", "?prepare=true"] {
+        let Some(database) = common::database() else {
+            return;
+        };
+        let straight = common::migrated(&database.url).await;
+        straight.create_account(&account()).await.unwrap();
+        straight.commit(decision(0)).await.unwrap();
+        let between = Between::new(&database);
+        let url = format!("{}{parameters}", between.url);
+        let store = PostgresStore::open(&url).await.unwrap();
+        between.breaks.store(REFUSING, Ordering::SeqCst);
+        let mut of_several = decision(1);
+        of_several.prompts = Some(StoredText(vec![4]));
+        let mut does_not_hold = decision(1);
+        does_not_hold.agent.columns.head = [0; 32];
+        let all = [Some(decision(1)), Some(decision(2)), None];
+        let rows = "SELECT version, (SELECT count(*) FROM audit_records) FROM agents";
+        for refused in [
+            store.commit(of_several).await,
+            store.commit(does_not_hold).await,
+            store.create_user(&user(), Some(decision(1))).await,
+            store.commit_all(Commits::new(all.into_iter())).await,
+        ] {
+            assert!(matches!(refused, Err(Error::Driver(_))), "{refused:?}");
+            assert_eq!(database.query(rows), "1|1");
+        }
+        between.breaks.store(NOWHERE, Ordering::SeqCst);
+        store.commit(decision(1)).await.unwrap();
     }
 }
 
