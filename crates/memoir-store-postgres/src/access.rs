@@ -265,7 +265,7 @@ impl Access for PostgresStore {
     }
 
     async fn check_ready(&self) -> Result<()> {
-        self.0.check_writable().await
+        self.connections.check_writable().await
     }
 
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {

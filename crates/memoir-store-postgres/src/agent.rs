@@ -186,7 +186,7 @@ impl Store for PostgresStore {
         );
         all(
             &self
-                .connections()
+                .connections
                 .find(Reach::Agent(scope), sql, values)
                 .await?,
             decode::memory,
@@ -279,7 +279,7 @@ impl Store for PostgresStore {
         );
         all(
             &self
-                .connections()
+                .connections
                 .find(Reach::Agent(scope), sql, values)
                 .await?,
             decode::record,
@@ -419,11 +419,11 @@ impl Store for PostgresStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        commit::write(self.connections(), commit).await
+        self.group_commit.write(&self.connections, commit).await
     }
 
     async fn commit_all(&self, commits: Commits) -> Result<()> {
-        commit::write_all(self.connections(), commits).await
+        commit::write_all(&self.connections, commits).await
     }
 }
 

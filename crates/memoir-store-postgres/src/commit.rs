@@ -81,8 +81,7 @@ impl<'commit> Statements<'commit> {
 ///
 /// # Errors
 /// As for [`Store::commit`](memoir_store::Store::commit).
-pub(crate) async fn write(connections: &Connections, commit: Commit) -> Result<()> {
-    let mut connection = connections.take().await?;
+pub(crate) async fn write(mut connection: PooledConnection, commit: Commit) -> Result<()> {
     let answer = answered(send(&mut connection, &commit, true, true)).await;
     match answer {
         Ok(()) => {
@@ -145,6 +144,32 @@ async fn send(
     problem.map_or(Ok(()), |problem| Err(problem.into()))
 }
 
+/// Whether a decision holds together, and is written by one statement.
+pub(crate) fn is_one_statement(commit: &Commit) -> bool {
+    checked(commit).is_ok_and(|Statements(statements, _)| statements.len() == 1)
+}
+
+/// Sends decisions, in one transaction.
+///
+/// # Errors
+/// One of them does not hold together, or is refused: nothing of any was written.
+pub(crate) async fn send_all(
+    connection: &mut PooledConnection,
+    commits: &[&Commit],
+) -> Result<(), StatementFault> {
+    let mut all = Vec::with_capacity(commits.len());
+    for commit in commits {
+        all.extend(checked(commit)?.0);
+    }
+    let Some(first) = commits.first() else {
+        return Ok(());
+    };
+    // Each decision gives itself the reach of its agent.
+    let opening = connection.opening(Reach::Agent(first.agent.scope), Purpose::Decide);
+    let sent = connection.send(Some(&opening), &all, Some("COMMIT"));
+    sent.await.map(drop)
+}
+
 /// Writes decisions one after the other, as they come.
 ///
 /// # Errors
@@ -182,7 +207,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
     Err(Error::Unfinished)
 }
 
-fn count_progress(commit: &Commit) {
+pub(crate) fn count_progress(commit: &Commit) {
     if let Some(progress) = &commit.progress {
         progress.fetch_add(commit.memories.len() as u64, Ordering::Relaxed);
     }

@@ -548,11 +548,11 @@ impl Fleet for PostgresStore {
     }
 
     async fn check(&self) -> Result<Vec<Finding>> {
-        check::check(self.connections()).await
+        check::check(&self.connections).await
     }
 
     async fn check_form(&self) -> Result<Vec<Finding>> {
-        check::form(self.connections()).await
+        check::form(&self.connections).await
     }
 }
 

@@ -6,8 +6,9 @@
 //!
 //! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under the
 //! version of its agent: the statement that counts it up holds the agent until the transaction ends, so that
-//! decisions on one agent come one after the other, and those on different agents beside each other. What is
-//! decided by a look at many rows (the first user, the last one, the log over all heads) locks their table first.
+//! decisions on one agent come one after the other, and those on different agents beside each other; where all
+//! connections are taken, several share a transaction (`group_commit.rs`). What is decided by a look at many rows (the
+//! first user, the last one, the log over all heads) locks their table first.
 //!
 //! Every transaction says whose rows it reaches, and policies of the tables hold it to that (`migrations`). What was
 //! replaced leaves the disk when PostgreSQL gets to it: with its vacuum, and once its write-ahead log has been
@@ -22,6 +23,7 @@ mod commit;
 mod deliveries;
 mod error;
 mod fleet;
+mod group_commit;
 mod keys;
 mod migrate;
 mod pool;
@@ -40,6 +42,7 @@ use tokio_postgres::{
 
 use crate::{
     error::StatementFault,
+    group_commit::GroupCommit,
     pool::{Answers, Connections, Reach, Statement},
     value::Value,
 };
@@ -59,7 +62,10 @@ const UNANSWERED: Duration = Duration::from_secs(10);
 
 /// A store in a database of PostgreSQL. Clones share its connections.
 #[derive(Clone)]
-pub struct PostgresStore(Arc<Connections>);
+pub struct PostgresStore {
+    connections: Arc<Connections>,
+    group_commit: Arc<GroupCommit>,
+}
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +84,10 @@ impl PostgresStore {
     /// [`Error::Open`] for a URL that is none.
     pub fn at(url: &str) -> Result<Self> {
         let connections = Connections::new(configured(url)?, CONNECTIONS)?;
-        Ok(Self(Arc::new(connections)))
+        Ok(Self {
+            connections: Arc::new(connections),
+            group_commit: Arc::default(),
+        })
     }
 
     /// Opens the database that the URL names.
@@ -108,8 +117,8 @@ impl PostgresStore {
     /// # Errors
     /// As for [`PostgresStore::open`].
     pub async fn pending(&self) -> Result<&'static [Migration]> {
-        look_over(&self.0).await?;
-        migrate::pending(&self.0, MIGRATIONS).await
+        look_over(&self.connections).await?;
+        migrate::pending(&self.connections, MIGRATIONS).await
     }
 
     /// Runs the migrations that the database waits for, each in a transaction of its own. Their names.
@@ -125,13 +134,13 @@ impl PostgresStore {
     /// # Errors
     /// As for [`PostgresStore::migrate`].
     pub async fn migrate_to(&self, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
-        look_over(&self.0).await?;
-        migrate::run(&self.0, migrations).await
+        look_over(&self.connections).await?;
+        migrate::run(&self.connections, migrations).await
     }
 
     /// Where the database is, without what opens it.
     pub fn location(&self) -> &str {
-        self.0.location()
+        self.connections.location()
     }
 
     fn unusable(&self, problem: String) -> Error {
@@ -146,7 +155,7 @@ impl PostgresStore {
     /// # Errors
     /// Those of the database.
     pub async fn identity(&self) -> Result<DatabaseIdentity> {
-        DatabaseIdentity::of(&self.0).await
+        DatabaseIdentity::of(&self.connections).await
     }
 
     /// What the role that is connected could do to the walls between accounts.
@@ -170,12 +179,8 @@ impl PostgresStore {
         })
     }
 
-    fn connections(&self) -> &Connections {
-        &self.0
-    }
-
     async fn read(&self, reach: Reach, statements: &[Statement<'_>]) -> Result<Answers> {
-        self.0.read(reach, statements).await
+        self.connections.read(reach, statements).await
     }
 
     async fn rows(
@@ -184,7 +189,7 @@ impl PostgresStore {
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>> {
-        self.0.rows(reach, sql, values).await
+        self.connections.rows(reach, sql, values).await
     }
 
     async fn write(
@@ -192,7 +197,7 @@ impl PostgresStore {
         reach: Reach,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
-        self.0.write(reach, statements).await
+        self.connections.write(reach, statements).await
     }
 
     /// Writes by one statement; whether it returned a row.

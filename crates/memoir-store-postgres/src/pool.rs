@@ -213,14 +213,8 @@ impl Connections {
             SslMode::Disable => Manager::from_config(config, NoTls, settings),
             _ => Manager::from_config(config, crate::tls::connector(), settings),
         };
-        let timeouts = Timeouts {
-            wait: Some(WAIT),
-            create: Some(CONNECT),
-            recycle: Some(CONNECT),
-        };
         let pool = Pool::builder(manager)
             .max_size(most)
-            .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|problem| Error::Driver(problem.to_string()))?;
@@ -238,12 +232,30 @@ impl Connections {
     }
 
     /// A connection of its own until it is given back.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where none came free in time; [`Error::Open`] where none can be made.
     pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
+        self.take_within(WAIT).await
+    }
+
+    /// The same without waiting for others; `None` where all are taken.
+    ///
+    /// # Errors
+    /// None can be made.
+    pub(crate) async fn take_free(&self) -> Result<Option<PooledConnection>, Error> {
+        match self.take_within(Duration::ZERO).await {
+            Err(Error::Busy) => Ok(None),
+            taken => taken.map(Some),
+        }
+    }
+
+    async fn take_within(&self, wait: Duration) -> Result<PooledConnection, Error> {
         let open = |problem: String| Error::Open {
             location: self.location.clone(),
             problem,
         };
-        match self.pool.get().await {
+        match self.pool.timeout_get(&timeouts(wait)).await {
             Ok(object) => Ok(PooledConnection {
                 object: Some(object),
                 prepares: self.prepares,
@@ -369,6 +381,15 @@ impl Connections {
         let answers = answered(sent).await?;
         connection.give_back();
         Ok(answers)
+    }
+}
+
+/// How long a caller waits for others, and for the server.
+fn timeouts(wait: Duration) -> Timeouts {
+    Timeouts {
+        wait: Some(wait),
+        create: Some(CONNECT),
+        recycle: Some(CONNECT),
     }
 }
 

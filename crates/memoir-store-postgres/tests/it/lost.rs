@@ -19,9 +19,9 @@ use crate::common::{self, TestDatabase, account, decision, scope, user};
 
 /// Where a connection breaks once it carries a decision: nowhere, before what commits it reaches the server, or once
 /// the server has answered that.
-const NOWHERE: u8 = 0;
-const BEFORE: u8 = 1;
-const AFTER: u8 = 2;
+pub(crate) const NOWHERE: u8 = 0;
+pub(crate) const BEFORE: u8 = 1;
+pub(crate) const AFTER: u8 = 2;
 /// What begins a transaction is refused, as by a pooler that has no server for it just then, and what is behind it
 /// is carried.
 const REFUSING: u8 = 3;
@@ -30,14 +30,14 @@ const REFUSING: u8 = 3;
 const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
 
 /// Stands between a store and its database.
-struct Between {
+pub(crate) struct Between {
     folder: PathBuf,
-    url: String,
-    breaks: Arc<AtomicU8>,
+    pub(crate) url: String,
+    pub(crate) breaks: Arc<AtomicU8>,
 }
 
 impl Between {
-    fn new(database: &TestDatabase) -> Self {
+    pub(crate) fn new(database: &TestDatabase) -> Self {
         let (name, server) = (database.name(), database.server.folder());
         let folder = format!("memoir-between-{}-{name}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

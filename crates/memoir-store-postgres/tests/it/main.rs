@@ -9,6 +9,7 @@
 mod common;
 mod conformance;
 mod form;
+mod group_commit;
 mod keys;
 mod lost;
 mod next;

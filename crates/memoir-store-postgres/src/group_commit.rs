@@ -1,0 +1,188 @@
+//! Group commit: decisions that wait for a connection share a transaction.
+//!
+//! To end a transaction takes the database about half as long as to write a decision. Where all connections are taken,
+//! decisions queue up, and whoever gets a connection first takes a share of them along.
+//!
+//! Only decisions that are one statement are written so, each of another agent, in the order of the agents: two such
+//! transactions never wait for each other crosswise. A refusal of one takes the transaction down, of which nothing is
+//! left then, and each of its decisions is written by itself: it is told what it would have been told alone. Where the
+//! answer to the transaction is lost, what became of none of them is known.
+
+use std::{
+    collections::{BTreeMap, VecDeque, btree_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_util::future::join_all;
+use memoir_domain::AgentId;
+use memoir_store::{Commit, Error, Result};
+use tokio::sync::oneshot;
+
+use crate::{
+    CONNECTIONS, commit,
+    error::StatementFault,
+    pool::{Connections, PooledConnection, answered},
+};
+
+/// Most decisions in one transaction.
+// Each holds its agent until all are written, which takes some milliseconds for so many.
+const MOST: usize = 16;
+/// Among how many transactions those that wait are divided.
+// Not among all connections: a decision that is written by itself while others wait is what is to be avoided, and who
+// reads waits for a connection too.
+const SHARES: usize = CONNECTIONS / 2;
+
+/// A decision whose caller waits for its answer.
+struct QueuedDecision {
+    ticket: u64,
+    commit: Commit,
+    answer: oneshot::Sender<Result<()>>,
+}
+
+impl QueuedDecision {
+    /// Writes it by itself, and tells what became of it.
+    async fn write(self, connections: &Connections) {
+        let written = match connections.take().await {
+            Ok(connection) => commit::write(connection, self.commit).await,
+            Err(error) => Err(error),
+        };
+        tell(self.answer, written);
+    }
+}
+
+/// The decisions that wait for a connection, in the order in which they came.
+#[derive(Default)]
+struct Queue {
+    /// How many ever came.
+    tickets: u64,
+    waiting: VecDeque<QueuedDecision>,
+}
+
+impl Queue {
+    fn put(&mut self, commit: Commit) -> (u64, oneshot::Receiver<Result<()>>) {
+        let (answer, answered) = oneshot::channel();
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.waiting.push_back(QueuedDecision {
+            ticket,
+            commit,
+            answer,
+        });
+        (ticket, answered)
+    }
+
+    /// Whether the decision still waited, and does no more.
+    fn withdraw(&mut self, ticket: u64) -> bool {
+        let place = self.waiting.iter().position(|one| one.ticket == ticket);
+        place.and_then(|place| self.waiting.remove(place)).is_some()
+    }
+
+    /// What one transaction writes, in the order of the agents.
+    fn share(&mut self) -> Vec<QueuedDecision> {
+        // Whoever has gone is not written for.
+        self.waiting.retain(|one| !one.answer.is_closed());
+        let most = self.waiting.len().div_ceil(SHARES).min(MOST);
+        let mut share: BTreeMap<AgentId, QueuedDecision> = BTreeMap::new();
+        let mut later = VecDeque::new();
+        while share.len() < most
+            && let Some(one) = self.waiting.pop_front()
+        {
+            match share.entry(one.commit.agent.scope.agent) {
+                Entry::Vacant(place) => {
+                    place.insert(one);
+                }
+                // Of two decisions on one version of an agent the first is written, and the second is to be told so.
+                Entry::Occupied(_) => later.push_back(one),
+            }
+        }
+        later.append(&mut self.waiting);
+        self.waiting = later;
+        share.into_values().collect()
+    }
+}
+
+/// Writes decisions, alone or beside others.
+#[derive(Default)]
+pub(crate) struct GroupCommit(Mutex<Queue>);
+
+impl GroupCommit {
+    /// Writes one decision.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`](memoir_store::Store::commit).
+    pub(crate) async fn write(&self, connections: &Arc<Connections>, commit: Commit) -> Result<()> {
+        // Whoever waits came first.
+        let is_empty = self.queue().waiting.is_empty();
+        if is_empty && let Some(connection) = connections.take_free().await? {
+            return commit::write(connection, commit).await;
+        }
+        if !commit::is_one_statement(&commit) {
+            return commit::write(connections.take().await?, commit).await;
+        }
+        let (ticket, mut answer) = self.queue().put(commit);
+        loop {
+            let taken = tokio::select! {
+                biased;
+                answer = &mut answer => return told(answer),
+                taken = connections.take() => taken,
+            };
+            match taken {
+                Ok(mut connection) => {
+                    let share = self.queue().share();
+                    if share.is_empty() {
+                        connection.give_back();
+                        return told(answer.await);
+                    }
+                    // By a task of its own: a caller who leaves must not take down what others wait for.
+                    tokio::spawn(write_share(Arc::clone(connections), connection, share));
+                }
+                Err(error) if self.queue().withdraw(ticket) => return Err(error),
+                Err(_) => return told(answer.await),
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Nothing that may panic is done while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tell(caller: oneshot::Sender<Result<()>>, answer: Result<()>) {
+    // A caller who has gone needs no answer.
+    let _ = caller.send(answer);
+}
+
+/// What the task that wrote a decision said of it.
+fn told(answer: Result<Result<()>, oneshot::error::RecvError>) -> Result<()> {
+    // Only the end of the runtime, and with it of the caller, drops the task without an answer.
+    answer.unwrap_or(Err(Error::Closed))
+}
+
+/// Writes decisions in one transaction, and tells their callers.
+async fn write_share(
+    connections: Arc<Connections>,
+    mut connection: PooledConnection,
+    share: Vec<QueuedDecision>,
+) {
+    let commits: Vec<&Commit> = share.iter().map(|one| &one.commit).collect();
+    match answered(commit::send_all(&mut connection, &commits)).await {
+        Ok(()) => {
+            connection.give_back();
+            for one in share {
+                commit::count_progress(&one.commit);
+                tell(one.answer, Ok(()));
+            }
+        }
+        Err(StatementFault::Lost(_)) => {
+            // As of one alone, which is dropped with its connection.
+            for one in share {
+                tell(one.answer, Err(Error::OutcomeUnknown(Box::new(one.commit))));
+            }
+        }
+        Err(_) => {
+            connection.give_back();
+            join_all(share.into_iter().map(|one| one.write(&connections))).await;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Decisions that share a transaction because all connections are taken.
+
+use std::sync::atomic::Ordering;
+
+use memoir_domain::AgentId;
+use memoir_store::{Commit, Error, Fleet, Result, Store};
+use memoir_store_postgres::PostgresStore;
+use tokio::task::JoinHandle;
+
+use crate::{
+    common::{self, TestDatabase, account, decision},
+    lost::{AFTER, BEFORE, Between, NOWHERE},
+};
+
+/// As many as a process has connections.
+const HELD: u8 = 8;
+/// Decisions that come while all connections are taken.
+const WAITING: u8 = 20;
+
+/// A decision on the agent of that number, which has that version.
+fn decision_of(agent: u8, version: u64) -> Commit {
+    let mut decision = decision(version);
+    decision.agent.scope.agent = AgentId::from_bytes([agent; 16]);
+    decision.agent.columns.name = agent.to_string();
+    decision.agent.columns.folded_name = agent.to_string();
+    decision
+}
+
+/// Waits until so many others wait for that.
+async fn until_waiting(database: &TestDatabase, event: &str, others: u8) {
+    let waiting = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE {event} AND datname = current_database()"
+    );
+    for _ in 0..1_000 {
+        if database.query(&waiting) == others.to_string() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("never {others}: {event}");
+}
+
+/// What becomes of decisions that come while somebody holds the agents that all connections wait for, and something
+/// is done before that ends.
+async fn behind_held(
+    database: &TestDatabase,
+    store: &PostgresStore,
+    waiting: Vec<Commit>,
+    meanwhile: impl FnOnce(),
+) -> Vec<Result<()>> {
+    let mut psql = database.server.client("psql", "postgres");
+    // For less time than anybody waits for a lock or a connection.
+    let hold = "BEGIN; SELECT count(*) FROM (SELECT 1 FROM agents WHERE name::int <= 8 FOR UPDATE) AS held; \
+         SELECT pg_sleep(4)";
+    let mut holder = psql
+        .args([database.name(), "-qc", hold])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    until_waiting(database, "wait_event = 'PgSleep'", 1).await;
+    let write = |commit: Commit| -> JoinHandle<Result<()>> {
+        let store = store.clone();
+        tokio::spawn(async move { store.commit(commit).await })
+    };
+    let held = (1..=HELD).map(|agent| write(decision_of(agent, 1)));
+    let held: Vec<_> = held.collect();
+    until_waiting(database, "wait_event_type = 'Lock'", HELD).await;
+    meanwhile();
+    let waiting: Vec<_> = waiting.into_iter().map(write).collect();
+    for one in held {
+        one.await.unwrap().unwrap();
+    }
+    let mut answers = Vec::new();
+    for one in waiting {
+        answers.push(one.await.unwrap());
+    }
+    holder.wait().unwrap();
+    answers
+}
+
+/// Decisions on the agents that nobody holds.
+fn waiting() -> Vec<Commit> {
+    let agents = HELD + 1..=HELD + WAITING;
+    agents.map(|agent| decision_of(agent, 1)).collect()
+}
+
+async fn opened(database: &TestDatabase, parameters: &str) -> PostgresStore {
+    drop(common::migrated(&database.url).await);
+    let url = format!("{}{parameters}", database.url);
+    let store = PostgresStore::open(&url).await.unwrap();
+    store.create_account(&account()).await.unwrap();
+    for agent in 1..=HELD + WAITING {
+        store.commit(decision_of(agent, 0)).await.unwrap();
+    }
+    store
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_decisions_that_wait_for_a_connection_share_a_transaction() {
+    for parameters in ["", "?prepare=true"] {
+        let Some(database) = common::database() else {
+            return;
+        };
+        let store = opened(&database, parameters).await;
+        for answer in behind_held(&database, &store, waiting(), || {}).await {
+            answer.unwrap();
+        }
+        let written = database.query("SELECT count(*) FROM audit_records WHERE seq = 2");
+        assert_eq!(written, (HELD + WAITING).to_string());
+        let transactions = "SELECT count(DISTINCT audit_records.xmin::text) FROM audit_records \
+             JOIN agents ON agents.id = agent_id WHERE seq = 2 AND name::int > 8";
+        let transactions: u8 = database.query(transactions).parse().unwrap();
+        assert!(transactions < WAITING, "{transactions}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_one_that_is_refused_takes_no_other_of_its_transaction_down() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = opened(&database, "").await;
+    let mut waiting = Vec::new();
+    for agent in HELD + 1..=HELD + WAITING {
+        // One on a version that is not there, and one agent that two decide on.
+        let version = if agent == HELD + 2 { 7 } else { 1 };
+        waiting.push(decision_of(agent, version));
+        if agent == HELD + 3 {
+            waiting.push(decision_of(agent, version));
+        }
+    }
+    let answers = behind_held(&database, &store, waiting, || {}).await;
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.is_err()).collect();
+    assert!(answers[1].is_err(), "the version is not there");
+    assert_eq!(
+        answers[2].is_err(),
+        answers[3].is_ok(),
+        "exactly one of two"
+    );
+    assert_eq!(refused.len(), 2);
+    for answer in refused {
+        assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    }
+    let written = database.query("SELECT count(*) FROM audit_records WHERE seq = 2");
+    assert_eq!(written, (HELD + WAITING - 1).to_string());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_a_lost_answer_to_a_shared_transaction_is_guessed_for_none() {
+    for (breaks, was_written) in [(BEFORE, false), (AFTER, true)] {
+        let Some(database) = common::database() else {
+            return;
+        };
+        drop(opened(&database, "").await);
+        let between = Between::new(&database);
+        let store = PostgresStore::open(&between.url).await.unwrap();
+        let cut = || between.breaks.store(breaks, Ordering::SeqCst);
+        let answers = behind_held(&database, &store, waiting(), cut).await;
+        assert_eq!(between.breaks.load(Ordering::SeqCst), NOWHERE);
+        let unknown = answers.into_iter().filter_map(|answer| match answer {
+            Err(Error::OutcomeUnknown(commit)) => Some(*commit),
+            written => {
+                written.unwrap();
+                None
+            }
+        });
+        let unknown: Vec<Commit> = unknown.collect();
+        assert!(unknown.len() > 1, "shared by several");
+        for commit in unknown {
+            // The very same again tells what became of the first.
+            let again = store.commit(commit).await;
+            assert_eq!(
+                matches!(again, Err(Error::Conflict)),
+                was_written,
+                "{again:?}"
+            );
+        }
+        let written = database.query("SELECT count(*) FROM audit_records WHERE seq = 2");
+        assert_eq!(written, (HELD + WAITING).to_string());
+    }
+}
