@@ -129,7 +129,8 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
 }
 
 /// Names of what there is in the schema, as far as it can act or refuse; a table only where its rows are walled off
-/// for its owner too, a trigger only where it is on. A function with what it does.
+/// for its owner too, a trigger only where it is on. A function with what it is given and does, where it does that with
+/// the rights and the settings of whoever calls it.
 const OBJECTS: &str = "SELECT 'table', relname::text, NULL FROM pg_class \
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relforcerowsecurity \
          AND relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid) \
@@ -137,8 +138,8 @@ const OBJECTS: &str = "SELECT 'table', relname::text, NULL FROM pg_class \
          WHERE relnamespace = current_schema()::regnamespace AND indisvalid AND NOT indisprimary \
      UNION ALL SELECT 'trigger', tgname::text, NULL FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
          WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND tgenabled IN ('O', 'A') \
-     UNION ALL SELECT 'function', proname::text, prosrc FROM pg_proc \
-         WHERE pronamespace = current_schema()::regnamespace";
+     UNION ALL SELECT 'function', proname::text, pg_get_function_identity_arguments(oid) || prosrc FROM pg_proc \
+         WHERE pronamespace = current_schema()::regnamespace AND NOT prosecdef AND proconfig IS NULL";
 
 /// What is there beside them: on which table it is, its kind and its name.
 const STRANGERS: &str = "SELECT tgrelid::regclass::text, 'trigger', tgname::text FROM pg_trigger \
@@ -169,14 +170,15 @@ fn made() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// What a function does that the migrations make.
-fn body_of(function: &str) -> Option<&'static str> {
+/// What a function is given and does that the migrations make.
+fn body_of(function: &str) -> Option<String> {
     let head = format!("CREATE FUNCTION {function}(");
     let mut found = MIGRATIONS
         .iter()
         .filter_map(|one| one.sql.split_once(&head));
     let (_, made) = found.next()?;
-    made.split("$$").nth(1)
+    let given: Vec<&str> = made.split(')').next()?.split_whitespace().collect();
+    Some(given.join(" ") + made.split("$$").nth(1)?)
 }
 
 /// What of the tables, and of what can act, is not as the migrations make it. Compares names, and of functions what
@@ -194,7 +196,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let found: Vec<_> = found
         .iter()
         .filter(|row| match row.try_get(2) {
-            Ok(Some(body)) => body_of(&text(row, 1)) == Some(body),
+            Ok(Some(body)) => body_of(&text(row, 1)).as_deref() == Some(body),
             _ => true,
         })
         .map(|row| (text(row, 0), text(row, 1)))

@@ -41,11 +41,12 @@ async fn what_was_taken_away_from_the_form_is_found() {
          CREATE RULE swallow AS ON INSERT TO users DO INSTEAD NOTHING; \
          CREATE OR REPLACE FUNCTION memoir_refuse() RETURNS trigger LANGUAGE plpgsql \
              AS $$ BEGIN RETURN new; END $$; \
-         ALTER FUNCTION memoir_decide RENAME TO decide_otherwise",
+         ALTER FUNCTION memoir_decide RENAME TO decide_otherwise; \
+         ALTER FUNCTION memoir_tell_end SET search_path = elsewhere",
     );
     let found = store.check_form().await.unwrap();
     let told: Vec<_> = found.iter().map(|finding| &*finding.problem).collect();
-    assert_eq!(told.len(), 6, "{told:?}");
+    assert_eq!(told.len(), 7, "{told:?}");
     for name in [
         "audit_records_undeleted",
         "tokens_stay_revoked",
@@ -53,12 +54,31 @@ async fn what_was_taken_away_from_the_form_is_found() {
         "swallow",
         "memoir_refuse",
         "memoir_decide",
+        "memoir_tell_end",
     ] {
         assert!(
             told.iter().any(|problem| problem.contains(name)),
             "{told:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_function_with_another_order_of_what_it_is_given_is_found() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&database.url).await;
+    database.query(
+        "DO $do$ DECLARE made text := pg_get_functiondef('memoir_decide'::regproc); BEGIN \
+             DROP FUNCTION memoir_decide; \
+             EXECUTE replace(made, 'agent_budget_share bigint, agent_removable_tokens bigint', \
+                 'agent_removable_tokens bigint, agent_budget_share bigint'); \
+         END $do$",
+    );
+    let found = store.check_form().await.unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].problem.contains("memoir_decide"), "{found:?}");
 }
 
 #[tokio::test]
