@@ -188,19 +188,25 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
     // After the task was begun that gives the decisions: where there is no connection, it ends by
     // its channel being closed.
     let mut connection = connections.take().await?;
-    let mut is_begun = false;
+    let mut last = None;
     while let Some(one) = next.recv().await {
         let Some(commit) = one else {
-            if is_begun {
-                connection.send(None, &[], Some("COMMIT")).await?;
+            if let Some(last) = last {
+                match answered(connection.send(None, &[], Some("COMMIT"))).await {
+                    // All of them may be written: the last one stands for them.
+                    Err(StatementFault::Lost(_)) => {
+                        return Err(Error::OutcomeUnknown(Box::new(last)));
+                    }
+                    ended => ended?,
+                };
             }
             connection.give_back();
             return Ok(());
         };
         // An error drops the connection and with it the transaction, which has no end yet.
-        send(&mut connection, &commit, !is_begun, false).await?;
+        answered(send(&mut connection, &commit, last.is_none(), false)).await?;
         count_progress(&commit);
-        is_begun = true;
+        last = Some(commit);
     }
     // Whoever gives the decisions has gone before the last one. The connection is dropped without a
     // `COMMIT`.

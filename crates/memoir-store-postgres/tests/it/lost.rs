@@ -168,6 +168,40 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_as_unknown() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let straight = common::migrated(&database.url).await;
+    straight.create_account(&account()).await.unwrap();
+    straight.commit(decision(0)).await.unwrap();
+    for (breaks, version) in [(BEFORE, "1"), (AFTER, "2")] {
+        let between = Between::new(&database);
+        let store = PostgresStore::open(&between.url).await.unwrap();
+        let name = database.name().to_owned();
+        let (server, asked) = (database.server, Arc::clone(&between.breaks));
+        let mut decisions = Some(decision(1)).into_iter();
+        let commits = Commits::new(std::iter::from_fn(move || {
+            let one = decisions.next();
+            // The connection breaks at the end of the transaction, and not before: once the decision was answered.
+            let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND state = 'idle in transaction' AND query LIKE '%memoir_decide%'";
+            let is_answered = || server.query(&name, open).unwrap() == "1";
+            if one.is_none() && (0..1_000).any(|_| is_answered()) {
+                asked.store(breaks, Ordering::SeqCst);
+            }
+            Some(one)
+        }));
+        let unknown = store.commit_all(commits).await;
+        assert!(
+            matches!(unknown, Err(Error::OutcomeUnknown(_))),
+            "{unknown:?}"
+        );
+        assert_eq!(database.query("SELECT version FROM agents"), version);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_written() {
     for parameters in ["", "?prepare=true"] {
         let Some(database) = common::database() else {
