@@ -145,10 +145,12 @@ fn is_follower(refusal: &DbError) -> bool {
 }
 
 fn is_end(refusal: &DbError) -> bool {
-    matches!(
-        refusal.parsed_severity(),
-        Some(Severity::Fatal | Severity::Panic)
-    )
+    match refusal.parsed_severity() {
+        Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
+        // PgBouncer, which also tells by an error that the server's connection broke, has the word only that the server
+        // may say in another language.
+        None => matches!(refusal.severity(), "FATAL" | "PANIC"),
+    }
 }
 
 fn message(refusal: &DbError) -> String {

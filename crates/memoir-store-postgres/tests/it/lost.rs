@@ -25,6 +25,8 @@ pub(crate) const AFTER: u8 = 2;
 /// What begins a transaction is refused, as by a pooler that has no server for it just then, and what is behind it
 /// is carried.
 const REFUSING: u8 = 3;
+/// As `AFTER`, which PgBouncer tells before the connection breaks.
+const TOLD: u8 = 4;
 
 /// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
 const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
@@ -85,6 +87,9 @@ fn opening(bytes: &[u8]) -> Option<usize> {
 /// An error of the code `58000`, and that no transaction is open.
 const REFUSAL: &[u8] = b"E\0\0\0\x20SERROR\0VERROR\0C58000\0Mnone\0\0Z\0\0\0\x05I";
 
+/// What PgBouncer says where its connection to the server breaks.
+const FAREWELL: &[u8] = b"E\0\0\0\x29SFATAL\0C08P01\0Mserver conn crashed?\0\0";
+
 /// Carries what is said either way, until it breaks.
 async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<AtomicU8>) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
@@ -106,7 +111,7 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
                     breaks.store(NOWHERE, Ordering::SeqCst);
                     return;
                 }
-                if breaks.load(Ordering::SeqCst) == AFTER {
+                if matches!(breaks.load(Ordering::SeqCst), AFTER | TOLD) {
                     awaited = awaited.or(committed.map(|(_, answer)| *answer));
                 }
                 server.write_all(bytes).await.unwrap();
@@ -114,7 +119,9 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
             read = server.read(&mut answered) => {
                 let bytes = &answered[..read.unwrap_or(0)];
                 if awaited.is_some_and(|answer| holds(bytes, answer)) {
-                    breaks.store(NOWHERE, Ordering::SeqCst);
+                    if breaks.swap(NOWHERE, Ordering::SeqCst) == TOLD {
+                        client.write_all(FAREWELL).await.unwrap();
+                    }
                     return;
                 }
                 if bytes.is_empty() || awaited.is_none() && client.write_all(bytes).await.is_err() {
@@ -144,6 +151,8 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
         (AFTER, true, false),
         (BEFORE, false, true),
         (AFTER, true, true),
+        (TOLD, true, false),
+        (TOLD, true, true),
     ];
     for (breaks, was_written, is_of_several) in ways {
         let before = version().await;
