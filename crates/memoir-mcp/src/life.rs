@@ -1,14 +1,11 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
-use memoir_app::{AgentHandle, HandedMessage, Result};
+use memoir_app::{AgentHandle, HandedMessage, MESSAGES_LIMIT, Result};
 use memoir_domain::{PrivateText, Timestamp, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{arguments::Arguments, tools::shown};
-
-/// Most messages of one call.
-const MESSAGES_LIMIT: usize = 10_000;
 
 /// What is said below the messages that are shown.
 const CLOSING: &str = include_str!("closing.md");

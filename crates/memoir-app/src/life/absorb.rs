@@ -27,6 +27,8 @@ use crate::{
     sessions::{RefineOptions, room},
 };
 
+/// Most messages that a door takes at once.
+pub const MESSAGES_LIMIT: usize = 10_000;
 /// Most characters of a message's identifier, of which a digest is kept.
 // Programs name a message by what they like; nothing but a digest is kept of it.
 const ID_LIMIT: usize = 10_000;

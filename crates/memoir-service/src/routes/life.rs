@@ -5,7 +5,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::{HandedMessage, HandedOver, Reflected, TranscriptView};
+use memoir_app::{HandedMessage, HandedOver, MESSAGES_LIMIT, Reflected, TranscriptView};
 use memoir_domain::{PrivateText, Timestamp, memory::Number};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,9 +15,6 @@ use crate::{
     caller::Caller,
     extract::{JsonBody, Path},
 };
-
-/// Most messages of one request.
-const MESSAGES_LIMIT: usize = 10_000;
 
 /// One message of a conversation.
 #[derive(Debug, Deserialize, ToSchema)]
