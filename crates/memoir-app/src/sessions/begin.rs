@@ -12,7 +12,7 @@ use memoir_domain::{
     lifecycle::{self, NothingCanGo, Start, StartRefusal},
     memory::tokens,
     prompt::{self, Prompt},
-    session::{Driver, Lease, Mode, Session, Trigger},
+    session::{Driver, Lease, Mode, Session, Trigger, is_builtin},
 };
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
@@ -238,7 +238,7 @@ impl AgentHandle {
             [&loaded.agent.settings.system_prompt],
         );
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
-        if is_built_in(session.model.as_deref()) {
+        if session.model.as_deref().is_some_and(is_builtin) {
             // Its yes follows from which texts are equal, too.
             let memories = &mut loaded.memories;
             // `builtin:careful` says yes exactly where it sees doubles. With texts of an
@@ -324,7 +324,7 @@ impl AgentHandle {
         LedgerRoom {
             tokens: room(self.context_of(context_tokens), own),
             near_doubles: self.memoir.settings.near_doubles_in_ledger,
-            leaves_out_administrators: is_built_in(model),
+            leaves_out_administrators: model.is_some_and(is_builtin),
         }
     }
 
@@ -347,12 +347,6 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
     // Saturating: a context that is smaller than the rules leaves no room for memories, and whole
     // rows are left out.
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
-}
-
-/// Whether code answers in place of a model: it does the same wherever texts are equal, whoever began the
-/// session, and no agent consents.
-fn is_built_in(model: Option<&str>) -> bool {
-    model.is_some_and(|name| name.starts_with("builtin:"))
 }
 
 /// What a session that is open already is gone on with: its prompt is put together anew.

@@ -7,6 +7,7 @@ use memoir_app::{AgentHandle, HandedMessage, HandedOver, Viewer};
 use memoir_domain::{
     PrivateText, Timestamp,
     recall::{RecallQuery, is_worth_telling},
+    session::is_builtin,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -225,7 +226,7 @@ fn end_of(text: &str, characters: usize) -> &str {
 async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
     let agent: HookAgent = remote.get("", &[]).await?;
     let model = agent.effective_model.unwrap_or_default();
-    Ok(!model.is_empty() && !model.starts_with("builtin:"))
+    Ok(!model.is_empty() && !is_builtin(&model))
 }
 
 impl Handing for ReachedMemory {
