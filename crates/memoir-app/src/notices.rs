@@ -214,7 +214,7 @@ fn wait_seconds(attempt: u32, asked: Option<Duration>) -> Option<i64> {
     if attempt >= ATTEMPTS {
         return None;
     }
-    let doubled = FIRST_WAIT_SECONDS << attempt.saturating_sub(1).min(20);
+    let doubled = FIRST_WAIT_SECONDS << attempt.saturating_sub(1);
     let asked = asked.map_or(0, |asked| {
         i64::try_from(asked.as_secs()).unwrap_or(i64::MAX)
     });
