@@ -87,9 +87,52 @@ impl AgentHandle {
         };
         self.memoir.count_written(&written, &counted);
         written?;
+        if self.memoir.settings.recall.embeddings.is_some() {
+            // From the first on: what was there before may have come back.
+            self.memoir.vectors.tell(self.scope, 0);
+        }
         // What this process keeps of the agent is of the version before, and goes with the next look, which
         // sees another one.
         self.memoir.changes.tell(self.scope);
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::Arc};
+
+    use memoir_domain::audit::Actor;
+    use memoir_model::Providers;
+    use memoir_store_sqlite::SqliteStore;
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use crate::{InstallationSettings, Memoir, RecallSettings, import};
+
+    #[tokio::test]
+    async fn spec_2_8_what_is_written_together_is_told_to_whoever_makes_vectors() {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        let recall = RecallSettings {
+            embeddings: Some("lab:small".parse().unwrap()),
+            ..RecallSettings::default()
+        };
+        let memoir = Memoir::new(
+            Arc::new(SqliteStore::in_memory().unwrap()),
+            Arc::new(keys),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            InstallationSettings {
+                recall,
+                ..InstallationSettings::default()
+            },
+        );
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        account.create_agent("wren", &[], &actor).await.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        memoir.vectors.take();
+        let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, memoir.now());
+        let imported = agent.import(lines, false, &actor, Arc::default()).await;
+        assert_eq!(imported.unwrap(), 1);
+        assert!(memoir.vectors.take().contains_key(&agent.scope()));
     }
 }

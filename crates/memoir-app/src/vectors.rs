@@ -81,7 +81,7 @@ impl VectorUpkeep {
     }
 
     /// All that wait. Who is told of meanwhile waits for the next time.
-    fn take(&self) -> HashMap<AgentScope, u64> {
+    pub(crate) fn take(&self) -> HashMap<AgentScope, u64> {
         std::mem::take(&mut *self.waiting())
     }
 
