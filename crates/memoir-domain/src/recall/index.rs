@@ -63,6 +63,8 @@ const FUNCTION_WEIGHT: f32 = 0.1;
 const WHOLE_WEIGHT: f32 = 0.4;
 /// Letters of the longest word that is known by its letters.
 const LETTERS: usize = 64;
+/// Room for any such word: one that has to grow leaves a copy behind.
+const WORD_BYTES: usize = 4 * LETTERS;
 
 /// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
 /// question finds both, and where it finds the older one alone.
@@ -239,8 +241,9 @@ impl RecallIndex {
         let cut = Cut::of(memory.content.expose());
         let language = cut.language();
         let from = self.sequence.len() as u32;
-        let (mut groups, mut apart) = (Vec::new(), Vec::new());
-        let (mut before, mut scratch) = (0, String::new());
+        // The text in other words, as the run is.
+        let (mut groups, mut apart) = (Wiped::default(), Wiped::default());
+        let (mut before, mut scratch) = (0, String::with_capacity(WORD_BYTES));
         let mut character = String::new();
         cut.each(|term| {
             let last = std::mem::take(&mut before);
@@ -278,8 +281,9 @@ impl RecallIndex {
             }
         });
         let to = self.sequence.len() as u32;
-        self.sequence.extend(&apart);
-        groups.append(&mut apart);
+        self.sequence.extend(apart.as_slice());
+        groups.extend(apart.as_slice());
+        let groups = groups.as_mut_slice();
         groups.sort_unstable();
         let length = groups.len() as u32;
         for same in groups.chunk_by(|one, other| one == other) {
@@ -288,7 +292,6 @@ impl RecallIndex {
             self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
             self.posted += 1;
         }
-        groups.zeroize();
         scratch.zeroize();
         character.zeroize();
         let language = language_place(language);
