@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -24,6 +24,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::{arguments::Arguments, tools::shown};
 
@@ -110,23 +111,27 @@ pub(crate) enum Ways {
     None,
     /// By the result of a call, which the client then repeats: from protocol 2026-07-28 on.
     Repeating,
-    /// By a request of the server's, where the connection lasts: before that.
-    Asking(Box<Peer<RoleServer>>),
+    /// By a request of the server's, where the connection lasts, one after the other: before that.
+    Asking(Box<Peer<RoleServer>>, AskedRequests),
 }
 
 impl Ways {
-    /// Those of the client that made the request. `is_lasting`: whether the connection outlasts the request.
-    pub(crate) fn of(context: &RequestContext<RoleServer>, is_lasting: bool) -> Self {
+    /// Those of the client that made the request. `lasting`: what its person was asked about, where the connection
+    /// outlasts the request.
+    pub(crate) fn of(
+        context: &RequestContext<RoleServer>,
+        lasting: Option<&AskedRequests>,
+    ) -> Self {
         if !context.client_capabilities().is_some_and(has_forms) {
             return Self::None;
         }
         let version = context.protocol_version();
         if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             Self::Repeating
-        } else if is_lasting {
-            Self::Asking(Box::new(context.peer.clone()))
         } else {
-            Self::None
+            lasting.map_or(Self::None, |asked| {
+                Self::Asking(Box::new(context.peer.clone()), asked.clone())
+            })
         }
     }
 }
@@ -155,6 +160,11 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         return written(agent, id, said_in(said)).await;
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
+    // Before the look: the person may be answering just this request.
+    let _turn = match &call.ways {
+        Ways::Asking(_, asked) => Some(asked.0.lock().await),
+        _ => None,
+    };
     let request = agent.seen_by(Viewer::Agent).access_request(id).await?;
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
@@ -168,7 +178,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
                 InputRequiredResult::from_input_requests(requests),
             ))
         }
-        Ways::Asking(peer) => written(agent, id, ask(&peer, &request).await).await,
+        Ways::Asking(ref peer, _) => written(agent, id, ask(peer, &request).await).await,
     }
 }
 
@@ -206,7 +216,7 @@ fn me(agent: &AgentHandle) -> Actor {
     Actor::agent(agent.name())
 }
 
-/// Which requests the person at the other end of a connection was asked about.
+/// Which requests the person at the other end of a connection was asked about; held while one is before them.
 #[derive(Clone, Default)]
 pub(crate) struct AskedRequests(Arc<Mutex<HashSet<AccessRequestId>>>);
 
@@ -217,24 +227,24 @@ impl AskedRequests {
     pub(crate) fn begin(&self, agent: AgentHandle, peer: Peer<RoleServer>) {
         let asking = self.clone();
         tokio::spawn(async move {
+            // Before the look: of two calls one finds what the other has had answered.
+            let mut asked = asking.0.lock().await;
             let Ok(open) = agent.open_access().await else {
                 return;
             };
             let waiting = open
                 .into_iter()
                 .filter(|request| request.state == AccessState::Asked);
-            for request in waiting.filter(|request| asking.is_first(request.id)) {
+            for request in waiting {
+                if !asked.insert(request.id) {
+                    continue;
+                }
                 // The agent may have answered meanwhile; what cannot be written stays as it was, and the
                 // next results tell of it again.
                 let said = ask(&peer, &request).await;
                 let _ = written(&agent, request.id, said).await;
             }
         });
-    }
-
-    fn is_first(&self, id: AccessRequestId) -> bool {
-        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(id)
     }
 }
 

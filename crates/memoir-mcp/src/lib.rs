@@ -81,8 +81,8 @@ impl AgentTools {
     /// Puts requests for access that wait before the person at the other end, where the connection lasts
     /// and its client can.
     fn ask_person(&self, agent: &AgentHandle, context: &RequestContext<RoleServer>) {
-        if let (ToolsOf::One(_, asking), Ways::Asking(peer)) = (&self.0, self.ways(context)) {
-            asking.begin(agent.clone(), *peer);
+        if let Ways::Asking(peer, asked) = self.ways(context) {
+            asked.begin(agent.clone(), *peer);
         }
     }
 
@@ -97,7 +97,11 @@ impl AgentTools {
     }
 
     fn ways(&self, context: &RequestContext<RoleServer>) -> Ways {
-        Ways::of(context, matches!(self.0, ToolsOf::One(..)))
+        let lasting = match &self.0 {
+            ToolsOf::One(_, asked) => Some(asked),
+            ToolsOf::Carried => None,
+        };
+        Ways::of(context, lasting)
     }
 
     async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {

@@ -7,6 +7,14 @@
 
 mod house;
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
 use house::{agent, call, connected_by, connected_to};
 use memoir_app::{AccessRequestView, AgentHandle, Viewer};
 use memoir_domain::{
@@ -56,6 +64,8 @@ struct Person {
     version: ProtocolVersion,
     says: ElicitResult,
     heard: mpsc::UnboundedSender<String>,
+    /// How many forms are before the person now, and how many were at once at most.
+    forms: Arc<[AtomicUsize; 2]>,
 }
 
 impl ClientHandler for Person {
@@ -83,7 +93,12 @@ impl ClientHandler for Person {
         let schema = serde_json::to_value(&requested_schema).unwrap();
         assert_eq!(schema["required"], json!(["granted"]));
         assert_eq!(schema["properties"]["granted"]["type"], "boolean");
+        let [now, most] = &*self.forms;
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         self.heard.send(message).unwrap();
+        // As long as another form may take to come.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        now.fetch_sub(1, Ordering::SeqCst);
         Ok(self.says.clone())
     }
 }
@@ -103,6 +118,7 @@ fn saying(
             version,
             says,
             heard,
+            forms: Arc::default(),
         },
         hears,
     )
@@ -132,7 +148,7 @@ async fn until(agent: &AgentHandle, request: &AccessRequestView, wanted: AccessS
             return;
         }
         tokio::task::yield_now().await;
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     panic!("the request is never {wanted:?}");
 }
@@ -310,6 +326,37 @@ async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again()
         assert_eq!(state(&agent, &request).await, AccessState::Asked);
         assert_eq!(state(&agent, &second).await, AccessState::Refused);
     }
+}
+
+#[tokio::test]
+async fn a_person_has_one_form_before_them_at_a_time() {
+    let agent = agent().await;
+    let (person, mut hears) = saying(
+        ProtocolVersion::V_2025_11_25,
+        ElicitationAction::Decline,
+        Value::Null,
+    );
+    let forms = person.forms.clone();
+    let client = with_person(&agent, person).await;
+    let request = asked(&agent, reading()).await;
+    let everything = AccessKind::Read {
+        scope: AccessScope::All,
+        minutes: 30,
+    };
+    asked(&agent, everything).await;
+    let context = || call(&client, "get_context", json!({}));
+    let ask = json!({"request_id": request.id});
+    let answered = tokio::join!(
+        context(),
+        context(),
+        call(&client, "answer_access_request", ask)
+    );
+    assert_eq!(answered.2["state"], "asked");
+    // Each once beside the calls, and one as the tool wants it.
+    for _ in 0..3 {
+        hears.recv().await.unwrap();
+    }
+    assert_eq!(forms[1].load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
