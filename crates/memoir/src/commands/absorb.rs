@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::Read,
+    io::{IsTerminal, Read},
     path::{Path, PathBuf},
 };
 
@@ -131,7 +131,11 @@ pub(crate) struct HandedFile {
 
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     if path.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin()));
+        let stdin = std::io::stdin();
+        if stdin.is_terminal() {
+            terminal::note("the conversation (its end is Ctrl-D on a line of its own):");
+        }
+        return Ok(Box::new(stdin));
     }
     let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
     Ok(Box::new(file))

@@ -360,3 +360,30 @@ fn spec_2_6_a_sweep_reads_and_reflects_too() {
     assert_eq!(installation.run(&["sweep"]).stderr, "no agent is due\n");
     assert_eq!(server.requests().len(), 2);
 }
+
+/// Where a terminal is to be typed into, that is said.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_is_told_what_is_waited_for() {
+    let installation = Installation::with_agent();
+    let told = installation.path("told");
+    // A terminal's other end is one itself, and nobody types there.
+    let mut options = std::fs::OpenOptions::new();
+    let terminal = options.read(true).write(true).open("/dev/ptmx").unwrap();
+    let mut command = installation.command(&["absorb", "wren", "-", "--later"]);
+    command.stdin(terminal).stdout(std::process::Stdio::null());
+    let mut waiting = command
+        .stderr(std::fs::File::create(&told).unwrap())
+        .spawn()
+        .unwrap();
+    let is_told = std::panic::catch_unwind(|| {
+        wait_until(|| {
+            std::fs::read_to_string(&told)
+                .unwrap()
+                .contains("the conversation")
+        });
+    });
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert!(is_told.is_ok());
+}
