@@ -110,6 +110,14 @@ impl Programs {
     }
 }
 
+impl ServiceOptions {
+    /// Within what time every request is answered, if only with `still_running`.
+    pub fn answer_time(&self) -> Duration {
+        // A body may take as long as what is done with it.
+        self.request_time * 2
+    }
+}
+
 impl Default for ServiceOptions {
     fn default() -> Self {
         Self {

@@ -139,8 +139,7 @@ impl ConnectionServer {
         let door = Self {
             router: routes::router(service),
             head_time: service.options.head_time,
-            // A body may take as long as what is done with it.
-            answer_time: service.options.request_time * 2,
+            answer_time: service.options.answer_time(),
             running,
             stopped,
         };

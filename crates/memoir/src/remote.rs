@@ -9,7 +9,11 @@ use serde_json::Value;
 use crate::{config, failure::Failure, installation::TOKEN, private_file};
 
 /// Until when one request is answered.
-const TIME: Duration = Duration::from_secs(60);
+// Longer than the service takes for its last word, which is that it goes on with what was asked for
+// (`ServiceOptions::answer_time`): a client that gives up before cannot tell that from a service that is gone.
+const TIME: Duration = Duration::from_secs(75);
+/// What a service answers that goes on with a request.
+const STILL_RUNNING: &str = "still_running";
 /// Until when a connection is there.
 const CONNECTING: Duration = Duration::from_secs(5);
 
@@ -155,6 +159,11 @@ impl Remote {
         }
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let code = problem["code"].as_str().unwrap_or("no code");
+        if code == STILL_RUNNING {
+            let told = format!("`{}` still carries it out ({code})", self.url);
+            let hint = "look later what came of it, before asking for it again";
+            return Err(Failure::new(told).hint(hint));
+        }
         let told = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
         Err(match status {
             StatusCode::UNAUTHORIZED => Failure::new(told).hint(format!(
@@ -243,4 +252,16 @@ pub(crate) fn keep_token(url: &str, agent: &str, token: Option<&str>) -> Result<
     let text = serde_json::to_vec_pretty(&kept)
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
     private_file::write(&path, &text).map_err(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_service::ServiceOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_services_last_word_is_waited_for() {
+        assert!(TIME > CONNECTING + ServiceOptions::default().answer_time());
+    }
 }

@@ -557,6 +557,28 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
 }
 
 #[test]
+fn a_service_that_goes_on_with_a_call_is_told_from_one_that_is_gone() {
+    let installation = Installation::new();
+    let service = ScriptedServer::always(ServerStep::Raw {
+        status: 503,
+        headers: vec![(
+            "content-type".to_owned(),
+            "application/problem+json".to_owned(),
+        )],
+        body: json!({"code": "still_running"}).to_string().into_bytes(),
+    });
+    let url = format!("http://{}", service.address());
+    let mut command = installation.command(&["mcp", "--agent", "wren", "--url", &url]);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "reflect", "arguments": {}}});
+    let ran = Ran::with_input(
+        command.env("MEMOIR_TOKEN", "memoir_any"),
+        &format!("{call}\n"),
+    );
+    let told = ran.lines()[0]["error"]["message"].to_string();
+    assert!(told.contains("still carries it out"), "{ran:?}");
+}
+
+#[test]
 fn spec_6_4_no_proxy_sees_what_is_sent_to_a_service_in_the_open() {
     let installation = Installation::with_agent();
     let token = crate::serving::agents_token(&installation);
