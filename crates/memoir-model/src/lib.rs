@@ -32,7 +32,7 @@ pub use message::{
 pub use name::{KNOWN_PROVIDERS, ModelName, ModelNameError};
 pub use provider::{
     KeySource, OutputLimitField, Provider, ProviderKind, ProviderSettings, SettingsError,
-    SettingsProblem,
+    SettingsProblem, is_loopback,
 };
 pub use providers::{ConnectError, Providers};
 

@@ -350,7 +350,7 @@ fn is_variable_name(text: &str) -> bool {
 }
 
 /// Whether what is sent to `url` stays on this machine, going by how its host is written.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     // An address of IPv6 has brackets in a URL.
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -183,6 +183,19 @@ fn innermost(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
+/// What to say of an address to which the agent's token and words go unencrypted; `None` where they do not leave this
+/// machine so. It is no reason to refuse: the network may be the user's own.
+pub(crate) fn warning_of(url: &str) -> Option<String> {
+    let url = address(url).ok()?;
+    let is_open = url.scheme() == "http" && !memoir_model::is_loopback(&url);
+    is_open.then(|| {
+        format!(
+            "`{url}` is not encrypted: whoever is on the way reads the agent's token and words; give an address of \
+             `https`, or one on this machine at which a tunnel begins"
+        )
+    })
+}
+
 /// # Errors
 /// It is no address of `http` or `https`, or holds a password, which would be shown.
 fn address(url: &str) -> Result<Url, Failure> {

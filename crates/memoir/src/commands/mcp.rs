@@ -7,7 +7,7 @@ use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    remote::Remote,
+    remote::{self, Remote},
     terminal,
 };
 
@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {
+        if let Some(told) = remote::warning_of(url) {
+            terminal::note(&told);
+        }
         return pass_on(&Remote::open(url, name.as_deref())?).await;
     }
     let installation = Installation::open(global).await?;

@@ -579,6 +579,29 @@ fn a_service_that_goes_on_with_a_call_is_told_from_one_that_is_gone() {
 }
 
 #[test]
+fn spec_6_4_what_goes_to_a_service_in_the_open_is_told_once() {
+    let installation = Installation::new();
+    for (url, is_told) in [
+        ("http://192.0.2.1:7777", true),
+        ("http://memoir.example.org", true),
+        ("https://memoir.example.org", false),
+        ("http://127.0.0.2:7777", false),
+        ("http://[::1]:7777", false),
+        ("http://localhost:7777", false),
+    ] {
+        let mut command = installation.command(&["mcp", "--agent", "wren", "--url", url]);
+        // No message, and so nothing is sent.
+        let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), "");
+        let told = ran.stderr.matches("is not encrypted").count();
+        assert_eq!(
+            (told, ran.code),
+            (usize::from(is_told), Some(0)),
+            "{url}: {ran:?}"
+        );
+    }
+}
+
+#[test]
 fn spec_6_4_no_proxy_sees_what_is_sent_to_a_service_in_the_open() {
     let installation = Installation::with_agent();
     let token = crate::serving::agents_token(&installation);

@@ -37,7 +37,7 @@ use state::ShownMemories;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 
-use crate::{cli::Global, commands::parse, failure::Failure};
+use crate::{cli::Global, commands::parse, failure::Failure, remote::warning_of};
 
 /// Until when a host is let go that waits for words.
 const WAITING_MS: u64 = 300;
@@ -174,6 +174,9 @@ fn answer_event(
         };
         if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
+            if let Some(told) = arguments.url.as_deref().and_then(warning_of) {
+                log.note(&told);
+            }
         }
         let Some(text) = text else {
             return Ok(None);

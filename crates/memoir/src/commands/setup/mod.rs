@@ -163,6 +163,9 @@ async fn call(
         words.extend(["--prefix".to_owned(), prefix.clone()]);
     }
     if let Some(url) = &arguments.url {
+        if let Some(told) = remote::warning_of(url) {
+            terminal::note(&told);
+        }
         words.extend(["--url".to_owned(), url.clone()]);
     } else {
         if global.database.is_some() {
