@@ -436,6 +436,16 @@ impl AgentHandle {
         }
     }
 
+    /// A digest of a text under the agent's key, for whoever knows it again by this alone: nobody who lacks the key
+    /// can check a guess by it.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn digest(&self, text: &str) -> Result<u64> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        Ok(loaded.digester().known_again(text))
+    }
+
     /// The agent as an actor.
     fn as_actor(&self) -> Actor {
         Actor::agent(self.name.clone())

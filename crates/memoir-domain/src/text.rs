@@ -108,6 +108,13 @@ impl Digester {
         self.digest(5, id)
     }
 
+    /// Of a text that a program beside the store knows again by this alone, which it keeps in the open.
+    pub fn known_again(&self, text: &str) -> u64 {
+        let mut first = [0; 8];
+        first.copy_from_slice(&self.digest(6, text)[..8]);
+        u64::from_le_bytes(first)
+    }
+
     /// A short code for one call in one situation, which only whoever holds the key can make: an answer
     /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
     pub fn confirmation(&self, call: &str) -> String {

@@ -557,6 +557,23 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
 }
 
 #[test]
+fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
+    let kept = |installation: &Installation| {
+        begin(installation, "s-1", "startup");
+        ask(installation, "s-1", "Where are the bees?");
+        let files =
+            crate::installation::files_in(&installation.path(".local/state/memoir/sessions"));
+        let (_, bytes) = files.into_iter().next().unwrap();
+        serde_json::from_slice::<Value>(&bytes).unwrap()["prompt"].clone()
+    };
+    // Of two agents, which differ by their keys alone.
+    assert_ne!(
+        kept(&Installation::with_agent()),
+        kept(&Installation::with_agent())
+    );
+}
+
+#[test]
 fn a_service_that_goes_on_with_a_call_is_told_from_one_that_is_gone() {
     let installation = Installation::new();
     let service = ScriptedServer::always(ServerStep::Raw {

@@ -135,6 +135,14 @@ impl ReachedMemory {
         })
     }
 
+    /// By which a text is known again. Nobody can check a guess by it who has neither the agent's key nor its token.
+    pub(super) async fn digest(&self, text: &str) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Here { agent, .. } => agent.digest(text).await?,
+            Self::Away(remote) => remote.digest(text),
+        })
+    }
+
     pub(super) async fn context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),

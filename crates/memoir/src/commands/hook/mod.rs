@@ -217,8 +217,8 @@ async fn session_start(
         .unwrap_or_else(|| arguments.client.context_tokens());
     let context = door.context(room).await?;
     let text = text::start(&context, &door.waiting().await?);
+    let told = door.digest(&text).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    let told = state::digest(&text);
     let (is_again, since) = (session.start == told, now.seconds_since(session.started_at));
     session.start = told;
     session.started_at = now;
@@ -247,8 +247,8 @@ async fn user_prompt(
     };
     let now = SystemClock.now();
     let found = door.recall(prompt, text::CONSIDERED).await?;
+    let told = door.digest(prompt.expose()).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    let told = state::digest(prompt.expose());
     if session.prompt == told && now.seconds_since(session.prompted_at) < ONE_EVENT {
         return Ok(None);
     }

@@ -1,9 +1,10 @@
 //! The agent of a project: the one whose name is that of the folder, told apart from others of the name by where
 //! the folder is.
 
-use std::path::{Path, PathBuf};
-
-use super::state;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
 
 /// Most characters of the folder's name that are taken over.
 const NAME_CHARACTERS: usize = 60;
@@ -27,8 +28,9 @@ pub(crate) fn agent(folder: &Path, prefix: &str) -> String {
         "" => "project",
         name => name,
     };
-    let place = state::digest(&root.to_string_lossy()) & 0xff_ffff;
-    format!("{prefix}{name}-{place:06x}")
+    let mut place = DefaultHasher::new();
+    root.to_string_lossy().hash(&mut place);
+    format!("{prefix}{name}-{:06x}", place.finish() & 0xff_ffff)
 }
 
 /// The folder that holds `.git`, the repository's own also from another of its working trees, or else the folder

@@ -72,10 +72,10 @@ struct SessionFile {
 pub(super) struct LockedSession {
     file: Option<SessionFile>,
     session: Option<String>,
-    /// What the text of its start was last.
+    /// A digest of the text of its start ([`super::door::ReachedMemory::digest`]).
     pub(super) start: u64,
     pub(super) started_at: Timestamp,
-    /// What its last prompt was.
+    /// A digest of its last prompt, likewise.
     pub(super) prompt: u64,
     pub(super) prompted_at: Timestamp,
     pub(super) context: Option<ShownContext>,
@@ -283,11 +283,4 @@ fn file_name(session: &str, agent: &str) -> String {
         .take(40)
         .collect();
     format!("{readable}-{:016x}.json", hasher.finish())
-}
-
-/// By which a text is known again; nothing can be read from it.
-pub(super) fn digest(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }
