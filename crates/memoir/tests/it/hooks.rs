@@ -237,6 +237,44 @@ fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
     );
 }
 
+#[test]
+fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
+    let installation = Installation::with_agent();
+    let file = installation.write("s-1.jsonl", transcript(3));
+    let told = json!({"session_id": "s-1", "transcript_path": file});
+    let hand_over = || {
+        tell_with(
+            &installation,
+            "claude-code",
+            "stop",
+            &told,
+            &["--hand-over"],
+        )
+    };
+    hand_over();
+    assert_eq!(pending(&installation), 3);
+    // Longer than it was, with what was said before in the middle.
+    let whole = transcript(12);
+    let lines: Vec<&str> = whole.lines().collect();
+    let anew = [&lines[3..6], &lines[..3], &lines[6..]].concat();
+    fs::write(&file, format!("{}\n", anew.join("\n"))).unwrap();
+    hand_over();
+    assert_eq!(pending(&installation), 12, "{}", log(&installation));
+    assert!(log(&installation).contains("handed over 9 messages; 3 known before"));
+    // And from where that ended.
+    fs::write(
+        &file,
+        format!(
+            "{}\n{}\n",
+            anew.join("\n"),
+            lines[11].replace("u-11", "u-12")
+        ),
+    )
+    .unwrap();
+    hand_over();
+    assert!(log(&installation).contains("handed over 1 message; 0 known before"));
+}
+
 /// What a tool answers over standard input and output.
 fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Value {
     tool_of(

@@ -91,17 +91,29 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         let Some(path) = &payload.transcript else {
             let (told, format) = (Cursor::new(told), Some(TranscriptFormat::Messages));
             let taken = absorb::take(told, format, Path::new("-"), &door).await?;
-            return Ok::<_, Failure>((taken, 0));
+            return Ok::<_, Failure>((taken, 0, None));
         };
-        let (part, end) = new_part(path, session.handed_over)?;
+        let problem = |error| Failure::file("read", path, &error);
+        let mut file = File::open(path).map_err(problem)?;
+        let last = before(&mut file, session.handed_over).map_err(problem)?;
+        // A file that was written anew is read anew: what of it was handed over before is known by its identifiers.
+        let begin = match session.last_handed_over == Some(door.digest(&last).await?) {
+            true => session.handed_over,
+            false => 0,
+        };
+        let end = last_line_end(&mut file, begin).map_err(problem)?;
+        let last = before(&mut file, end).map_err(problem)?;
+        let last = door.digest(&last).await?;
+        file.seek(SeekFrom::Start(begin)).map_err(problem)?;
         let format = arguments.client.dialect_of(&payload).transcript;
-        let taken = absorb::take(part, format, path, &door).await?;
-        Ok((taken, end))
+        let taken = absorb::take(file.take(end - begin), format, path, &door).await?;
+        Ok((taken, end, Some(last)))
     }
     .await;
     match handed {
-        Ok((taken, end)) => {
+        Ok((taken, end, last)) => {
             session.handed_over = end;
+            session.last_handed_over = last;
             // Some write after they have told of it, and not all tell of the end.
             let may_go_on = matches!(arguments.event, HookEvent::Stop | HookEvent::PreCompact);
             session.is_waiting = may_go_on && payload.transcript.is_some();
@@ -123,22 +135,21 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     }
 }
 
-/// What was written behind that byte, in whole lines, and where it ends. A file that is shorter now was begun
-/// anew.
-fn new_part(path: &Path, handed_over: u64) -> Result<(impl Read + Send + 'static, u64), Failure> {
-    let problem = |error| Failure::file("read", path, &error);
-    let mut file = File::open(path).map_err(problem)?;
-    let length = file.metadata().map_err(problem)?.len();
-    let begin = if handed_over > length { 0 } else { handed_over };
-    let end = last_line_end(&mut file, begin, length).map_err(problem)?;
-    file.seek(SeekFrom::Start(begin)).map_err(problem)?;
-    Ok((file.take(end - begin), end))
+/// The last bytes before that one, by which the file is known again; fewer where it has not so many.
+fn before(file: &mut File, end: u64) -> std::io::Result<String> {
+    // More than what lines have in common: each has an identifier or a time of its own.
+    const KNOWN: u64 = 4 << 10;
+    let begin = end.saturating_sub(KNOWN);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    file.take(end - begin).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Behind the last line break: what comes after it is still being written.
-fn last_line_end(file: &mut File, begin: u64, length: u64) -> std::io::Result<u64> {
+fn last_line_end(file: &mut File, begin: u64) -> std::io::Result<u64> {
     const PIECE: u64 = 64 << 10;
-    let mut end = length;
+    let mut end = file.metadata()?.len();
     let mut piece = Vec::new();
     while end > begin {
         let from = end.saturating_sub(PIECE).max(begin);

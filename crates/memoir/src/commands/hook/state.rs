@@ -38,6 +38,7 @@ struct KeptSession {
     shown: ShownMemories,
     transcript: Option<PathBuf>,
     handed_over: u64,
+    last_handed_over: Option<u64>,
     is_waiting: bool,
 }
 
@@ -83,6 +84,8 @@ pub(super) struct LockedSession {
     pub(super) transcript: Option<PathBuf>,
     /// Up to which byte the transcript was handed over.
     pub(super) handed_over: u64,
+    /// A digest of what stands before that byte, likewise; `None` where nothing was handed over.
+    pub(super) last_handed_over: Option<u64>,
     /// Whether there may be more that was not.
     pub(super) is_waiting: bool,
 }
@@ -146,6 +149,7 @@ impl LockedSession {
             shown: kept.shown,
             transcript: kept.transcript,
             handed_over: kept.handed_over,
+            last_handed_over: kept.last_handed_over,
             is_waiting: kept.is_waiting,
         }
     }
@@ -168,6 +172,7 @@ impl LockedSession {
             shown: self.shown,
             transcript: self.transcript,
             handed_over: self.handed_over,
+            last_handed_over: self.last_handed_over,
             is_waiting: self.is_waiting,
         };
         let written = serde_json::to_vec(&kept)
