@@ -595,6 +595,25 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
 }
 
 #[test]
+fn spec_5_5_nothing_stays_in_the_file_of_goose_of_an_agent_that_is_closed_or_erased() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    let hints = |session: &str| {
+        let told = start(session, "startup");
+        let whose = ["--agent", "wren"];
+        tell_with(&installation, "goose", "session-start", &told, &whose);
+        fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap()
+    };
+    assert!(hints("s-1").contains("bees"));
+    installation.write(".config/memoir/config.toml", "closed = true\n");
+    assert_eq!(hints("s-2"), "");
+    installation.write(".config/memoir/config.toml", "");
+    assert!(hints("s-3").contains("bees"));
+    installation.ok(&["agent", "erase", "wren", "--yes"]);
+    assert_eq!(hints("s-4"), "", "{}", log(&installation));
+}
+
+#[test]
 fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
     let kept = |installation: &Installation| {
         begin(installation, "s-1", "startup");

@@ -166,7 +166,7 @@ fn answer_event(
     if !dialect.takes(arguments.event) {
         return Ok(None);
     }
-    on_runtime(async {
+    let answer = on_runtime(async {
         let door = ReachedMemory::open(global, arguments, &payload).await?;
         let text = match arguments.event {
             HookEvent::SessionStart => session_start(arguments, &door, &payload).await?,
@@ -183,7 +183,13 @@ fn answer_event(
         };
         log.note(&format!("printed {} characters", text.chars().count()));
         dialect.answer(arguments.event, &payload, &text)
-    })
+    });
+    if answer.is_err() && dialect.is_kept(arguments.event) {
+        // The agent may be erased, or closed to whoever reads there: it is told nothing, as everybody else is, not even
+        // what it was told last.
+        dialect.answer(arguments.event, &payload, "")?;
+    }
+    answer
 }
 
 /// What the host tells; nothing where a person typed the command.
