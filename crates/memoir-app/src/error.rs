@@ -36,9 +36,7 @@ pub enum Error {
     #[error("there is no administrator `{0}`")]
     NoUser(String),
     /// The one administrator with a name that there is cannot be removed.
-    #[error(
-        "`{0}` is the last administrator: without any, the words of agents on this machine would be open again"
-    )]
+    #[error("`{0}` is the last administrator: without any, nobody could sign in")]
     LastUser(String),
     /// No agent of the account has the request for access.
     #[error("there is no request for access `{0}`")]

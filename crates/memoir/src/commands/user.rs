@@ -35,8 +35,7 @@ pub(crate) enum Command {
     },
     /// Remove an administrator: all that it is signed in for ends
     ///
-    /// The last one of the installation cannot be removed: without any, the words of agents on this machine
-    /// would be open again.
+    /// The last one of the installation cannot be removed: without any, nobody could sign in.
     Remove {
         /// The name
         name: String,
