@@ -37,7 +37,8 @@ const MOST_BYTES: u64 = 1 << 30;
 ///
 /// Takes lines of JSON, {"content", "kind"?, "tags"?, "source"?, "created_at"?, "constitutional"?}, and what
 /// mem0, Claude, Letta, ChatGPT, LangGraph, the reference memory server of MCP, and folders of Markdown keep.
-/// The same file adds nothing a second time. What a form cannot carry, and what was not understood, is told.
+/// The same file of another program adds nothing a second time; lines of JSON are saved each time. What a form
+/// cannot carry, and what was not understood, is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent; from an archive, the name of the one that is made
