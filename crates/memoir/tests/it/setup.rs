@@ -142,6 +142,29 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
 }
 
 #[test]
+fn it_is_taken_back_with_the_agent_named_and_where_the_environment_names_a_service() {
+    let installation = Installation::with_agent();
+    let before = others(&installation);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    assert_ne!(others(&installation), before);
+    let remove = [
+        "setup",
+        "claude-code",
+        "--remove",
+        "--yes",
+        "--agent",
+        "wren",
+    ];
+    let ran = Ran::of(
+        installation
+            .command(&remove)
+            .env("MEMOIR_URL", "http://127.0.0.1:9"),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(others(&installation), before);
+}
+
+#[test]
 fn what_others_wrote_since_stays_when_it_is_taken_back() {
     let installation = with_settings();
     let before = others(&installation);

@@ -53,8 +53,9 @@ pub(crate) struct Arguments {
     /// Do not ask
     #[arg(long)]
     yes: bool,
-    /// Take it back
-    #[arg(long, requires = "program", conflicts_with_all = ["agent", "per_project", "url"])]
+    /// Take it back, whichever agent and service it was made for
+    // Not in conflict with the address: that is in the environment of whoever has set it up with one.
+    #[arg(long, requires = "program", conflicts_with = "per_project")]
     remove: bool,
 }
 
