@@ -20,6 +20,7 @@ use std::{
 use memoir_domain::{
     AccountId, AgentScope, UserId,
     account::{self, Note},
+    agent,
     audit::{Action, Actor, Facts},
 };
 use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
@@ -318,13 +319,20 @@ impl Account {
         Ok(misfits)
     }
 
-    /// The account's name, which its first record holds: two accounts' names could be exchanged.
+    /// The account's name, which its first record holds: two accounts' names could be exchanged. And the name by
+    /// which it is found: another one would hide the account, or show another in its place.
     async fn hold_name(
         &self,
         scope: AgentScope,
         first: Option<&AuditRow>,
         misfits: &mut Vec<Misfit>,
     ) -> Result<()> {
+        let accounts = self.memoir.store.accounts().await?;
+        let own = accounts.iter().find(|row| row.id == self.id);
+        if own.is_some_and(|own| own.folded_name != agent::fold_name(&own.name)) {
+            let problem = "table `accounts`: it is found by another name than its own";
+            misfits.push(Misfit::new(None, problem));
+        }
         let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
             return Ok(());
         };
@@ -332,8 +340,6 @@ impl Account {
         let Ok(record) = codec::record(Some(&key), first.clone()) else {
             return Ok(());
         };
-        let accounts = self.memoir.store.accounts().await?;
-        let own = accounts.iter().find(|row| row.id == self.id);
         let told = record.body.reason.as_ref();
         let is_told = own.is_some_and(|own| told.is_some_and(|told| told.expose() == own.name));
         if !is_told {

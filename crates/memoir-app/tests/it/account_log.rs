@@ -252,6 +252,10 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
             "UPDATE accounts SET name = 'other'",
             "table `accounts`: the name is not as recorded",
         ),
+        (
+            "UPDATE accounts SET folded_name = 'other'",
+            "table `accounts`: it is found by another name than its own",
+        ),
     ] {
         let house = House::new().await;
         intrude(&house.lab.database(), |connection| {
