@@ -158,7 +158,7 @@ impl PostgresStore {
         DatabaseIdentity::of(&self.connections).await
     }
 
-    /// What the role that is connected could do to the walls between accounts.
+    /// What the role that is connected could do to the walls between accounts, and whether its statements are limited.
     ///
     /// # Errors
     /// Those of the database.
@@ -166,7 +166,8 @@ impl PostgresStore {
         let sql = "SELECT current_user::text, rolsuper OR rolbypassrls, \
                  EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
                      AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) \
-                 OR has_schema_privilege(current_schema(), 'CREATE') \
+                 OR has_schema_privilege(current_schema(), 'CREATE'), \
+                 (SELECT reset_val <> '0' FROM pg_settings WHERE name = 'statement_timeout') \
              FROM pg_roles WHERE rolname = current_user";
         let rows = self.rows(Reach::Fleet, sql, values![]).await?;
         let unread = || Error::Driver("the database does not say who is connected".to_owned());
@@ -176,6 +177,7 @@ impl PostgresStore {
             name: row.try_get(0).map_err(|_| unread())?,
             passes_walls: flag(1)?,
             owns_tables: flag(2)?,
+            limits_statements: flag(3)?,
         })
     }
 
@@ -270,7 +272,7 @@ fn without_prepare(url: &str) -> (String, bool) {
     }
 }
 
-/// A role of the database, and what it could do to the walls between accounts.
+/// A role of the database, what it could do to the walls between accounts, and whether its statements are limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseRole {
     /// Its name.
@@ -279,6 +281,8 @@ pub struct DatabaseRole {
     pub passes_walls: bool,
     /// Whether it owns tables there or may make some: then it can also take their walls down.
     pub owns_tables: bool,
+    /// Whether a statement that stands by itself is ended once it has run for too long.
+    pub limits_statements: bool,
 }
 
 impl DatabaseRole {

@@ -54,7 +54,8 @@ const ANSWER: Duration = Duration::from_secs(120);
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
 // The database keeps these, not this process: they also end what a process has begun that is
 // stopped, or cut off without its connection being closed. A decision that is one statement has the first of them
-// from `memoir_decide`, which can wait for nothing but a lock, and never for its process.
+// from `memoir_decide`, which can wait for nothing but a lock, and never for its process. Behind a pooler it has the
+// second one from its role, since what a statement sets itself counts from the next one on.
 const LIMITS: [(&str, u32); 3] = [
     ("lock_timeout", 5_000),
     ("statement_timeout", 60_000),

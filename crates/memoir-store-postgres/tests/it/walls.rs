@@ -42,6 +42,7 @@ async fn spec_5_6_a_query_that_says_for_whom_it_asks_for_nothing_reaches_nothing
     let store = PostgresStore::open(&server.url("memoir", "memoir")).await;
     let role = store.unwrap().role().await.unwrap();
     assert_eq!(role.danger(), None, "{role:?}");
+    assert!(role.limits_statements, "{role:?}");
     let query = |sql: &str| server.query("memoir", sql).unwrap();
     let query_as_memoir = |sql: &str| server.query_as("memoir", "memoir", sql);
     let filled = FILLED

@@ -102,10 +102,14 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     };
     found.push(key(global, &config, &keys)?);
     let store = database::open(global.database.as_deref()).await?;
-    found.push(match database::postgres(global.database.as_deref()) {
-        Some(url) => role(&PostgresStore::at(url)?.role().await?),
-        None => file(&database::path(global.database.as_deref())?),
-    });
+    match database::postgres(global.database.as_deref()) {
+        Some(url) => {
+            let connected = PostgresStore::at(url)?.role().await?;
+            found.push(role(&connected));
+            found.extend(limit(&connected));
+        }
+        None => found.push(file(&database::path(global.database.as_deref())?)),
+    }
     let closed = config.closed;
     let memoir = installation::on(store, keys, config, database::is_shared(global))?;
     memoir.keep_time().await?;
@@ -170,6 +174,19 @@ fn role(role: &DatabaseRole) -> Examination {
             )
         }),
     }
+}
+
+/// What is wrong where a statement of the role could run without end.
+fn limit(role: &DatabaseRole) -> Option<Examination> {
+    let name = safe(&role.name);
+    (!role.limits_statements).then(|| Examination {
+        area: "database",
+        severity: Severity::Warning,
+        finding: format!("no `statement_timeout` limits a statement of the role `{name}`"),
+        advice: Some(format!(
+            "`ALTER ROLE {name} SET statement_timeout = '60s'`, and connect anew"
+        )),
+    })
 }
 
 /// The file, and whether only its owner can read it.

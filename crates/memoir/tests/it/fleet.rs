@@ -470,9 +470,12 @@ fn spec_6_2_a_fleet_is_brought_to_the_next_version_node_by_node_and_loses_no_req
     let fleet = Fleet::new(installation, server, url);
     let doctor = fleet.ok(&["doctor"]);
     assert!(
-        doctor.contains("the role `memoir` owns nothing"),
+        doctor.contains("the role `memoir` owns nothing") && !doctor.contains("statement_timeout"),
         "{doctor}"
     );
+    fleet.query("ALTER ROLE memoir RESET statement_timeout");
+    let doctor = fleet.ok(&["doctor"]);
+    assert!(doctor.contains("statement_timeout"), "{doctor}");
     fleet.ok(&["installation", "open"]);
     let tokens = (0..AGENTS).map(|agent| {
         let name = format!("agent-{agent}");
