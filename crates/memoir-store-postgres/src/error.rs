@@ -81,7 +81,6 @@ impl From<StatementFault> for Error {
     fn from(fault: StatementFault) -> Self {
         match fault {
             StatementFault::Store(error) => error,
-            StatementFault::Refused(OPENING, refusal) if is_follower(&refusal) => Self::ReadOnly,
             StatementFault::Refused(_, refusal) => refused(&refusal),
             StatementFault::Lost(problem) => Self::Driver(problem),
         }
@@ -137,11 +136,6 @@ fn refused(refusal: &DbError) -> Error {
     } else {
         Error::Driver(message(refusal))
     }
-}
-
-/// Whether a transaction that is to write was refused because the server follows another one.
-fn is_follower(refusal: &DbError) -> bool {
-    *refusal.code() == SqlState::FEATURE_NOT_SUPPORTED
 }
 
 fn is_end(refusal: &DbError) -> bool {

@@ -85,7 +85,9 @@ impl Purpose {
             // its condition again, so that an agent's version that was counted up meanwhile is a
             // condition that is not met. With `REPEATABLE READ` the same would be a failure of
             // serialization, which does not say what was not as expected.
-            Self::Write | Self::Decide => "READ COMMITTED READ WRITE",
+            // Not said to write: where whoever runs the database, or keeps it from filling up, has made that
+            // the exception, it is refused, as what is one statement is.
+            Self::Write | Self::Decide => "READ COMMITTED",
         }
     }
 }
@@ -295,10 +297,16 @@ impl Connections {
             self.write(Reach::Fleet, &[write]).await?;
             self.is_full.store(false, Ordering::Relaxed);
         }
-        // Writes nothing, and is begun as one that writes all the same, which a server that follows another refuses.
-        let look = Statement::new("SELECT 1 FROM users LIMIT 1", Vec::new());
-        let looked = self.look(Reach::Fleet, Purpose::Write, &[look]).await;
-        looked.map(drop)
+        // Writes nothing. A server that follows another, or was made to take nothing, says so of any transaction.
+        let sql =
+            "SELECT current_setting('transaction_read_only') = 'on', EXISTS (SELECT FROM users)";
+        let look = Statement::new(sql, Vec::new());
+        let answers = self.look(Reach::Fleet, Purpose::Write, &[look]).await?;
+        let row = answers.first().and_then(|rows| rows.first());
+        match row.is_some_and(|row| row.try_get(0).is_ok_and(|is_on: bool| is_on)) {
+            true => Err(Error::ReadOnly),
+            false => Ok(()),
+        }
     }
 
     async fn look(

@@ -1,6 +1,6 @@
 //! Migrations, and whether a database is one that will do.
 
-use memoir_store::{Access, Error, Fleet, Store};
+use memoir_store::{Access, Error, Fleet, Store, StoredText};
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
 
 use crate::common;
@@ -277,4 +277,35 @@ async fn a_process_has_at_most_ten_connections() {
     let count: u32 = database.query(count).parse().unwrap();
     // That of the store which brought the database up may still be being closed.
     assert!(count <= 11, "{count}");
+}
+
+#[tokio::test]
+async fn spec_6_2_a_database_that_is_to_take_nothing_is_told_to_be_read_only() {
+    for parameters in ["", "?prepare=true"] {
+        let Some(database) = common::database() else {
+            return;
+        };
+        let store = common::migrated(&database.url).await;
+        store.create_account(&common::account()).await.unwrap();
+        store.commit(common::decision(0)).await.unwrap();
+        store.check_ready().await.unwrap();
+        // As it is done where a disk fills up.
+        database.query(&format!(
+            "ALTER ROLE memoir IN DATABASE \"{}\" SET default_transaction_read_only = on",
+            database.name()
+        ));
+        let url = format!("{}{parameters}", database.url);
+        let store = PostgresStore::open(&url).await.unwrap();
+        let mut of_several = common::decision(1);
+        of_several.prompts = Some(StoredText(vec![4]));
+        for refused in [
+            store.check_ready().await,
+            store.commit(common::decision(1)).await,
+            store.commit(of_several).await,
+            store.create_user(&common::user(), None).await,
+        ] {
+            assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+        }
+        assert_eq!(database.query("SELECT version FROM agents"), "1");
+    }
 }
