@@ -47,7 +47,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .collect();
     let considered = counted(reflected.considered as u64, "entry", "entries");
     terminal::print(&match (reflected.considered, numbers.as_slice()) {
-        (0, _) => "there is no journal entry of the last week".to_owned(),
+        (0, _) => {
+            "there is no journal entry of the last week but what Memoir wrote itself".to_owned()
+        }
         (_, []) => format!("looked at {considered}; none is to become a core memory"),
         _ => format!(
             "looked at {considered}; core memories now: {}",
