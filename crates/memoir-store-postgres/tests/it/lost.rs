@@ -29,7 +29,7 @@ const REFUSING: u8 = 3;
 const TOLD: u8 = 4;
 
 /// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
-const COMMITS: [(&[u8], &[u8]); 2] = [(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
+const COMMITS: &[(&[u8], &[u8])] = &[(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
 
 /// Stands between a store and its database.
 pub(crate) struct Between {
@@ -39,7 +39,19 @@ pub(crate) struct Between {
 }
 
 impl Between {
-    pub(crate) fn new(database: &TestDatabase) -> Self {
+    fn new(database: &TestDatabase) -> Self {
+        Self::breaking(database, COMMITS)
+    }
+
+    /// One that breaks where several statements are committed only.
+    pub(crate) fn of_several(database: &TestDatabase) -> Self {
+        Self::breaking(database, &COMMITS[1..])
+    }
+
+    fn breaking(
+        database: &TestDatabase,
+        commits: &'static [(&'static [u8], &'static [u8])],
+    ) -> Self {
         let (name, server) = (database.name(), database.server.folder());
         let folder = format!("memoir-between-{}-{name}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -58,7 +70,7 @@ impl Between {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = UnixStream::connect(&to).await.unwrap();
-                tokio::spawn(carry(client, server, Arc::clone(&breaks)));
+                tokio::spawn(carry(client, server, Arc::clone(&breaks), commits));
             }
         });
         between
@@ -91,7 +103,12 @@ const REFUSAL: &[u8] = b"E\0\0\0\x20SERROR\0VERROR\0C58000\0Mnone\0\0Z\0\0\0\x05
 const FAREWELL: &[u8] = b"E\0\0\0\x29SFATAL\0C08P01\0Mserver conn crashed?\0\0";
 
 /// Carries what is said either way, until it breaks.
-async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<AtomicU8>) {
+async fn carry(
+    mut client: UnixStream,
+    mut server: UnixStream,
+    breaks: Arc<AtomicU8>,
+    commits: &[(&[u8], &[u8])],
+) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
     let mut awaited = None;
     loop {
@@ -106,7 +123,7 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, breaks: Arc<Atomi
                     bytes = &bytes[length..];
                 }
                 // The end of several statements goes with them, so that it is looked for first.
-                let committed = COMMITS.iter().rev().find(|(asked, _)| holds(bytes, asked));
+                let committed = commits.iter().rev().find(|(asked, _)| holds(bytes, asked));
                 if committed.is_some() && breaks.load(Ordering::SeqCst) == BEFORE {
                     breaks.store(NOWHERE, Ordering::SeqCst);
                     return;
