@@ -55,8 +55,8 @@ impl AgentHandle {
             let mut contents = ArchiveContents {
                 version: VERSION,
                 traveller: Traveller {
+                    memories: loaded.memories.copies().collect(),
                     agent: loaded.agent,
-                    memories: loaded.memories,
                     sessions: Vec::with_capacity(sessions.len()),
                     records,
                     head,

@@ -165,7 +165,7 @@ impl AgentHandle {
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number } => {
                 let found = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
-                found.memories.into_iter().next()
+                found.memories.copies().next()
             }
             _ => None,
         };

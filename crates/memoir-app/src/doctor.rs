@@ -412,7 +412,8 @@ impl Memoir {
                 loaded => loaded?,
             };
             let actor = Actor::system();
-            let corrected = manage::correct_times(loaded.agent, loaded.memories, &actor, now);
+            let memories = loaded.memories.copies().collect();
+            let corrected = manage::correct_times(loaded.agent, memories, &actor, now);
             ahead += usize::from(corrected.is_some());
         }
         if ahead == 0 {
@@ -444,7 +445,8 @@ impl Account {
             let handle = self.agent(&agent.id.to_string()).await?;
             let was_ahead = handle
                 .decide(&wanted(Selection::All), |loaded, now| {
-                    let decision = manage::correct_times(loaded.agent, loaded.memories, actor, now);
+                    let memories = loaded.memories.copies().collect();
+                    let decision = manage::correct_times(loaded.agent, memories, actor, now);
                     let was_ahead = decision.is_some();
                     Ok((decision, was_ahead))
                 })

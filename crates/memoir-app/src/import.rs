@@ -181,18 +181,18 @@ impl AgentHandle {
     /// The store fails.
     pub async fn export(&self) -> Result<Vec<Line>> {
         let loaded = self.load(&wanted(Selection::Kept)).await?;
-        Ok(loaded.memories.into_iter().map(line).collect())
+        Ok(loaded.memories.iter().map(line).collect())
     }
 }
 
-fn line(memory: memoir_domain::memory::Memory) -> Line {
+fn line(memory: &memoir_domain::memory::Memory) -> Line {
     Line {
         kind: Some(memory.kind),
         tags: memory.tags.iter().map(PrivateText::from).collect(),
         constitutional: memory.is_constitutional(),
         origin: Some(memory.origin()),
-        source: memory.source,
+        source: memory.source.clone(),
         created_at: Some(memory.created_at),
-        content: memory.content,
+        content: memory.content.clone(),
     }
 }

@@ -69,13 +69,15 @@ use memoir_domain::{
     agent::{self, Agent},
     audit::{Actor, Change},
     draft::Decision,
-    memory::{Memory, Number},
+    memory::Number,
     session::Session,
     text::Digester,
 };
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
 use memoir_store::{AgentQuery, AgentRow, Snapshot, Store};
 use memoir_vault::{AgentKey, KeyStore};
+
+use opened::MemoryList;
 
 pub use access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use access_requests::AccessRequestView;
@@ -362,7 +364,7 @@ enum Condition {
 struct Loaded {
     base: codec::Base,
     agent: Agent,
-    memories: Vec<Memory>,
+    memories: MemoryList,
     session: Option<(Session, Option<sessions::Rehearsal>)>,
     running_session: Option<SessionId>,
 }
@@ -478,7 +480,7 @@ impl AgentHandle {
         let memories = self.memoir.opened.open(&key, version, snapshot.memories);
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
-        let memories = memories.into_iter().collect::<Result<Vec<_>>>()?;
+        let memories = memories?;
         if !self.is_met(&agent, &memories) {
             return Err(Error::Changed);
         }
@@ -495,7 +497,7 @@ impl AgentHandle {
 
     /// Whether what was read is as its condition says. A memory that was not read, or is not there, is not judged:
     /// what goes on to change it finds that out by itself.
-    fn is_met(&self, agent: &Agent, memories: &[Memory]) -> bool {
+    fn is_met(&self, agent: &Agent, memories: &MemoryList) -> bool {
         match &self.condition {
             None => true,
             // Every change of what somebody could have been shown is a record, so that the place of the next one says

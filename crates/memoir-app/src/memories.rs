@@ -145,7 +145,7 @@ impl AgentHandle {
             Handling::Restore => return self.give_back(number, actor).await,
         };
         self.decide(&wanted(selection), |loaded, now| {
-            let mut memories = by_number(loaded.memories);
+            let mut memories = by_number(loaded.memories.copies());
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             let (agent, memory) = (loaded.agent, &memory);
             let decision = match handling {
@@ -196,7 +196,7 @@ impl AgentHandle {
         let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
         // Others gave it what it stands for.
         self.decide(&wanted(Selection::All), |loaded, now| {
-            let mut memories = by_number(loaded.memories);
+            let mut memories = by_number(loaded.memories.copies());
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             // By the text and not by the version: others may have changed anything else of the agent meanwhile.
             if memory.content != *seen {
@@ -216,10 +216,9 @@ impl AgentHandle {
         again(|| async {
             // Others may have taken over what it stood for.
             let loaded = self.load(&wanted(Selection::All)).await?;
-            let mut memories = loaded.memories;
-            let place = memories.iter().position(|memory| memory.number == number);
-            // Their order is of no use here.
-            let memory = memories.swap_remove(place.ok_or(Error::NoMemory(number))?);
+            let memories = loaded.memories;
+            let memory = memories.iter().find(|memory| memory.number == number);
+            let memory = memory.ok_or(Error::NoMemory(number))?.clone();
             let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
             let decision = if memory.is_kept() {
                 let texts = self.texts(base.key(), std::iter::once(&memory)).await?;

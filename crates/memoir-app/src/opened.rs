@@ -33,24 +33,76 @@ use crate::{Result, codec, parallel, sessions::BoundedCache};
 // memories each, and a bound to what a picture of the process's memory gives away.
 const OPENED_BYTES: usize = 32 << 20;
 
+/// Memories as they were read, which several may look at: their words stand in memory once, and are wiped when the last
+/// of these lets go of them.
+pub(crate) struct MemoryList(Vec<OpenedMemory>);
+
+/// A memory that was opened from its row.
+#[derive(Clone)]
+pub(crate) struct OpenedMemory(Arc<RowAndMemory>);
+
 /// A memory, and the row that it was opened from.
-struct OpenedMemory {
+struct RowAndMemory {
     row: MemoryRow,
     memory: Memory,
 }
 
 impl OpenedMemory {
+    fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
+        let memory = codec::memory(key, &row)?;
+        Ok(Self(Arc::new(RowAndMemory { row, memory })))
+    }
+
     fn bytes(&self) -> usize {
-        let wordings = self.memory.wordings.len() * size_of::<Wording>();
-        let text = self.memory.content.expose().len();
-        size_of::<Self>() + self.row.body.0.len() + text + wordings
+        let RowAndMemory { row, memory } = &*self.0;
+        let wordings = memory.wordings.len() * size_of::<Wording>();
+        size_of::<RowAndMemory>() + row.body.0.len() + memory.content.expose().len() + wordings
     }
 }
 
-impl Drop for OpenedMemory {
+impl MemoryList {
+    /// In the order in which they were asked for.
+    pub(crate) fn iter(&self) -> MemoryIter<'_> {
+        self.0.iter().map(|opened| &opened.0.memory)
+    }
+
+    /// Copies, to be changed.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = Memory> {
+        self.iter().cloned()
+    }
+
+    pub(crate) fn first(&self) -> Option<&Memory> {
+        self.iter().next()
+    }
+
+    /// Leaves out those of which this is not so.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
+        self.0.retain(|opened| is_kept(&opened.0.memory));
+    }
+}
+
+type MemoryIter<'a> =
+    std::iter::Map<std::slice::Iter<'a, OpenedMemory>, fn(&'a OpenedMemory) -> &'a Memory>;
+
+impl<'a> IntoIterator for &'a MemoryList {
+    type Item = &'a Memory;
+    type IntoIter = MemoryIter<'a>;
+
+    fn into_iter(self) -> MemoryIter<'a> {
+        self.iter()
+    }
+}
+
+impl Drop for RowAndMemory {
     fn drop(&mut self) {
         self.memory.zeroize();
     }
+}
+
+/// A memory that is kept, and what it takes here in bytes.
+struct KeptMemory {
+    opened: OpenedMemory,
+    bytes: usize,
 }
 
 /// What is kept of one agent.
@@ -58,7 +110,7 @@ impl Drop for OpenedMemory {
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
-    memories: HashMap<Number, Box<OpenedMemory>>,
+    memories: HashMap<Number, KeptMemory>,
     /// Texts that stand in its log.
     texts: WordingTexts,
     bytes: usize,
@@ -71,10 +123,10 @@ impl Drop for OfAgent {
 }
 
 impl OfAgent {
-    fn put(&mut self, opened: Box<OpenedMemory>) {
-        self.bytes += opened.bytes();
-        if let Some(before) = self.memories.insert(opened.row.number, opened) {
-            self.bytes -= before.bytes();
+    fn put(&mut self, number: Number, kept: KeptMemory) {
+        self.bytes += kept.bytes;
+        if let Some(before) = self.memories.insert(number, kept) {
+            self.bytes -= before.bytes;
         }
     }
 
@@ -82,12 +134,12 @@ impl OfAgent {
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
         self.forget_texts();
         self.memories.retain(|number, _| numbers.contains(number));
-        self.bytes = self.memories.values().map(|opened| opened.bytes()).sum();
+        self.bytes = self.memories.values().map(|kept| kept.bytes).sum();
     }
 
     fn take(&mut self, number: Number) {
-        if let Some(opened) = self.memories.remove(&number) {
-            self.bytes -= opened.bytes();
+        if let Some(kept) = self.memories.remove(&number) {
+            self.bytes -= kept.bytes;
         }
     }
 
@@ -135,21 +187,20 @@ impl OpenedMemories {
     /// The memories of these rows, in their order, which were read where the agent was at `version`.
     ///
     /// # Errors
-    /// For each memory: its row is not as it was written.
+    /// A row is not as it was written.
     pub(crate) fn open(
         &self,
         key: &AgentKey,
         version: u64,
         rows: Vec<MemoryRow>,
-    ) -> Vec<Result<Memory>> {
+    ) -> Result<MemoryList> {
         let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
-        // What would push most others out is opened each time.
-        if rows.is_empty() || bytes > OPENED_BYTES / 4 {
-            return parallel::map(rows, |row| codec::memory(key, &row));
-        }
         let scope = key.scope();
-        let Some(shared) = self.of(scope) else {
-            return parallel::map(rows, |row| codec::memory(key, &row));
+        // What would push most others out is opened each time.
+        let is_kept = !rows.is_empty() && bytes <= OPENED_BYTES / 4;
+        let Some(shared) = is_kept.then(|| self.of(scope)).flatten() else {
+            let opened = parallel::map(rows, |row| OpenedMemory::open(key, row));
+            return Ok(MemoryList(opened.into_iter().collect::<Result<_>>()?));
         };
         let opened = {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
@@ -157,41 +208,46 @@ impl OpenedMemories {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
                 // rows are one row that was written once; a look at version and number alone would
                 // believe what somebody put in its place.
-                Some(opened) if opened.row == row => (None, Ok(opened.memory.clone())),
+                Some(kept) if kept.opened.0.row == row => Ok((kept.opened.clone(), None)),
                 _ => {
-                    let memory = codec::memory(key, &row);
-                    // Copied here, where several do it at once.
-                    let copy = memory.as_ref().ok().cloned();
-                    let new = copy.map(|memory| Box::new(OpenedMemory { row, memory }));
-                    (new, memory)
+                    let opened = OpenedMemory::open(key, row)?;
+                    // Weighed here, where several do it at once.
+                    let bytes = opened.bytes();
+                    Ok((opened, Some(bytes)))
                 }
             })
         };
         let mut own = write(&shared);
         if own.version != version {
-            let same = opened.iter().filter_map(|(new, memory)| match new {
-                None => memory.as_ref().ok().map(|memory| memory.number),
-                Some(_) => None,
-            });
+            let same = opened.iter().flatten();
+            let same = same.filter(|(_, bytes)| bytes.is_none());
             // Under the lock that writes: between the two locks another look of this process may
             // have put memories of a later version here, and a few of those are opened once more,
             // which is all.
-            own.keep_only(&same.collect());
+            own.keep_only(&same.map(|(opened, _)| opened.0.row.number).collect());
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
         own.memories.reserve(opened.len());
-        for (new, memory) in opened {
-            if let Some(new) = new {
-                own.put(new);
+        // To its end also where a row cannot be opened: the others are kept all the same.
+        let mut failed = None;
+        for memory in opened {
+            match memory {
+                Ok((opened, bytes)) => {
+                    if let Some(bytes) = bytes {
+                        let opened = opened.clone();
+                        own.put(opened.0.row.number, KeptMemory { opened, bytes });
+                    }
+                    memories.push(opened);
+                }
+                Err(error) => failed = failed.or(Some(error)),
             }
-            memories.push(memory);
         }
         own.keep_within_bounds();
         let bytes = own.bytes;
         drop(own);
         self.weigh(scope, shared, bytes);
-        memories
+        failed.map_or(Ok(MemoryList(memories)), Err)
     }
 
     /// The memories of these numbers as they are where the agent is at `version`; `None` where one of them is not kept,
@@ -201,14 +257,20 @@ impl OpenedMemories {
         scope: AgentScope,
         version: u64,
         numbers: &[Number],
-    ) -> Option<Vec<Memory>> {
+    ) -> Option<MemoryList> {
         let own = self.lock().get(scope)?;
         let own = own.read().unwrap_or_else(PoisonError::into_inner);
-        let memory = |number| Some(own.memories.get(number)?.memory.clone());
-        let is_of_version = own.version == version;
         // No row stands behind this. Whoever asks can only use it for a commit under the same
         // version, which the store refuses where that is not the present one.
-        is_of_version.then(|| numbers.iter().map(memory).collect())?
+        if own.version != version {
+            return None;
+        }
+        let memory = |number| Some(own.memories.get(number)?.opened.clone());
+        numbers
+            .iter()
+            .map(memory)
+            .collect::<Option<_>>()
+            .map(MemoryList)
     }
 
     /// Of the texts at these places of the log those that were read where the agent is at `version`.
@@ -365,10 +427,13 @@ mod tests {
         let (opened, key) = (OpenedMemories::default(), key(2));
         let rows = || vec![row(&key, 1, 5, "She rows."), row(&key, 2, 5, "He sings.")];
         let written = rows();
-        let open = |rows: &[MemoryRow]| opened.open(&key, 5, rows.to_vec());
+        let texts = |memories: MemoryList| {
+            let texts = memories.iter().map(|one| one.content.expose().to_owned());
+            texts.collect::<Vec<_>>()
+        };
+        let open = |rows: &[MemoryRow]| texts(opened.open(&key, 5, rows.to_vec()).unwrap());
         for _ in 0..3 {
-            let texts = open(&written).into_iter().map(|one| one.unwrap().content);
-            assert!(texts.eq(["She rows.".into(), "He sings.".into()]));
+            assert_eq!(open(&written), ["She rows.", "He sings."]);
         }
         let mut changed = Vec::new();
         for byte in [0, 1, 30, written[0].body.0.len() - 1] {
@@ -389,19 +454,15 @@ mod tests {
             changed.push(other);
         }
         for row in changed {
-            assert!(open(&[row]).remove(0).is_err());
+            assert!(opened.open(&key, 5, vec![row]).is_err());
         }
         // The same words, sealed anew, and others of the same number.
         let again = row(&key, 1, 6, "She swims.");
-        let texts = open(&[again, rows().remove(1)]).into_iter();
-        assert!(
-            texts
-                .map(|one| one.unwrap().content)
-                .eq(["She swims.".into(), "He sings.".into()])
-        );
+        let both = open(&[again, rows().remove(1)]);
+        assert_eq!(both, ["She swims.", "He sings."]);
         // Nor is anything another agent's.
         let other = self::key(3);
-        assert!(opened.open(&other, 5, written).iter().all(Result::is_err));
+        assert!(opened.open(&other, 5, written).is_err());
     }
 
     #[test]
@@ -423,7 +484,7 @@ mod tests {
             (found, texts.map(|id| id.seq).collect::<Vec<_>>())
         };
         opened.expect(scope);
-        opened.open(&key, 5, rows.clone());
+        opened.open(&key, 5, rows.clone()).unwrap();
         let before = kept(&opened, &key).1;
         opened.keep_texts(scope, 5, &texts);
         opened.keep_texts(scope, 5, &texts);
@@ -443,7 +504,7 @@ mod tests {
         assert_eq!(known(6, &[2]).0, None);
         assert_eq!(known(5, &[1]).0, None);
         // Somebody else wrote, who may have taken words out of the log.
-        opened.open(&key, 7, rows[..1].to_vec());
+        opened.open(&key, 7, rows[..1].to_vec()).unwrap();
         assert_eq!(known(7, &[1]), (Some(vec![1]), vec![]));
         opened.keep_texts(scope, 7, &texts);
         opened.forget(scope);
@@ -454,22 +515,24 @@ mod tests {
     fn spec_5_3_words_leave_memory_with_what_was_changed_and_by_whomever() {
         let (opened, key) = (OpenedMemories::default(), key(2));
         let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
-        opened.open(&key, 5, rows.clone());
+        opened.open(&key, 5, rows.clone()).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0), "the first look");
-        opened.open(&key, 5, rows.clone());
+        opened.open(&key, 5, rows.clone()).unwrap();
         let (all, bytes) = kept(&opened, &key);
         assert_eq!(all, BTreeSet::from([1, 2, 3]));
         // A commit of this process.
         opened.follow(key.scope(), Some(5), 6, &[Number(2)]);
         assert_eq!(kept(&opened, &key), (BTreeSet::from([1, 3]), bytes / 3 * 2));
-        opened.open(&key, 6, vec![row(&key, 2, 6, "She rows.")]);
+        opened
+            .open(&key, 6, vec![row(&key, 2, 6, "She rows.")])
+            .unwrap();
         assert_eq!(kept(&opened, &key), (all.clone(), bytes));
         // Somebody else's, of which nothing is known but that it was.
-        opened.open(&key, 7, rows[..1].to_vec());
+        opened.open(&key, 7, rows[..1].to_vec()).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
         // One of this process on a version that was not looked at.
         opened.follow(key.scope(), Some(8), 9, &[Number(3)]);
-        opened.open(&key, 9, rows[1..2].to_vec());
+        opened.open(&key, 9, rows[1..2].to_vec()).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
         opened.forget(key.scope());
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
@@ -481,10 +544,12 @@ mod tests {
             let rows = numbers.map(|number| row(&key, number, 9, long.trim()));
             rows.collect::<Vec<_>>()
         };
-        opened.open(&key, 9, rows(1, part + 1));
+        opened.open(&key, 9, rows(1, part + 1)).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
         for at in 0..8 {
-            opened.open(&key, 9, rows(1 + at * part / 2, part / 2));
+            opened
+                .open(&key, 9, rows(1 + at * part / 2, part / 2))
+                .unwrap();
             assert!(kept(&opened, &key).1 <= OPENED_BYTES);
         }
     }

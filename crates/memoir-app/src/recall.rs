@@ -35,6 +35,7 @@ use crate::{
     AgentHandle, CONFLICT, Result, again,
     memories::wanted,
     metrics::{IndexBuild, Metrics},
+    opened::MemoryList,
     shown::{ShownMemory, schemas},
     vectors::QuestionVector,
 };
@@ -290,9 +291,9 @@ impl AgentHandle {
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<Meaning>)> {
         if recall::is_literal(query.text.expose()) {
-            let memories = self.load(&wanted(Selection::Kept)).await?.memories;
-            let found = recall::literal_matches(&memories, query, after);
-            return Ok((with_memories(found, memories), None));
+            let loaded = self.load(&wanted(Selection::Kept)).await?;
+            let found = recall::literal_matches(&loaded.memories, query, after);
+            return Ok((with_memories(found, &loaded.memories), None));
         }
         let asked = self.asked(query, self.serving().await?).await?;
         let started = Instant::now();
@@ -315,7 +316,7 @@ impl AgentHandle {
                 // The memories are loaded for their words anyway, and the version comes with them:
                 // this is the proof that the index was of this moment, at no further cost.
                 Ok(loaded) if loaded.base.version() == Some(version) => {
-                    Ok((with_memories(found, loaded.memories), meaning))
+                    Ok((with_memories(found, &loaded.memories), meaning))
                 }
                 Ok(_) => {
                     // Somebody else wrote.
@@ -417,10 +418,9 @@ impl AgentHandle {
         let loaded = self.load(&wanted(Selection::Kept)).await?;
         // An agent that was read has a version.
         let version = loaded.base.version().unwrap_or_default();
-        let memories = loaded.memories;
         let started = Instant::now();
         // Seconds of work where there are hundreds of thousands.
-        let index = tokio::task::spawn_blocking(move || RecallIndex::of(&memories)).await;
+        let index = tokio::task::spawn_blocking(move || RecallIndex::of(&loaded.memories)).await;
         let index = index.map_err(|_| {
             crate::Error::Inconsistent("building an index of words was broken off".to_owned())
         })?;
@@ -442,25 +442,25 @@ impl AgentHandle {
 
 /// What is found among memories of which an index is made for this once.
 pub(crate) fn found_among(
-    memories: Vec<Memory>,
+    memories: &MemoryList,
     query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Recalled {
     let found = if recall::is_literal(query.text.expose()) {
-        recall::literal_matches(&memories, query, after)
+        recall::literal_matches(memories, query, after)
     } else {
-        RecallIndex::of(&memories).search(query, after)
+        RecallIndex::of(memories).search(query, after)
     };
     with_memories(found, memories)
 }
 
-fn with_memories(found: Vec<RecallMatch>, memories: Vec<Memory>) -> Recalled {
-    let mut memories = by_number(memories);
+fn with_memories(found: Vec<RecallMatch>, memories: &MemoryList) -> Recalled {
+    let memories = by_number(memories);
     let found = found.into_iter();
     found
         .filter_map(|found| {
-            let memory = memories.remove(&found.number)?;
-            Some((found, memory))
+            let memory = *memories.get(&found.number)?;
+            Some((found, memory.clone()))
         })
         .collect()
 }

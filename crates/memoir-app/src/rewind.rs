@@ -121,11 +121,11 @@ impl AgentHandle {
             .map(|row| Ok(codec::session(key, row)?.0))
             .collect::<Result<Vec<_>>>()?;
         Ok(Everything {
+            memories: by_number(loaded.memories.copies()),
             base: loaded.base,
             agent: loaded.agent,
             sessions,
             log,
-            memories: by_number(loaded.memories),
             _turn: turn,
         })
     }

@@ -22,6 +22,7 @@ use crate::{
     again,
     codec::{self, Base, Beside},
     memories::wanted,
+    opened::MemoryList,
 };
 
 /// Most characters of a reason.
@@ -264,7 +265,7 @@ impl AgentHandle {
 }
 
 /// The other kept memories that say a sentence of what the memory says.
-fn saying(memory: &Memory, memories: &[Memory]) -> Vec<Number> {
+fn saying(memory: &Memory, memories: &MemoryList) -> Vec<Number> {
     let read = Reading::of(memory.content.expose());
     let others = memories
         .iter()

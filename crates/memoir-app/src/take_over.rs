@@ -278,7 +278,7 @@ impl AgentHandle {
                 return Err(Error::NotReplaceable(*number));
             }
         }
-        let memories = loaded.memories.clone();
+        let memories = loaded.memories.copies().collect();
         let written = self.write_together(loaded, async |together| {
             let now = self.memoir.now();
             let decision = import::replace(together.agent.clone(), memories, actor, now);
@@ -341,7 +341,8 @@ impl AgentHandle {
                 }
                 let batch = self.load(&wanted(Selection::Numbers(numbers))).await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
-                let decision = import::take_back(agent, &extent, batch.memories, actor, now);
+                let memories = batch.memories.copies().collect();
+                let decision = import::take_back(agent, &extent, memories, actor, now);
                 if !decision.records.is_empty() {
                     together.add(decision, |_| {}).await?;
                 }

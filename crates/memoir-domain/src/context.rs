@@ -75,9 +75,14 @@ struct ContextEntry<'a> {
 /// Builds the context from kept memories, in any order; faded journal entries are passed over. What is over
 /// the bounds is left out in whole entries: the oldest of the journal first, then those core memories that
 /// their author has not touched for longest; constitutional ones never.
-pub fn build(memories: &[Memory], now: Timestamp, bounds: Bounds) -> ContextText {
-    let mut core = entries(memories, |memory| memory.is_kept_core());
-    let mut journal = entries(memories, |memory| {
+pub fn build<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    now: Timestamp,
+    bounds: Bounds,
+) -> ContextText {
+    let memories: Vec<&Memory> = memories.into_iter().collect();
+    let mut core = entries(&memories, |memory| memory.is_kept_core());
+    let mut journal = entries(&memories, |memory| {
         memory.kind == Kind::Journal && memory.is_kept() && is_recent(memory, now)
     });
     leave_out(&mut journal, bounds.journal);
@@ -94,8 +99,9 @@ pub fn build(memories: &[Memory], now: Timestamp, bounds: Bounds) -> ContextText
     render(&core, &journal)
 }
 
-fn entries(memories: &[Memory], wanted: impl Fn(&Memory) -> bool) -> Vec<ContextEntry<'_>> {
-    let mut chosen: Vec<&Memory> = memories.iter().filter(|memory| wanted(memory)).collect();
+fn entries<'a>(memories: &[&'a Memory], wanted: impl Fn(&Memory) -> bool) -> Vec<ContextEntry<'a>> {
+    let memories = memories.iter().copied();
+    let mut chosen: Vec<&Memory> = memories.filter(|memory| wanted(memory)).collect();
     chosen.sort_by_key(|memory| (memory.created_at, memory.number));
     chosen
         .into_iter()

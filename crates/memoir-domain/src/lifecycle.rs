@@ -101,13 +101,13 @@ impl NothingCanGo {
 /// Why the schedule does not ask the agent, where it does not: nothing can be taken away, and there are no
 /// exact doubles that code would put together. `memories` are all its kept core memories. A session that
 /// somebody starts by hand begins all the same, since it may unite and protect; it tells this.
-pub fn nothing_can_go(
+pub fn nothing_can_go<'a>(
     agent: &Agent,
-    memories: &[Memory],
+    memories: impl IntoIterator<Item = &'a Memory>,
     digester: &Digester,
 ) -> Option<NothingCanGo> {
     let kept: Vec<&Memory> = memories
-        .iter()
+        .into_iter()
         .filter(|memory| memory.is_kept_core())
         .collect();
     let tags = agent.settings.immutable_tag_set();
@@ -257,13 +257,13 @@ pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
 
 /// The prompt of a session that is open already, for whoever goes on with it: with the memories and the
 /// measures as they are now, and the edits that are left.
-pub fn resume(
+pub fn resume<'a>(
     agent: &Agent,
     session: &Session,
-    memories: &[Memory],
+    memories: impl IntoIterator<Item = &'a Memory>,
     room: LedgerRoom,
 ) -> (Prompt, Ledger, Gauge) {
-    let kept = memories.iter().filter(|memory| memory.is_kept_core());
+    let kept = memories.into_iter().filter(|memory| memory.is_kept_core());
     // From the oldest row on: the agent's position is where the next session's ledger begins, and where this
     // one's began is not kept.
     let ledger = list(agent, kept.collect(), None, room);
@@ -291,10 +291,10 @@ pub struct HandedKnife {
 
 /// Puts doubles together, fixes the mass and the threshold, and builds the prompt (SPEC 3.4, 3.5).
 /// `memories` are all kept core memories, `room` what the ledger may take and is to tell.
-pub fn open(
+pub fn open<'a>(
     agent: Agent,
     mut session: Session,
-    memories: &[Memory],
+    memories: impl IntoIterator<Item = &'a Memory>,
     digester: &Digester,
     room: LedgerRoom,
     now: Timestamp,
@@ -303,7 +303,7 @@ pub fn open(
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
     let mut kept: BTreeMap<_, Cow<'_, Memory>> = memories
-        .iter()
+        .into_iter()
         .filter(|memory| memory.is_kept_core())
         .map(|memory| (memory.number, Cow::Borrowed(memory)))
         .collect();

@@ -341,10 +341,10 @@ pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
 ///
 /// # Errors
 /// It was shredded, or the agent was erased.
-pub fn restore(
+pub fn restore<'a>(
     agent: Agent,
     memory: &Memory,
-    others: &[Memory],
+    others: impl IntoIterator<Item = &'a Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
@@ -366,7 +366,9 @@ pub fn restore(
     // A wording is stood for by one kept memory: whoever took it over gives it up as it comes back.
     let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
     let is_counted = |other: &&Memory| other.counted_wordings().next().is_some();
-    let others = others.iter().filter(|other| other.number != memory.number);
+    let others = others
+        .into_iter()
+        .filter(|other| other.number != memory.number);
     for holder in others.filter(is_counted) {
         let mut without = holder.clone();
         without

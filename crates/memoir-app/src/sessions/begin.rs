@@ -292,12 +292,14 @@ impl AgentHandle {
     ) -> Result<(Session, OpenedSession)> {
         let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
         let session = loaded.take_session(id)?;
-        let (agent, memories) = match rehearsal.and_then(Rehearsal::into_copy) {
-            Some(copy) => (copy.agent(loaded.agent), copy.lay_over_all(loaded.memories)),
-            None => (loaded.agent, loaded.memories),
+        let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
+        let (prompt, ledger, gauge) = match rehearsal.and_then(Rehearsal::into_copy) {
+            Some(copy) => {
+                let memories = copy.lay_over_all(&loaded.memories);
+                lifecycle::resume(&copy.agent(loaded.agent), &session, &memories, room)
+            }
+            None => lifecycle::resume(&loaded.agent, &session, &loaded.memories, room),
         };
-        let room = self.ledger_room(&agent, context_tokens, session.model.as_deref());
-        let (prompt, ledger, gauge) = lifecycle::resume(&agent, &session, &memories, room);
         let opened = OpenedSession {
             prompt,
             ledger,

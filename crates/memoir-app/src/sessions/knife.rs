@@ -208,12 +208,11 @@ impl AgentHandle {
             Some(memories) => memories,
             None => {
                 let rows = store.memories(self.scope, numbers).await?;
-                let memories = opened.open(known.base.key(), version, rows).into_iter();
-                memories.collect::<Result<_>>()?
+                opened.open(known.base.key(), version, rows)?
             }
         };
         Ok(Some(CallState {
-            memories: by_number(memories),
+            memories: by_number(memories.copies()),
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
@@ -225,11 +224,12 @@ impl AgentHandle {
 
     async fn fresh_state(&self, id: SessionId, request: &KnifeRequest) -> Result<CallState> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
+        let memories = by_number(loaded.memories.copies());
         let (session, rehearsal) = loaded.session.unzip();
         let state = CallState {
             base: loaded.base,
             agent: loaded.agent,
-            memories: by_number(loaded.memories),
+            memories,
             session,
             is_known: false,
             rehearsed: None,
@@ -382,13 +382,16 @@ impl AgentHandle {
         else {
             return Err(CONFLICT);
         };
-        let mut memories = loaded.memories;
-        if let Some((copy, _)) = &state.rehearsed {
-            memories = copy.lay_over_all(memories);
-        }
-        let survey = match memories.len() {
-            0..=FEW_MEMORIES => Survey::of(memories),
-            _ => parallel::aside(move || Survey::of(memories)).await?,
+        let memories = loaded.memories;
+        let copy = state.rehearsed.as_ref().map(|(copy, _)| copy.clone());
+        let are_few = memories.iter().len() <= FEW_MEMORIES;
+        let look = move || match copy {
+            Some(copy) => Survey::of(copy.lay_over_all(&memories)),
+            None => Survey::of(memories.copies()),
+        };
+        let survey = match are_few {
+            true => look(),
+            false => parallel::aside(look).await?,
         };
         Ok((version, survey))
     }
@@ -489,11 +492,14 @@ impl AgentHandle {
                 "a search was decided for another tool".to_owned(),
             ));
         };
-        let mut memories = self.load(&wanted(Selection::KeptCore)).await?.memories;
-        if let Some((copy, _)) = &state.rehearsed {
-            memories = copy.lay_over_all(memories);
-        }
-        Ok(knife::search(&memories, query.as_ref(), *since, *until))
+        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+        let (query, since, until) = (query.as_ref(), *since, *until);
+        Ok(match &state.rehearsed {
+            Some((copy, _)) => {
+                knife::search(&copy.lay_over_all(&loaded.memories), query, since, until)
+            }
+            None => knife::search(&loaded.memories, query, since, until),
+        })
     }
 
     /// The tripping call and the whole rollback as one decision (SPEC 3.13). It rests on the version of
@@ -507,7 +513,7 @@ impl AgentHandle {
         if let Some((copy, _)) = &state.rehearsed {
             let touched = rollback::touched(copy.history()).into_iter().collect();
             let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
-            let mut memories = by_number(loaded.memories);
+            let mut memories = by_number(loaded.memories.copies());
             copy.lay_over(&mut memories);
             return Ok(trip.roll_back(copy.history(), memories));
         }
@@ -550,7 +556,7 @@ impl AgentHandle {
                 "table `audit_records`: the edits of session {id} are not those that it counts"
             )));
         }
-        Ok((history, by_number(loaded.memories)))
+        Ok((history, by_number(loaded.memories.copies())))
     }
 
     async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {

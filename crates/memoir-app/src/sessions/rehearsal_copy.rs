@@ -13,7 +13,10 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use super::rehearse::{Rehearsal, Touched};
-use crate::codec::{Beside, Writing};
+use crate::{
+    codec::{Beside, Writing},
+    opened::MemoryList,
+};
 
 /// What an agent that rehearses has done so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,9 +86,9 @@ impl RehearsalCopy {
         memories.extend(touched.map(|touched| (touched.number, touched.after.clone())));
     }
 
-    /// As [`RehearsalCopy::lay_over`], for a list.
-    pub(super) fn lay_over_all(&self, memories: Vec<Memory>) -> Vec<Memory> {
-        let mut memories = by_number(memories);
+    /// As [`RehearsalCopy::lay_over`], for all that was read.
+    pub(super) fn lay_over_all(&self, memories: &MemoryList) -> Vec<Memory> {
+        let mut memories = by_number(memories.copies());
         self.lay_over(&mut memories);
         memories.into_values().collect()
     }

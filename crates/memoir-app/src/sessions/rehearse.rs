@@ -29,6 +29,7 @@ use utoipa::ToSchema;
 use super::rehearsal_copy::RehearsalCopy;
 use crate::{
     AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession, again, codec,
+    opened::MemoryList,
 };
 
 /// What a rehearsal came to: enough to show it, and to do it.
@@ -224,7 +225,7 @@ impl Rehearsal {
     }
 
     /// What it would do to each memory, `kept` being the core memories as they are now.
-    fn blind_changes(&self, kept: &[Memory]) -> Vec<BlindChange> {
+    fn blind_changes(&self, kept: &MemoryList) -> Vec<BlindChange> {
         let present = by_number(kept);
         let merges = |edit: &&RehearsedEdit| edit.created.is_some();
         let change = |touched: &Touched| {
@@ -402,8 +403,8 @@ impl AgentHandle {
         let mut bench = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
-            survey: Survey::of(loaded.memories.iter().cloned()),
-            memories: by_number(loaded.memories),
+            survey: Survey::of(loaded.memories.copies()),
+            memories: by_number(loaded.memories.copies()),
             texts,
             limits,
             digester,
@@ -590,7 +591,7 @@ fn edit_of(record: &Record) -> Option<RehearsedEdit> {
     })
 }
 
-fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &[Memory]) -> Result<()> {
+fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &MemoryList) -> Result<()> {
     if let Some(applied) = rehearsal.applied_by {
         return Err(not_applicable(
             session.id,

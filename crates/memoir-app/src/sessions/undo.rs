@@ -194,7 +194,7 @@ impl AgentHandle {
         let loaded: Loaded = self
             .load(&wanted(Selection::Numbers(touched.into_iter().collect())))
             .await?;
-        Ok(by_number(loaded.memories))
+        Ok(by_number(loaded.memories.copies()))
     }
 }
 

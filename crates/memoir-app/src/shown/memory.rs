@@ -270,7 +270,7 @@ impl AgentLens<'_> {
         }
         let wanted = &wanted(Selection::Numbers(vec![number]));
         self.look(wanted, covers_memories, |mut look| async move {
-            let memory = look.load(wanted).await?.memories.into_iter().next();
+            let memory = look.load(wanted).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
             Ok(ShownMemory::seen(memory, look.sight))
         })
@@ -284,8 +284,11 @@ impl AgentLens<'_> {
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
         let wanted = &wanted(Selection::Page(page.clone()));
         self.look(wanted, covers_memories, |mut look| async move {
-            let memories = look.load(wanted).await?.memories.into_iter();
-            let seen = memories.map(|memory| ShownMemory::seen(memory, look.sight));
+            let loaded = look.load(wanted).await?;
+            let seen = loaded
+                .memories
+                .copies()
+                .map(|memory| ShownMemory::seen(memory, look.sight));
             let mut seen: Vec<_> = seen.collect();
             seen.sort_by_key(|memory| memory.facts.number);
             Ok(seen)
@@ -300,8 +303,11 @@ impl AgentLens<'_> {
     pub async fn memories(&self, with_discarded: bool) -> Result<Vec<ShownMemory>> {
         let wanted = &wanted(kept_or_all(with_discarded));
         self.look(wanted, covers_memories, |mut look| async move {
-            let memories = look.load(wanted).await?.memories.into_iter();
-            let seen = memories.map(|memory| ShownMemory::seen(memory, look.sight));
+            let loaded = look.load(wanted).await?;
+            let seen = loaded
+                .memories
+                .copies()
+                .map(|memory| ShownMemory::seen(memory, look.sight));
             Ok(seen.collect::<Vec<_>>())
         })
         .await
@@ -375,7 +381,7 @@ impl AgentLens<'_> {
                 let mut memories = look.load(wanted).await?.memories;
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
                 // Ranked among what is shown alone: what is rare among the others would tell of them.
-                let found = found_among(memories, query, after).into_iter();
+                let found = found_among(&memories, query, after).into_iter();
                 let seen = |(found, memory)| (found, ShownMemory::seen(memory, look.sight));
                 Ok(found.map(seen).collect::<Vec<_>>())
             })

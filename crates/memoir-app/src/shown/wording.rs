@@ -6,7 +6,7 @@ use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
     audit::LostWords,
-    memory::{Memory, Number},
+    memory::Number,
     wording::{Origin, Wording, WordingId},
 };
 use memoir_store::{AgentQuery, Selection};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schemas, words};
-use crate::{AgentHandle, Error, Result, codec, memories::wanted};
+use crate::{AgentHandle, Error, Result, codec, memories::wanted, opened::MemoryList};
 
 /// Which wordings, the oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,14 +45,14 @@ impl WordingQuery {
     }
 
     /// Each once, though two memories may count it.
-    fn select(&self, memories: &[Memory]) -> Result<Vec<Wording>> {
-        if let (Some(number), []) = (self.of, memories) {
+    fn select(&self, memories: &MemoryList) -> Result<Vec<Wording>> {
+        if let (Some(number), None) = (self.of, memories.first()) {
             return Err(Error::NoMemory(number));
         }
         let all: Vec<&Wording> = match self.of {
             Some(_) => memories.iter().flat_map(|one| &one.wordings).collect(),
             None => {
-                let counted = memories.iter().flat_map(Memory::counted_wordings);
+                let counted = memories.iter().flat_map(|one| one.counted_wordings());
                 counted.filter(|one| !one.let_go.is_empty()).collect()
             }
         };

@@ -97,12 +97,17 @@ pub struct Known(PrivateText);
 
 impl Known {
     /// The kept core memories among `memories`, and the notes of earlier chunks, within `budget` tokens.
-    pub fn new(agent: &Agent, memories: &[Memory], noted: &[NewMemory], budget: u64) -> Self {
+    pub fn new<'a>(
+        agent: &Agent,
+        memories: impl IntoIterator<Item = &'a Memory>,
+        noted: &[NewMemory],
+        budget: u64,
+    ) -> Self {
         // At most a third for notes: a long conversation makes many, and the core memories must not be
         // crowded out by them. What notes leave over is core's.
         let notes = notes(noted, budget / 3);
         let immutable = agent.settings.immutable_tag_set();
-        let core = memories.iter().filter(|memory| memory.is_kept_core());
+        let core = memories.into_iter().filter(|memory| memory.is_kept_core());
         let room = budget.saturating_sub(tokens(&notes));
         let core = ledger::build(core.collect(), &immutable, None, room);
         let mut text = String::new();

@@ -12,15 +12,15 @@ pub const SEARCH_LIMIT: usize = 50;
 
 /// Finds among `memories`, in any order, the kept core ones that match all that is given. Both dates
 /// are included.
-pub fn search(
-    memories: &[Memory],
+pub fn search<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
     query: Option<&PrivateText>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) -> ToolResult {
     let folded = query.map(|query| fold(query.expose()));
     let mut found: Vec<&Memory> = memories
-        .iter()
+        .into_iter()
         .filter(|memory| memory.is_kept_core())
         .filter(|memory| since.is_none_or(|since| memory.created_at >= since))
         .filter(|memory| until.is_none_or(|until| memory.created_at <= until))

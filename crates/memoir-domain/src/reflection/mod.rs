@@ -39,22 +39,24 @@ pub struct ReflectionQuestion {
 
 /// The question over `memories`, the kept ones in any order, within `budget` tokens; `None` where no
 /// journal entry is of the last week.
-pub fn ask(
+pub fn ask<'a>(
     agent: &Agent,
-    memories: &[Memory],
+    memories: impl IntoIterator<Item = &'a Memory>,
     budget: u64,
     now: Timestamp,
 ) -> Option<ReflectionQuestion> {
     let immutable = agent.settings.immutable_tag_set();
+    let memories: Vec<&Memory> = memories.into_iter().collect();
     let mut journal: Vec<&Memory> = memories
         .iter()
+        .copied()
         .filter(|memory| is_candidate(memory, now))
         .collect();
     journal.sort_by_key(|memory| (memory.created_at, memory.number));
     if journal.is_empty() {
         return None;
     }
-    let core = memories.iter().filter(|memory| memory.is_kept_core());
+    let core = memories.into_iter().filter(|memory| memory.is_kept_core());
     // Half for core: what is to be chosen from must not be crowded out by what is there already.
     let core = ledger::build(core.collect(), &immutable, None, budget / 2);
     let mut used = tokens(core.text.expose());
@@ -179,9 +181,9 @@ pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
 /// are now: ones that are no longer kept journal entries are passed over, since somebody changed them
 /// while the model was thinking. `seen` tells which entries it saw: what came after them waits for the
 /// next reflection.
-pub fn promote(
+pub fn promote<'a>(
     agent: Agent,
-    memories: &[Memory],
+    memories: impl IntoIterator<Item = &'a Memory>,
     seen: &ReflectionSeen,
     now: Timestamp,
 ) -> Decision {
