@@ -41,6 +41,9 @@ pub(crate) struct MemoryList(Vec<OpenedMemory>);
 #[derive(Clone)]
 pub(crate) struct OpenedMemory(Arc<RowAndMemory>);
 
+/// Who keeps less than so many bytes pushes little more than that out, and wipes it in passing.
+const WIPED_AT_ONCE: usize = 256 << 10;
+
 /// A memory, and the row that it was opened from.
 struct RowAndMemory {
     row: MemoryRow,
@@ -343,7 +346,8 @@ impl OpenedMemories {
         let mut kept = self.lock();
         let known = kept.get(scope);
         if known.is_none() {
-            kept.put(scope, 0, SharedMemories::default());
+            // What weighs nothing makes nothing give way.
+            drop(kept.put(scope, 0, SharedMemories::default()));
         }
         known
     }
@@ -351,11 +355,16 @@ impl OpenedMemories {
     /// Notes how much is kept of the agent now; nothing where it was forgotten meanwhile.
     fn weigh(&self, scope: AgentScope, shared: SharedMemories, bytes: usize) {
         let mut kept = self.lock();
-        if kept
-            .get(scope)
-            .is_some_and(|kept| Arc::ptr_eq(&kept, &shared))
-        {
-            kept.put(scope, bytes, shared);
+        let known = kept.get(scope);
+        if !known.is_some_and(|known| Arc::ptr_eq(&known, &shared)) {
+            return;
+        }
+        let gone = kept.put(scope, bytes, shared);
+        drop(kept);
+        // Whoever pushed the memories of others out need not wait until thousands of them are wiped.
+        match bytes < WIPED_AT_ONCE {
+            true => drop(gone),
+            false => parallel::drop_aside(gone),
         }
     }
 

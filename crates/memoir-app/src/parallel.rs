@@ -36,6 +36,13 @@ pub(crate) async fn aside<T: Send + 'static>(
     }
 }
 
+/// Drops what takes a while to be wiped and freed on a thread of its own; at once where none is to be had.
+pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
+    let dropping = std::thread::Builder::new().spawn(move || drop(value));
+    // A thread that could not be started has dropped what it was given.
+    drop(dropping);
+}
+
 /// Below this many items threads cost more than they save.
 // Opening a row takes some microseconds, and starting a thread some tens of them.
 const WORTHWHILE: usize = 512;

@@ -102,18 +102,22 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         Some(value)
     }
 
-    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) {
-        self.take(key);
+    /// Gives back what gave way: wiping and freeing that takes a while, for which nobody should wait who wants the lock
+    /// around this.
+    #[must_use = "is dropped once nothing is locked any more"]
+    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<V> {
+        let mut gone = Vec::from_iter(self.take(key));
         while self.weight + weight > self.limit {
             let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
             let Some(oldest) = oldest.map(|(key, _)| *key) else {
                 break;
             };
-            self.take(oldest);
+            gone.extend(self.take(oldest));
         }
         self.turn += 1;
         self.weight += weight;
         self.kept.insert(key, (self.turn, weight, value));
+        gone
     }
 }
 
@@ -156,7 +160,8 @@ impl Recent {
     }
 
     pub(crate) fn put(&self, scope: AgentScope, session: KnownSession) {
-        lock(&self.known).put(scope, 1, session);
+        let gone = lock(&self.known).put(scope, 1, session);
+        drop(gone);
     }
 
     /// The notes of a session; of two calls at once the later one begins new ones.
@@ -167,7 +172,8 @@ impl Recent {
     pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
         // Where nothing was learned, no other session's look gives way to it.
         if kept.survey.is_some() || !kept.refusals.is_empty() {
-            lock(&self.notes).put(session, kept.weight(), kept);
+            let gone = lock(&self.notes).put(session, kept.weight(), kept);
+            drop(gone);
         }
     }
 
@@ -189,18 +195,18 @@ mod tests {
     fn what_was_put_there_longest_ago_gives_way() {
         let mut kept = BoundedCache::new(10);
         for key in 0..10 {
-            kept.put(key, 1, key);
+            assert!(kept.put(key, 1, key).is_empty());
         }
         // Whoever works on is the youngest again.
         let first = kept.take(0).unwrap();
-        kept.put(0, 1, first);
-        kept.put(10, 2, 10);
+        assert!(kept.put(0, 1, first).is_empty());
+        assert_eq!(kept.put(10, 2, 10), [1, 2]);
         assert_eq!((kept.take(1), kept.take(2)), (None, None));
         assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
         // What is heavier than all may be is kept alone, until the next one comes.
-        kept.put(11, 50, 11);
+        assert_eq!(kept.put(11, 50, 11).len(), 7);
         assert_eq!((kept.kept.len(), kept.weight), (1, 50));
-        kept.put(12, 1, 12);
+        assert_eq!(kept.put(12, 1, 12), [11]);
         assert_eq!((kept.take(11), kept.weight), (None, 1));
         assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
     }
