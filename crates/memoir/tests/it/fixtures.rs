@@ -58,6 +58,50 @@ impl Fixture {
             .collect()
     }
 
+    /// Vectors and kept answers are among them, which nothing else in this test looks at.
+    fn rows_of_all_tables_are_read(&self) {
+        let mut command = self
+            .installation
+            .command(&["--database", &self.database, "doctor"]);
+        let ran = Ran::of(&mut command);
+        let intact = "ok       database      intact";
+        assert!(ran.stdout.contains(intact), "{ran:?}");
+    }
+
+    fn a_message_that_waits_is_known_again(&self) {
+        let said = "Ada: The mill is to be sold next week.\n";
+        let file = self.installation.write("talk.txt", said);
+        let later = ["absorb", "wren", &file, "--later"];
+        let mut command = self
+            .installation
+            .command(&[&["--database", &self.database], &later[..]].concat());
+        command.env("MEMOIR_TOKEN", &self.token);
+        let ran = Ran::of(&mut command);
+        let known = "took 0 new messages to be read; 1 message had been taken before";
+        assert!(ran.stderr.contains(known), "{ran:?}");
+    }
+
+    /// By its counts: its words are shown to it alone, and it has no token here.
+    fn the_archive_makes_the_same_agent(&self) {
+        let path = |name| self.installation.path(name).display().to_string();
+        let (archive, passphrase) = (path("wren.memoir"), path("archive-passphrase"));
+        let import = [
+            "import",
+            "robin",
+            &archive,
+            "--passphrase-file",
+            &passphrase,
+        ];
+        self.run(&import, "");
+        let counts = |name| {
+            let shown = self.run(&["agent", "show", name, "--json"], "");
+            let shown: Value = serde_json::from_str(&shown).unwrap();
+            (shown["core_tokens"].clone(), shown["kept"].clone())
+        };
+        assert_ne!(counts("robin").0, Value::Null);
+        assert_eq!(counts("robin"), counts("wren"));
+    }
+
     fn verify(&self) {
         let verified = self.run(&["audit", "verify", "--all"], "");
         assert!(verified.starts_with("valid"), "{verified}");
@@ -91,6 +135,10 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_ta
         assert_eq!(fixture.core(), all, "{}", folder.display());
         let prompt = fixture.json(&["agent", "show", "wren"])["refinement_prompt"].clone();
         assert_eq!(prompt, "Leave what I said of the kiln as it is.");
+
+        fixture.rows_of_all_tables_are_read();
+        fixture.a_message_that_waits_is_known_again();
+        fixture.the_archive_makes_the_same_agent();
 
         fixture.run(&["refine", "wren"], &fixture.token);
         assert_eq!(fixture.core().len(), 5);
