@@ -140,7 +140,7 @@ impl HeldToken {
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
         let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;
-        document::check_columns(place, &row.document, &row.columns, &open.columns())?;
+        document::check_columns(place, row.document.version, &row.columns, &open.columns())?;
         Ok(Self {
             id: row.id,
             account: row.account,
