@@ -16,7 +16,7 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, Error, Result, ShownAgent, again,
+    Account, AgentHandle, Error, Result, ShownAgent,
     codec::{self, Beside},
     memories::wanted,
     sessions::Rehearsal,
@@ -40,10 +40,7 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
-        // A session that is over by its time, and that nobody closed, would keep the agent from
-        // leaving.
-        self.close_if_lapsed().await?;
-        let contents = again(|| async {
+        let contents = self.decide_again(|| async {
             let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
             let rows = self.whole_log(&loaded).await?;
             let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
@@ -73,8 +70,8 @@ impl AgentHandle {
             // more.
             contents.traveller.check()?;
             Ok(contents)
-        })
-        .await?;
+        });
+        let contents = contents.await?;
         blocking(move || contents.seal(&passphrase)).await
     }
 }

@@ -115,7 +115,7 @@ pub struct SessionSpan {
 }
 
 impl AgentHandle {
-    /// One point of the agent's history, and what [`AgentHandle::rewind_to`] would do; `None` for the
+    /// One point of the agent's history, and what [`AgentHandle::rewind`] would do; `None` for the
     /// newest. Content-blind.
     ///
     /// # Errors

@@ -19,7 +19,6 @@ use utoipa::ToSchema;
 use crate::{
     AgentHandle, Error, Loaded, Result, ShownMemory,
     access_requests::Consent,
-    again,
     codec::{self, Base, Beside},
     memories::wanted,
 };
@@ -103,8 +102,6 @@ impl AgentHandle {
     /// wishes it.
     pub async fn shred(&self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
-        // A session whose worker died would refuse this for as long as nobody closes it.
-        self.close_if_lapsed().await?;
         if !wish.derived {
             return self.shred_one(wish.number, &reason, actor).await;
         }
@@ -137,7 +134,7 @@ impl AgentHandle {
         reason: &PrivateText,
         actor: &Actor,
     ) -> Result<Shredded> {
-        again(|| async {
+        self.decide_again(|| async {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let wish = ShredOrder {
                 number,
@@ -157,9 +154,8 @@ impl AgentHandle {
         number: Number,
         consent: Consent,
     ) -> Result<Shredded> {
-        self.close_if_lapsed().await?;
         let wanted = wanted(Selection::All);
-        again(|| async {
+        self.decide_again(|| async {
             let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
             let answer = access::answer(

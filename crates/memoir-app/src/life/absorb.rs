@@ -8,7 +8,7 @@ use memoir_domain::{
         self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, Known, MessageState,
     },
     answer::Unreadable,
-    audit::{Actor, ActorKind},
+    audit::ActorKind,
     draft::Decision,
     lifecycle::StartRefusal,
     memory::{Invalid, NewMemory},
@@ -22,7 +22,8 @@ use super::{
     question::{ModelQuestion, NotAnswered, Stop},
 };
 use crate::{
-    AgentHandle, Error, Loaded, Result, again, codec,
+    AgentHandle, Error, Loaded, Result,
+    codec::{self, Writing},
     memories::wanted,
     sessions::{RefineOptions, room},
 };
@@ -187,25 +188,16 @@ struct AbsorptionUnderWay<'a> {
 }
 
 impl AgentHandle {
-    /// Takes messages that the agent itself hands over, to read: once nothing was added for six hours, or with
-    /// `now` at once. Ones that it had before are passed over.
+    /// Takes messages to read: once nothing was added for six hours, or with `now` at once. Ones that the agent had
+    /// before are passed over. What is noted of them counts as added in the role of whoever hands them over (SPEC 3.4).
     ///
     /// # Errors
     /// A message is not allowed: then none is taken. The agent is gone; the store fails.
-    pub async fn hand_over(&self, messages: Vec<HandedMessage>, now: bool) -> Result<HandedOver> {
-        self.hand_over_by(messages, now, &self.as_actor()).await
-    }
-
-    /// As [`AgentHandle::hand_over`], where `actor` hands them over: what is noted of them counts as added in
-    /// that role (SPEC 3.4).
-    ///
-    /// # Errors
-    /// As for [`AgentHandle::hand_over`].
-    pub async fn hand_over_by(
+    pub async fn hand_over(
         &self,
         messages: Vec<HandedMessage>,
         now: bool,
-        actor: &Actor,
+        role: ActorKind,
     ) -> Result<HandedOver> {
         for (place, message) in messages.iter().enumerate() {
             // All of them before any is taken, so that an error means that none was.
@@ -229,7 +221,7 @@ impl AgentHandle {
                 codec::message(
                     loaded.base.key(),
                     &id,
-                    message.into_message(actor.kind),
+                    message.into_message(role),
                     received_at,
                     random,
                 )
@@ -600,21 +592,18 @@ impl AgentHandle {
         state: MessageState,
         decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
     ) -> Result<bool> {
-        again(|| async {
-            let loaded = self.load(&AgentQuery::default()).await?;
-            let decision = decide(loaded.agent, self.memoir.now());
+        let decide = &decide;
+        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
+            // After the agent: whoever reads them from now on makes this a conflict.
+            if !self.is_still_pending(places).await? {
+                return Ok((None, false));
+            }
+            let decision = decide(loaded.agent, now);
             let beside = codec::Beside {
                 messages: places.iter().map(|place| (*place, state)).collect(),
                 ..codec::Beside::default()
             };
-            match self.commit(&loaded.base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict))
-                    if !self.is_still_pending(places).await? =>
-                {
-                    Ok(false)
-                }
-                done => done.map(|_| true),
-            }
+            Ok((Some(Writing { decision, beside }), true))
         })
         .await
     }

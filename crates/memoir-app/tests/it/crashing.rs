@@ -23,6 +23,7 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::Actor,
+    audit::ActorKind,
     memory::Number,
     session::State,
 };
@@ -186,7 +187,9 @@ async fn hand_over(world: &World) {
         speaker: "Ann".into(),
         text: text.into(),
     });
-    let handing = world.agent.hand_over(messages.to_vec(), true);
+    let handing = world
+        .agent
+        .hand_over(messages.to_vec(), true, ActorKind::Agent);
     handing.await.unwrap();
 }
 
