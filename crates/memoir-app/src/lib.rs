@@ -15,6 +15,7 @@
 mod access;
 mod access_requests;
 mod account_log;
+mod account_turns;
 mod accounts;
 mod agents;
 mod archive;
@@ -46,6 +47,7 @@ mod opened;
 mod parallel;
 mod recall;
 mod replies;
+mod retry;
 mod rewind;
 pub mod sessions;
 mod settings;
@@ -110,6 +112,7 @@ pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
+pub use retry::PassedOver;
 pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{

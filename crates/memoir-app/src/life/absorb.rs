@@ -2,6 +2,8 @@
 //! (SPEC 2.6). A chunk's notes and the fact that it was read are one commit, so that no message is read
 //! twice and none is lost, whenever the process dies.
 
+use std::time::Duration;
+
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
     absorption::{
@@ -25,6 +27,7 @@ use crate::{
     AgentHandle, Error, Loaded, Result,
     codec::{self, Writing},
     memories::wanted,
+    retry::doubled,
     sessions::{RefineOptions, room},
 };
 
@@ -51,9 +54,9 @@ const KNOWN_SHARE: u64 = 3;
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first attempt that came to nothing; it doubles with each one.
 // Each attempt is a call at the agent's cost, and what failed mostly fails again a moment later.
-const FIRST_WAIT_SECONDS: i64 = 15 * 60;
+const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest such wait.
-const LONGEST_WAIT_SECONDS: i64 = 24 * 60 * 60;
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A message as it is handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -320,7 +323,7 @@ impl AgentHandle {
             Ok(model) => model,
             Err(error) => {
                 // Looked at again tomorrow: no attempt was made.
-                let later = now.plus_seconds(LONGEST_WAIT_SECONDS);
+                let later = now.plus(LONGEST_WAIT);
                 store
                     .settle_transcript(self.scope, claim, later, row.failures)
                     .await?;
@@ -344,9 +347,8 @@ impl AgentHandle {
 
     /// Until when a claim made now lasts: longer than one chunk can take.
     fn claimed_until(&self) -> Timestamp {
-        let question = self.memoir.settings.limits.time.as_secs();
-        let question = i64::try_from(question).unwrap_or(LONGEST_WAIT_SECONDS);
-        self.memoir.now().plus_seconds(question + CLAIM_SECONDS)
+        let question = self.memoir.settings.limits.time;
+        self.memoir.now().plus(question).plus_seconds(CLAIM_SECONDS)
     }
 
     /// Reads what waits, and lets go of the claim however that ended.
@@ -457,9 +459,8 @@ impl AgentHandle {
 
     /// When it is tried again after so many attempts at the same chunk that came to nothing.
     fn after(&self, failures: u32) -> Timestamp {
-        let doublings = failures.saturating_sub(1).min(16);
-        let wait = (FIRST_WAIT_SECONDS << doublings).min(LONGEST_WAIT_SECONDS);
-        self.memoir.now().plus_seconds(wait)
+        let wait = doubled(FIRST_WAIT, failures, LONGEST_WAIT);
+        self.memoir.now().plus(wait)
     }
 
     /// The messages that are read next; `None` where none waits.

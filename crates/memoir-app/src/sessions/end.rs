@@ -18,8 +18,7 @@ use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again};
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
     pub(crate) fn lease_until(&self) -> Timestamp {
-        let microseconds = i64::try_from(self.settings.lease.as_micros()).unwrap_or(i64::MAX);
-        self.now().plus_microseconds(microseconds)
+        self.now().plus(self.settings.lease)
     }
 
     /// Closes every session, of all accounts, whose worker died. One that cannot be closed is left for

@@ -137,11 +137,8 @@ impl AgentHandle {
 
     /// The hold of an agent on a session of its own, from now on.
     fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
-        let time = own_lease_time(&self.memoir.settings).as_micros();
-        Lease {
-            until: now.plus_microseconds(i64::try_from(time).unwrap_or(i64::MAX)),
-            holder,
-        }
+        let until = now.plus(own_lease_time(&self.memoir.settings));
+        Lease { until, holder }
     }
 
     /// Prolongs the hold on a session that is about to be written, not at each of many edits: it is in an index,
