@@ -43,7 +43,8 @@ impl AgentHandle {
         let contents = self.decide_again(|| async {
             let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
             let rows = self.whole_log(&loaded).await?;
-            let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+            let store = &self.memoir.store;
+            let sessions = store.session_page(self.scope, None, u32::MAX).await?;
             let key = Some(loaded.base.key());
             let head = rows.last().map_or([0; 32], |row| row.hash);
             let records = crate::parallel::map(rows, |row| codec::record(key, row))

@@ -113,7 +113,8 @@ impl AgentHandle {
         // The whole log and no summary: what is decided here is written, and rests on what the
         // chain holds.
         let log = self.read_whole_log(&loaded).await?;
-        let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let key = Some(loaded.base.key());
         let sessions = rows
             .into_iter()

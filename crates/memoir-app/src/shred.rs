@@ -212,7 +212,7 @@ impl AgentHandle {
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
         // Rehearsals keep copies of memories in their sessions' rows; their words go with the rest.
-        let rows = store.sessions(self.scope, u32::MAX).await?;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
         let agent = match &answer {
             Some(answer) => answer.agent.clone(),

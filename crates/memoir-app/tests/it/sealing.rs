@@ -482,7 +482,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
             .await
             .unwrap(),
     );
-    said.value(&mechanic.grants().await.unwrap());
+    said.value(&agent.open_access().await.unwrap());
     let me = Actor::agent("wren");
     let word = canary("a refused argument");
     let no = agent.answer_access(request.id, false, Some(word.into()), &me);
