@@ -29,9 +29,9 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView, again,
+    Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView,
     codec::{
-        Base, Beside, Sealer,
+        Base, Beside, Sealer, Writing,
         document::{self, NoWords, digest},
     },
     connections::ConnectionDocument,
@@ -140,7 +140,7 @@ impl HeldToken {
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
         let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;
-        document::check_columns(place, &row.document, &row.columns, &open.columns())?;
+        document::check_columns(place, row.document.version, &row.columns, &open.columns())?;
         Ok(Self {
             id: row.id,
             account: row.account,
@@ -704,8 +704,8 @@ impl AgentHandle {
         provision: Provision,
         actor: &Actor,
     ) -> Result<HeldToken> {
-        again(|| async {
-            let loaded = self.load(&AgentQuery::default()).await?;
+        let token = &token;
+        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             let mut token = token.clone();
             let mut leave = None;
             let client = token
@@ -722,7 +722,6 @@ impl AgentHandle {
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
             }
-            let now = self.memoir.now();
             let agent = match &leave {
                 Some(leave) => leave.agent.clone(),
                 None => loaded.agent,
@@ -737,31 +736,29 @@ impl AgentHandle {
             if let Some(leave) = leave {
                 decision = leave.then(decision);
             }
-            self.commit_token(&loaded.base, decision, token).await
+            self.with_token(&loaded.base, decision, token)
         })
         .await
     }
 
-    /// Writes a token beside what was decided about it, and gives it back.
-    async fn commit_token(
+    /// A token, to be written beside what was decided about it.
+    fn with_token(
         &self,
         base: &Base,
         decision: Decision,
         token: HeldToken,
-    ) -> Result<HeldToken> {
+    ) -> Result<(Option<Writing>, HeldToken)> {
         let sealer = self.memoir.sealer(base.key());
         let beside = Beside {
             tokens: vec![token.row(&sealer)?],
             ..Beside::default()
         };
-        self.commit(base, decision, beside).await?;
-        Ok(token)
+        Ok((Some(Writing { decision, beside }), token))
     }
 
     /// Revokes a token of the agent with its record, if nobody did before. Gives it as it was written.
     async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
-        again(|| async {
-            let loaded = self.load(&AgentQuery::default()).await?;
+        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             // After the agent: what a program exchanged meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;
             // It was there a moment ago, and tokens are not removed but with their agent: looking again tells
@@ -769,14 +766,13 @@ impl AgentHandle {
             let row = row.ok_or(CONFLICT)?;
             let mut token = HeldToken::read(&row)?;
             if token.open.revoked_at.is_some() {
-                return Ok(token);
+                return Ok((None, token));
             }
-            let now = self.memoir.now();
             token.open.revoked_at = Some(now);
             token.version += 1;
             let ends_at = token.open.expires_at;
             let decision = manage::token(loaded.agent, false, token.id, ends_at, actor, now);
-            self.commit_token(&loaded.base, decision, token).await
+            self.with_token(&loaded.base, decision, token)
         })
         .await
     }

@@ -16,7 +16,7 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, Error, Result, ShownAgent, again,
+    Account, AgentHandle, Error, Result, ShownAgent,
     codec::{self, Beside},
     memories::wanted,
     sessions::Rehearsal,
@@ -40,13 +40,11 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
-        // A session that is over by its time, and that nobody closed, would keep the agent from
-        // leaving.
-        self.close_if_lapsed().await?;
-        let contents = again(|| async {
+        let contents = self.decide_again(|| async {
             let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
             let rows = self.whole_log(&loaded).await?;
-            let sessions = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+            let store = &self.memoir.store;
+            let sessions = store.session_page(self.scope, None, u32::MAX).await?;
             let key = Some(loaded.base.key());
             let head = rows.last().map_or([0; 32], |row| row.hash);
             let records = crate::parallel::map(rows, |row| codec::record(key, row))
@@ -73,8 +71,8 @@ impl AgentHandle {
             // more.
             contents.traveller.check()?;
             Ok(contents)
-        })
-        .await?;
+        });
+        let contents = contents.await?;
         blocking(move || contents.seal(&passphrase)).await
     }
 }

@@ -28,11 +28,6 @@ impl AgentHandle {
     /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
     /// [`Error::KeyRemains`] once the record is written.
     pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
-        match self.close_if_lapsed().await {
-            // Perhaps the erasing was interrupted.
-            Ok(_) | Err(Error::Erased { .. }) => {}
-            Err(error) => return Err(error),
-        }
         let recorded = self
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 let tally = loaded.agent.tally;

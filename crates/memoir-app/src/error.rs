@@ -246,6 +246,11 @@ impl Error {
         matches!(self, Self::Store(store::Error::Open { .. }))
     }
 
+    /// Whether it is that a session is running.
+    pub(crate) fn is_session_open(&self) -> bool {
+        self.code() == "session_open"
+    }
+
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {

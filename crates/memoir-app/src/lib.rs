@@ -15,6 +15,7 @@
 mod access;
 mod access_requests;
 mod account_log;
+mod account_turns;
 mod accounts;
 mod agents;
 mod archive;
@@ -46,6 +47,7 @@ mod opened;
 mod parallel;
 mod recall;
 mod replies;
+mod retry;
 mod rewind;
 pub mod sessions;
 mod settings;
@@ -62,7 +64,7 @@ mod vectors;
 mod verify;
 mod views;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
@@ -112,6 +114,7 @@ pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
+pub use retry::PassedOver;
 pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
@@ -653,34 +656,74 @@ impl AgentHandle {
         wanted: &AgentQuery,
         decide: impl Fn(Loaded, Timestamp) -> Result<(Option<W>, T)>,
     ) -> Result<T> {
-        again(|| async {
-            let loaded = self.load(wanted).await?;
-            // `decide` takes the rest apart; the base has to outlive it, as it says on which
-            // version the decision stands.
-            let base = loaded.base.clone();
-            let rehearsed = loaded.session.as_ref();
-            let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
-            // The time is taken after the load, for each attempt anew: a decision that was made
-            // again after others' must not be dated before theirs.
-            let (writing, answer) = decide(loaded, self.memoir.now())?;
-            let Some(writing) = writing else {
-                return Ok(answer);
-            };
-            let codec::Writing {
-                decision,
-                mut beside,
-            } = writing.into();
-            // What a rehearsal has come to goes along wherever its session is written.
-            if let Some((id, kept)) = rehearsed
-                && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
-            {
-                let kept = || kept.kept_with(session);
-                beside.rehearsals.entry(id).or_insert_with(kept);
-            }
-            self.commit(&base, decision, beside).await?;
-            Ok(answer)
-        })
-        .await
+        self.decide_reading(wanted, |loaded, now| ready(decide(loaded, now)))
+            .await
+    }
+
+    /// As [`AgentHandle::decide`], where more is read to decide.
+    async fn decide_reading<T, W, Decided>(
+        &self,
+        wanted: &AgentQuery,
+        // No `AsyncFn`: of one that borrows, the compiler cannot show that tasks may be spawned with it.
+        decide: impl Fn(Loaded, Timestamp) -> Decided,
+    ) -> Result<T>
+    where
+        W: Into<codec::Writing>,
+        Decided: Future<Output = Result<(Option<W>, T)>>,
+    {
+        self.decide_again(|| self.attempt(wanted, &decide)).await
+    }
+
+    /// As [`again`]; and once more where a session is in the way that nobody holds any more, which is closed then.
+    async fn decide_again<T, Attempt: Future<Output = Result<T>>>(
+        &self,
+        attempt: impl Fn() -> Attempt,
+    ) -> Result<T> {
+        let refused = match again(&attempt).await {
+            Err(refused) if refused.is_session_open() => refused,
+            done => return done,
+        };
+        match Box::pin(self.close_if_lapsed()).await? {
+            true => again(&attempt).await,
+            false => Err(refused),
+        }
+    }
+
+    /// One attempt at a decision.
+    async fn attempt<T, W, Decided>(
+        &self,
+        wanted: &AgentQuery,
+        decide: impl Fn(Loaded, Timestamp) -> Decided,
+    ) -> Result<T>
+    where
+        W: Into<codec::Writing>,
+        Decided: Future<Output = Result<(Option<W>, T)>>,
+    {
+        let loaded = self.load(wanted).await?;
+        // `decide` takes the rest apart; the base has to outlive it, as it says on which
+        // version the decision stands.
+        let base = loaded.base.clone();
+        let rehearsed = loaded.session.as_ref();
+        let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
+        // The time is taken after the load, for each attempt anew: a decision that was made
+        // again after others' must not be dated before theirs.
+        let (writing, answer) = decide(loaded, self.memoir.now()).await?;
+        let Some(writing) = writing else {
+            return Ok(answer);
+        };
+        let codec::Writing {
+            decision,
+            mut beside,
+        } = writing.into();
+        // What a rehearsal has come to goes along wherever its session is written.
+        if let Some((id, kept)) = rehearsed
+            && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
+        {
+            let kept = || kept.kept_with(session);
+            beside.rehearsals.entry(id).or_insert_with(kept);
+        }
+        self.commit(&base, decision, beside).await?;
+        Ok(answer)
     }
 }
 

@@ -115,7 +115,7 @@ pub struct SessionSpan {
 }
 
 impl AgentHandle {
-    /// One point of the agent's history, and what [`AgentHandle::rewind_to`] would do; `None` for the
+    /// One point of the agent's history, and what [`AgentHandle::rewind`] would do; `None` for the
     /// newest. Content-blind.
     ///
     /// # Errors
@@ -133,7 +133,8 @@ impl AgentHandle {
         let point = point.unwrap_or(Point::Record(newest_seq));
         let pasts = self.pasts(&loaded, point).await?;
         let (then, seq, record) = self.then(&loaded, &pasts, point).await?;
-        let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let agent = loaded.agent;
         let at = self.memoir.now();
         let running = loaded.running_session;

@@ -3,6 +3,7 @@
 use memoir_domain::{
     PrivateText, Timestamp,
     audit::Actor,
+    draft::Decision,
     manage::{self, ChangeRefusal},
     memory::{
         CONTENT_LIMIT, Invalid, Kind, NewMemory, Number, SOURCE_LIMIT, Tags, by_number, parse_text,
@@ -14,7 +15,7 @@ use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{AgentHandle, Error, RefinementDue, Result, ShownMemory, again, codec::Beside, spans};
+use crate::{AgentHandle, Error, RefinementDue, Result, ShownMemory, spans};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -173,11 +174,12 @@ impl AgentHandle {
     /// # Errors
     /// As for it.
     pub async fn check_edit(&self, number: Number) -> Result<()> {
-        let wanted = wanted(Selection::Numbers(vec![number]));
-        let loaded = self.load(&wanted).await?;
-        let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-        manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
-        Ok(())
+        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, _| {
+            let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+            manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
+            Ok((None::<Decision>, ()))
+        })
+        .await
     }
 
     /// Gives one kept core memory another text, where it still has the one that was `seen`. `None` where it is the
@@ -213,13 +215,12 @@ impl AgentHandle {
 
     /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
     async fn give_back(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        again(|| async {
-            // Others may have taken over what it stood for.
-            let loaded = self.load(&wanted(Selection::All)).await?;
+        // Others may have taken over what it stood for.
+        self.decide_reading(&wanted(Selection::All), |loaded, now| async move {
             let memories = loaded.memories;
             let memory = memories.iter().find(|memory| memory.number == number);
             let memory = memory.ok_or(Error::NoMemory(number))?.clone();
-            let (base, agent, now) = (loaded.base, loaded.agent, self.memoir.now());
+            let (base, agent) = (loaded.base, loaded.agent);
             let decision = if memory.is_kept() {
                 let texts = self.texts(base.key(), std::iter::once(&memory)).await?;
                 let mut own = texts.into_iter().filter(|(id, _)| id.number == number);
@@ -232,8 +233,7 @@ impl AgentHandle {
             let decision = decision.ok_or(Error::NotDiscarded(number))?;
             let restored = decision.changes.first().map(|change| change.after());
             let restored = ShownMemory::answered(restored.unwrap_or(memory), actor);
-            self.commit(&base, decision, Beside::default()).await?;
-            Ok(restored)
+            Ok((Some(decision), restored))
         })
         .await
     }

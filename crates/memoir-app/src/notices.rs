@@ -9,18 +9,18 @@ use std::{collections::HashMap, time::Duration};
 use memoir_domain::{AccountId, AgentId, Timestamp, agent};
 use memoir_store::{AgentQuery, DeliveryRow, ReceiverDigest};
 
-use crate::{Memoir, Result, SessionFacts, codec};
+use crate::{Memoir, Result, SessionFacts, codec, retry::doubled};
 
 /// How long a claim lasts: longer than any attempt takes.
 const CLAIM_SECONDS: i64 = 60;
 /// How long after a session's end it is told: what its last call of a model used is noted right after.
 const SETTLING_SECONDS: i64 = 1;
 /// The wait after the first attempt; it doubles with each one.
-const FIRST_WAIT_SECONDS: i64 = 10;
+const FIRST_WAIT: Duration = Duration::from_secs(10);
 /// The attempts, the first included: with their waits, a little less than a day.
 const ATTEMPTS: u32 = 14;
 /// No wait, and none that a receiver asks for, is longer.
-const LONGEST_WAIT_SECONDS: i64 = 12 * 3_600;
+const LONGEST_WAIT: Duration = Duration::from_secs(12 * 3_600);
 /// After so many days in which no service wanted a receiver, it is forgotten.
 const FORGOTTEN_AFTER_DAYS: i64 = 30;
 
@@ -86,7 +86,7 @@ impl Memoir {
         let times = (
             now.plus_seconds(CLAIM_SECONDS),
             // No wait reaches so far: what is due later was noted by a clock that has been put back since.
-            now.plus_seconds(2 * LONGEST_WAIT_SECONDS),
+            now.plus(2 * LONGEST_WAIT),
         );
         let settled = now.plus_seconds(-SETTLING_SECONDS);
         let claimed = self
@@ -113,7 +113,7 @@ impl Memoir {
                 // One that cannot be read keeps no other from being told.
                 Err(error) => {
                     tracing::error!(session = %delivery.session, %error, "an end cannot be told");
-                    wait_seconds(delivery.attempt, None).map(|wait| now.plus_seconds(wait))
+                    wait_after(delivery.attempt, None).map(|wait| now.plus(wait))
                 }
             };
             self.store
@@ -178,8 +178,7 @@ impl Memoir {
         notice: &EndNotice,
         asked: Option<Duration>,
     ) -> Result<Retry> {
-        let again_at =
-            wait_seconds(notice.attempt(), asked).map(|wait| self.now().plus_seconds(wait));
+        let again_at = wait_after(notice.attempt(), asked).map(|wait| self.now().plus(wait));
         let is_ours = self
             .store
             .settle_delivery(receiver, &notice.delivery, again_at)
@@ -210,15 +209,10 @@ fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
 }
 
 /// How long to wait after that attempt; `None` after the last one.
-fn wait_seconds(attempt: u32, asked: Option<Duration>) -> Option<i64> {
-    if attempt >= ATTEMPTS {
-        return None;
-    }
-    let doubled = FIRST_WAIT_SECONDS << attempt.saturating_sub(1);
-    let asked = asked.map_or(0, |asked| {
-        i64::try_from(asked.as_secs()).unwrap_or(i64::MAX)
-    });
-    Some(doubled.max(asked).min(LONGEST_WAIT_SECONDS))
+fn wait_after(attempt: u32, asked: Option<Duration>) -> Option<Duration> {
+    let growing = doubled(FIRST_WAIT, attempt, LONGEST_WAIT);
+    let wait = asked.map_or(growing, |asked| asked.clamp(growing, LONGEST_WAIT));
+    (attempt < ATTEMPTS).then_some(wait)
 }
 
 #[cfg(test)]
@@ -227,22 +221,22 @@ mod tests {
 
     #[test]
     fn waits_grow_for_about_a_day_and_end() {
-        let waits: Vec<i64> = (1..=ATTEMPTS)
-            .map_while(|attempt| wait_seconds(attempt, None))
+        let waits: Vec<u64> = (1..=ATTEMPTS)
+            .map_while(|attempt| Some(wait_after(attempt, None)?.as_secs()))
             .collect();
         assert_eq!(waits[..4], [10, 20, 40, 80]);
         assert!(waits.is_sorted() && waits.len() as u32 == ATTEMPTS - 1);
-        let hours = waits.iter().sum::<i64>() / 3_600;
+        let hours = waits.iter().sum::<u64>() / 3_600;
         assert!((20..=26).contains(&hours), "{hours}");
-        assert_eq!(wait_seconds(ATTEMPTS, None), None);
-        assert_eq!(wait_seconds(u32::MAX, None), None);
+        assert_eq!(wait_after(ATTEMPTS, None), None);
+        assert_eq!(wait_after(u32::MAX, None), None);
     }
 
     #[test]
     fn a_receiver_may_ask_for_a_longer_wait_within_bounds() {
-        let asked = |seconds| wait_seconds(3, Some(Duration::from_secs(seconds)));
-        assert_eq!(asked(5), Some(40));
-        assert_eq!(asked(300), Some(300));
-        assert_eq!(asked(u64::MAX), Some(LONGEST_WAIT_SECONDS));
+        let asked = |seconds| wait_after(3, Some(Duration::from_secs(seconds)));
+        assert_eq!(asked(5), Some(Duration::from_secs(40)));
+        assert_eq!(asked(300), Some(Duration::from_secs(300)));
+        assert_eq!(asked(u64::MAX), Some(LONGEST_WAIT));
     }
 }

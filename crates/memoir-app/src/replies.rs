@@ -84,7 +84,7 @@ impl Memoir {
         // The row is found by columns that nobody has sealed; what is sealed says once more which
         // request it answers.
         let answered = (answer.key_digest, answer.request_digest);
-        document::check_columns(row_of(key), &kept, &asked, &answered)?;
+        document::check_columns(row_of(key), kept.version, &asked, &answered)?;
         Ok(KeptReply::Answer {
             status: answer.status,
             body: body.to_vec(),

@@ -14,7 +14,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{AgentHandle, Result, again, codec, memories::wanted};
+use crate::{AgentHandle, Result, codec, memories::wanted};
 
 /// Where a rewind goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,12 @@ pub enum Point {
     Time(Timestamp),
     /// After the record at this place in the log; 0 for before the first.
     Record(u64),
+}
+
+impl From<Timestamp> for Point {
+    fn from(time: Timestamp) -> Self {
+        Self::Time(time)
+    }
 }
 
 /// What a rewind did, in numbers.
@@ -41,23 +47,15 @@ pub struct Rewound {
 
 impl AgentHandle {
     /// Returns every memory to what it was at `to`, without showing any. Settings and prompts stay. To
-    /// undo it, rewind to before it.
+    /// undo it, rewind to before it: the record before that of a rewind is the one that takes it back, whatever the
+    /// clock said.
     ///
     /// # Errors
     /// A session is running; the store fails.
-    pub async fn rewind(&self, to: Timestamp, actor: &Actor) -> Result<Rewound> {
-        self.rewind_to(Point::Time(to), actor).await
-    }
-
-    /// As [`AgentHandle::rewind`], to the point after a record, 0 for before the first. The record before
-    /// that of a rewind is the one that takes it back, whatever the clock said.
-    ///
-    /// # Errors
-    /// As for [`AgentHandle::rewind`].
-    pub async fn rewind_to(&self, to: Point, actor: &Actor) -> Result<Rewound> {
-        // A session whose worker died would refuse this until somebody closes it.
-        self.close_if_lapsed().await?;
-        again(|| self.attempt_rewind(to, actor, Doing::Write)).await
+    pub async fn rewind(&self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
+        let to = to.into();
+        self.decide_again(|| self.attempt_rewind(to, actor, Doing::Write))
+            .await
     }
 
     /// What [`AgentHandle::rewind`] would do.
@@ -65,7 +63,8 @@ impl AgentHandle {
     /// # Errors
     /// As for [`AgentHandle::rewind`].
     pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
-        self.attempt_rewind(to, actor, Doing::Nothing).await
+        self.decide_again(|| self.attempt_rewind(to, actor, Doing::Nothing))
+            .await
     }
 
     async fn attempt_rewind(&self, to: Point, actor: &Actor, doing: Doing) -> Result<Rewound> {
@@ -114,7 +113,8 @@ impl AgentHandle {
         // The whole log and no summary: what is decided here is written, and rests on what the
         // chain holds.
         let log = self.read_whole_log(&loaded).await?;
-        let rows = self.memoir.store.sessions(self.scope, u32::MAX).await?;
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let key = Some(loaded.base.key());
         let sessions = rows
             .into_iter()

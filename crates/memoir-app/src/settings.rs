@@ -9,6 +9,8 @@ use memoir_domain::{
 };
 use memoir_model::{EmbeddingModel, ModelError, ModelName};
 
+use crate::retry::doubled;
+
 /// The settings of an installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstallationSettings {
@@ -146,14 +148,15 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// The wait after so many failed attempts, the last of which failed with `error`: growing, and never shorter than
-    /// what the provider asks for.
-    pub(crate) fn wait_after(&self, failures: u32, error: &ModelError) -> Duration {
-        let doublings = failures.saturating_sub(1).min(16);
-        let growing = self.first_wait.saturating_mul(1 << doublings);
-        let growing = growing.min(self.longest_wait);
+    /// How long to wait for the next attempt after so many failed ones, the last of which failed with `error`: growing,
+    /// and never shorter than what the provider asks for. `None` where no other is made.
+    pub(crate) fn wait_after(&self, failures: u32, error: &ModelError) -> Option<Duration> {
+        if !error.is_retryable() || failures >= self.attempts {
+            return None;
+        }
+        let growing = doubled(self.first_wait, failures, self.longest_wait);
         // What the provider asks for is not cut to the longest wait: asking earlier is refused again.
-        error.retry_after().unwrap_or(Duration::ZERO).max(growing)
+        Some(error.retry_after().unwrap_or(Duration::ZERO).max(growing))
     }
 }
 

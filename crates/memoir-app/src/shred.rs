@@ -19,7 +19,6 @@ use utoipa::ToSchema;
 use crate::{
     AgentHandle, Error, Loaded, Result, ShownMemory,
     access_requests::Consent,
-    again,
     codec::{self, Base, Beside},
     memories::wanted,
     opened::MemoryList,
@@ -104,8 +103,6 @@ impl AgentHandle {
     /// wishes it.
     pub async fn shred(&self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
-        // A session whose worker died would refuse this for as long as nobody closes it.
-        self.close_if_lapsed().await?;
         if !wish.derived {
             return self.shred_one(wish.number, &reason, actor).await;
         }
@@ -138,7 +135,7 @@ impl AgentHandle {
         reason: &PrivateText,
         actor: &Actor,
     ) -> Result<Shredded> {
-        again(|| async {
+        self.decide_again(|| async {
             let loaded = self.load(&wanted(Selection::All)).await?;
             let wish = ShredOrder {
                 number,
@@ -158,9 +155,8 @@ impl AgentHandle {
         number: Number,
         consent: Consent,
     ) -> Result<Shredded> {
-        self.close_if_lapsed().await?;
         let wanted = wanted(Selection::All);
-        again(|| async {
+        self.decide_again(|| async {
             let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
             let answer = access::answer(
@@ -217,7 +213,7 @@ impl AgentHandle {
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
         // Rehearsals keep copies of memories in their sessions' rows; their words go with the rest.
-        let rows = store.sessions(self.scope, u32::MAX).await?;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
         let agent = match &answer {
             Some(answer) => answer.agent.clone(),

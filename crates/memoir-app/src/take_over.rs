@@ -267,10 +267,7 @@ impl AgentHandle {
         });
         let incoming = incoming.collect::<Result<Vec<Incoming>>>()?;
         let replaced: Vec<Number> = edits.iter().filter_map(|(number, _)| *number).collect();
-        let loaded = self
-            .load(&wanted(Selection::Numbers(replaced.clone())))
-            .await?;
-        import::check_undo(&loaded.agent, loaded.running_session)?;
+        let loaded = self.load_idle(Selection::Numbers(replaced.clone())).await?;
         for number in &replaced {
             let mut memories = loaded.memories.iter();
             let found = memories.find(|memory| memory.number == *number);
@@ -296,14 +293,23 @@ impl AgentHandle {
         written.await.map_err(contended)
     }
 
+    /// The agent, while it has no session running.
+    async fn load_idle(&self, memories: Selection) -> Result<Loaded> {
+        self.decide_again(|| async {
+            let loaded = self.load(&wanted(memories.clone())).await?;
+            import::check_undo(&loaded.agent, loaded.running_session)?;
+            Ok(loaded)
+        })
+        .await
+    }
+
     /// Takes the last import back that was not: discards the memories that it gave and that are kept.
     ///
     /// # Errors
     /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions merged its memories with others, or
     /// somebody protected them; a session is running.
     pub async fn undo_import(&self, actor: &Actor, dry_run: bool) -> Result<ImportUndone> {
-        let loaded = self.load(&wanted(Selection::None)).await?;
-        import::check_undo(&loaded.agent, loaded.running_session)?;
+        let loaded = self.load_idle(Selection::None).await?;
         let (mut imports, _) = self.imports().await?;
         let extent = imports.pop().ok_or(Error::NoImport)?;
         let mut obstacles = Vec::new();

@@ -242,7 +242,7 @@ impl Memoir {
 pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
     let place = SealedRow::User(row.id);
     let (open, sealed): (OpenUser, SealedUser) = document::open(key, place, &row.document)?;
-    document::check_columns(place, &row.document, &row.columns, &open.columns())?;
+    document::check_columns(place, row.document.version, &row.columns, &open.columns())?;
     Ok(User {
         id: row.id,
         account: row.account,

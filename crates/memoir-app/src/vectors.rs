@@ -470,8 +470,8 @@ impl AgentHandle {
                 Err(error) => error,
             };
             progress.failures += 1;
-            if error.is_retryable() && progress.failures < limits.attempts {
-                tokio::time::sleep(limits.wait_after(progress.failures, &error)).await;
+            if let Some(wait) = limits.wait_after(progress.failures, &error) {
+                tokio::time::sleep(wait).await;
             } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
                 progress.failures = 0;
             } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {

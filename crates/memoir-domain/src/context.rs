@@ -6,7 +6,6 @@ use crate::{
     PrivateText, Timestamp,
     agent::Settings,
     memory::{JOURNAL_DAYS, Kind, Memory, Number, tokens},
-    wording::Origin,
 };
 
 /// The line that opens the text.
@@ -235,46 +234,46 @@ fn section(text: &mut String, heading: &str, entries: &[ContextEntry<'_>]) {
     }
 }
 
-/// Reads the core memories' texts back out of a prompt that ends in a context.
-pub fn parse_core(prompt: &str) -> Vec<String> {
-    let marker = format!("{HEADING}\n\n{NOTE}\n\n{CORE_HEADING}\n");
-    // The last one: the system prompt before it can quote a context, and no memory can, since all of
-    // its further lines are indented.
-    let Some(start) = prompt.rfind(&marker) else {
-        return Vec::new();
-    };
-    let mut texts: Vec<String> = Vec::new();
-    for line in prompt[start + marker.len()..].lines() {
-        if let Some(text) = line.strip_prefix("- ") {
-            texts.push(without_origin(text).to_owned());
-        } else if let (Some(text), Some(last)) = (line.strip_prefix("  "), texts.last_mut()) {
-            last.push('\n');
-            last.push_str(text);
-        } else if line.starts_with('#') {
-            break;
-        }
-    }
-    texts
-}
-
-/// The text behind the mark of a weak origin.
-fn without_origin(text: &str) -> &str {
-    let mark = text
-        .strip_prefix("(origin ")
-        .and_then(|rest| rest.split_once(") "));
-    match mark {
-        Some((origin, text)) if origin.parse::<Origin>().is_ok() => text,
-        _ => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         memory::test_memory,
-        wording::{Wording, WordingId},
+        wording::{Origin, Wording, WordingId},
     };
+
+    /// Reads the core memories' texts back out of a prompt that ends in a context.
+    fn parse_core(prompt: &str) -> Vec<String> {
+        let marker = format!("{HEADING}\n\n{NOTE}\n\n{CORE_HEADING}\n");
+        // The last one: the system prompt before it can quote a context, and no memory can, since all of
+        // its further lines are indented.
+        let Some(start) = prompt.rfind(&marker) else {
+            return Vec::new();
+        };
+        let mut texts: Vec<String> = Vec::new();
+        for line in prompt[start + marker.len()..].lines() {
+            if let Some(text) = line.strip_prefix("- ") {
+                texts.push(without_origin(text).to_owned());
+            } else if let (Some(text), Some(last)) = (line.strip_prefix("  "), texts.last_mut()) {
+                last.push('\n');
+                last.push_str(text);
+            } else if line.starts_with('#') {
+                break;
+            }
+        }
+        texts
+    }
+
+    /// The text behind the mark of a weak origin.
+    fn without_origin(text: &str) -> &str {
+        let mark = text
+            .strip_prefix("(origin ")
+            .and_then(|rest| rest.split_once(") "));
+        match mark {
+            Some((origin, text)) if origin.parse::<Origin>().is_ok() => text,
+            _ => text,
+        }
+    }
 
     fn journal(number: u64, content: &str) -> Memory {
         Memory {

@@ -1,6 +1,6 @@
 //! Points in time, in whole microseconds, so that every store keeps and hashes the same (SPEC 4.1).
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use jiff::{civil, tz::TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -46,6 +46,11 @@ impl Timestamp {
                 .saturating_add(microseconds)
                 .clamp(Self::MIN.0, Self::MAX.0),
         )
+    }
+
+    /// This time plus `duration`, kept within the range.
+    pub fn plus(self, duration: Duration) -> Self {
+        self.plus_microseconds(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX))
     }
 
     /// This time plus `seconds`, kept within the range.

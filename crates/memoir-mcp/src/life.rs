@@ -1,7 +1,7 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
 use memoir_app::{AgentHandle, HandedMessage, MESSAGES_LIMIT, Result};
-use memoir_domain::{PrivateText, Timestamp, memory::Invalid};
+use memoir_domain::{PrivateText, Timestamp, audit::ActorKind, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
         })
     });
     let messages = messages.collect::<Result<Vec<_>, Invalid>>()?;
-    let handed = agent.hand_over(messages, now).await?;
+    let handed = agent.hand_over(messages, now, ActorKind::Agent).await?;
     Ok(json!({"type": "transcript_received", "received": handed.received, "known": handed.known}))
 }
 

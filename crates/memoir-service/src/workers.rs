@@ -11,22 +11,21 @@ use std::{
 };
 
 use memoir_app::{
-    Job, LifeSchedule, WaitingSession,
+    Job, LifeSchedule, PassedOver, WaitingSession,
     sessions::{Scheduled, Scheduler, TakenUp, Turns},
 };
 use memoir_domain::SessionId;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
-    time::Instant,
 };
 
 use crate::Service;
 
 /// How often the queue is looked at where nobody says that something was queued: other processes may.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// After how long a session that could not be taken up is tried again.
-const AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// After how many seconds a session that could not be taken up is tried again.
+const AGAIN_AFTER_SECONDS: i64 = 60;
 /// How often the time is taken from the database, uses of tokens are written, and sessions whose worker died are
 /// closed.
 // A third of a session's lease, so that none lies about much longer than it lasts.
@@ -76,8 +75,8 @@ struct Workers {
     turns: Turns,
     /// Of each provider with a limit.
     rooms: HashMap<String, Arc<Semaphore>>,
-    /// Those that could not be taken up, and when: they keep no other session waiting.
-    passed_over: HashMap<SessionId, Instant>,
+    /// Those that could not be taken up: they keep no other session waiting.
+    passed_over: PassedOver<SessionId>,
 }
 
 /// What a session holds while it runs.
@@ -95,7 +94,7 @@ impl Workers {
             // Without a number of its own it is as good where it is the only process.
             turns: service.memoir.turns().unwrap_or_default(),
             rooms: HashMap::new(),
-            passed_over: HashMap::new(),
+            passed_over: PassedOver::default(),
             service,
         }
     }
@@ -106,17 +105,18 @@ impl Workers {
         if free == 0 || *self.stop.borrow() {
             return;
         }
-        self.passed_over
-            .retain(|_, since| since.elapsed() < AGAIN_AFTER);
+        let passed_over = self
+            .passed_over
+            .at(self.service.memoir.now(), AGAIN_AFTER_SECONDS);
         // As many more as are left out below: those that cannot be taken up are mostly the oldest,
         // and must not fill the answer.
-        let most = self.turns.look(free) + self.passed_over.len();
+        let most = self.turns.look(free) + passed_over.len();
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut waiting = match self.service.memoir.waiting_sessions(most).await {
             Ok(waiting) => waiting,
             Err(error) => return tracing::error!(%error, "the queue cannot be read"),
         };
-        waiting.retain(|session| !self.passed_over.contains_key(&session.id));
+        waiting.retain(|session| !passed_over.contains(&session.id));
         while let Ok(slot) = self.slots.clone().try_acquire_owned() {
             let Some(next) = self.turns.next(&waiting).cloned() else {
                 return;
@@ -160,7 +160,8 @@ impl Workers {
             Ok(None) => self.turns.note_late(),
             Err(error) => {
                 tracing::error!(session = %session.id, %error, "a session was not taken up");
-                self.passed_over.insert(session.id, Instant::now());
+                let now = self.service.memoir.now();
+                self.passed_over.note(session.id, error.code(), now);
             }
         }
     }

@@ -228,10 +228,6 @@ impl Store for PostgresStore {
         )
     }
 
-    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
-        self.session_page(scope, None, limit).await
-    }
-
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         // No record has a number that a column cannot hold, and every one that it can hold is before one that
         // it cannot.

@@ -242,6 +242,7 @@ impl Fleet for PostgresStore {
             let last_session = sessions.iter().find(last).map(|session| FleetSession {
                 id: session.id,
                 columns: session.columns.clone(),
+                version: session.document.version,
                 open: session.document.open.clone(),
             });
             let open: i64 = row

@@ -792,11 +792,6 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
-        self.scan(move |connection| agent::session_page(connection, scope, None, limit))
-            .await
-    }
-
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
         self.scan(move |connection| records::of_agent(connection, scope, &filter))

@@ -122,6 +122,7 @@ fn blind(row: SessionRow) -> FleetSession {
     FleetSession {
         id: row.id,
         columns: row.columns,
+        version: row.document.version,
         open: row.document.open,
     }
 }

@@ -121,6 +121,8 @@ pub struct FleetSession {
     pub id: SessionId,
     /// By what it is found and sorted.
     pub columns: SessionColumns,
+    /// Its document's version.
+    pub version: u64,
     /// What is open of its document.
     pub open: String,
 }

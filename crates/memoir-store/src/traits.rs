@@ -161,9 +161,6 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
         limit: u32,
     ) -> Result<Vec<SessionRow>>;
 
-    /// The agent's sessions, newest first, at most `limit` of them.
-    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>>;
-
     /// The agent's log.
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>>;
 

@@ -282,7 +282,7 @@ fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
     let opened: OpenAgent = document::read(SealedRow::Agent, &row.document.open)?;
     document::check_columns(
         SealedRow::Agent,
-        &row.document,
+        row.document.version,
         &row.columns,
         &opened.columns(),
     )?;
@@ -354,7 +354,7 @@ pub(crate) fn session(
     };
     document::check_columns(
         place,
-        &row.document,
+        row.document.version,
         &row.columns,
         &session_columns(&session),
     )?;
@@ -368,9 +368,11 @@ pub(crate) fn session(
 }
 
 /// A session in a list of agents.
-pub(crate) fn listed_session(session: &FleetSession) -> Result<Session> {
-    let place = SealedRow::Session(session.id);
-    document::read(place, &session.open)
+pub(crate) fn listed_session(row: &FleetSession) -> Result<Session> {
+    let place = SealedRow::Session(row.id);
+    let session = document::read(place, &row.open)?;
+    document::check_columns(place, row.version, &row.columns, &session_columns(&session))?;
+    Ok(session)
 }
 
 /// What of a request for access is sealed.
@@ -424,7 +426,7 @@ pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
     let request: AccessRequest = document::read(place, &row.document.open)?;
     document::check_columns(
         place,
-        &row.document,
+        row.document.version,
         &row.columns,
         &access_columns(&request),
     )?;

@@ -2,13 +2,15 @@
 //! (SPEC 2.6). A chunk's notes and the fact that it was read are one commit, so that no message is read
 //! twice and none is lost, whenever the process dies.
 
+use std::time::Duration;
+
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
     absorption::{
         self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, Known, MessageState,
     },
     answer::Unreadable,
-    audit::{Actor, ActorKind},
+    audit::ActorKind,
     draft::Decision,
     lifecycle::StartRefusal,
     memory::{Invalid, NewMemory},
@@ -22,8 +24,10 @@ use super::{
     question::{ModelQuestion, NotAnswered, Stop},
 };
 use crate::{
-    AgentHandle, Error, Loaded, Result, again, codec,
+    AgentHandle, Error, Loaded, Result,
+    codec::{self, Writing},
     memories::wanted,
+    retry::doubled,
     sessions::{RefineOptions, room},
 };
 
@@ -50,9 +54,9 @@ const KNOWN_SHARE: u64 = 3;
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first attempt that came to nothing; it doubles with each one.
 // Each attempt is a call at the agent's cost, and what failed mostly fails again a moment later.
-const FIRST_WAIT_SECONDS: i64 = 15 * 60;
+const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest such wait.
-const LONGEST_WAIT_SECONDS: i64 = 24 * 60 * 60;
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A message as it is handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,25 +191,16 @@ struct AbsorptionUnderWay<'a> {
 }
 
 impl AgentHandle {
-    /// Takes messages that the agent itself hands over, to read: once nothing was added for six hours, or with
-    /// `now` at once. Ones that it had before are passed over.
+    /// Takes messages to read: once nothing was added for six hours, or with `now` at once. Ones that the agent had
+    /// before are passed over. What is noted of them counts as added in the role of whoever hands them over (SPEC 3.4).
     ///
     /// # Errors
     /// A message is not allowed: then none is taken. The agent is gone; the store fails.
-    pub async fn hand_over(&self, messages: Vec<HandedMessage>, now: bool) -> Result<HandedOver> {
-        self.hand_over_by(messages, now, &self.as_actor()).await
-    }
-
-    /// As [`AgentHandle::hand_over`], where `actor` hands them over: what is noted of them counts as added in
-    /// that role (SPEC 3.4).
-    ///
-    /// # Errors
-    /// As for [`AgentHandle::hand_over`].
-    pub async fn hand_over_by(
+    pub async fn hand_over(
         &self,
         messages: Vec<HandedMessage>,
         now: bool,
-        actor: &Actor,
+        role: ActorKind,
     ) -> Result<HandedOver> {
         for (place, message) in messages.iter().enumerate() {
             // All of them before any is taken, so that an error means that none was.
@@ -229,7 +224,7 @@ impl AgentHandle {
                 codec::message(
                     loaded.base.key(),
                     &id,
-                    message.into_message(actor.kind),
+                    message.into_message(role),
                     received_at,
                     random,
                 )
@@ -328,7 +323,7 @@ impl AgentHandle {
             Ok(model) => model,
             Err(error) => {
                 // Looked at again tomorrow: no attempt was made.
-                let later = now.plus_seconds(LONGEST_WAIT_SECONDS);
+                let later = now.plus(LONGEST_WAIT);
                 store
                     .settle_transcript(self.scope, claim, later, row.failures)
                     .await?;
@@ -352,9 +347,8 @@ impl AgentHandle {
 
     /// Until when a claim made now lasts: longer than one chunk can take.
     fn claimed_until(&self) -> Timestamp {
-        let question = self.memoir.settings.limits.time.as_secs();
-        let question = i64::try_from(question).unwrap_or(LONGEST_WAIT_SECONDS);
-        self.memoir.now().plus_seconds(question + CLAIM_SECONDS)
+        let question = self.memoir.settings.limits.time;
+        self.memoir.now().plus(question).plus_seconds(CLAIM_SECONDS)
     }
 
     /// Reads what waits, and lets go of the claim however that ended.
@@ -465,9 +459,8 @@ impl AgentHandle {
 
     /// When it is tried again after so many attempts at the same chunk that came to nothing.
     fn after(&self, failures: u32) -> Timestamp {
-        let doublings = failures.saturating_sub(1).min(16);
-        let wait = (FIRST_WAIT_SECONDS << doublings).min(LONGEST_WAIT_SECONDS);
-        self.memoir.now().plus_seconds(wait)
+        let wait = doubled(FIRST_WAIT, failures, LONGEST_WAIT);
+        self.memoir.now().plus(wait)
     }
 
     /// The messages that are read next; `None` where none waits.
@@ -600,21 +593,18 @@ impl AgentHandle {
         state: MessageState,
         decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
     ) -> Result<bool> {
-        again(|| async {
-            let loaded = self.load(&AgentQuery::default()).await?;
-            let decision = decide(loaded.agent, self.memoir.now());
+        let decide = &decide;
+        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
+            // After the agent: whoever reads them from now on makes this a conflict.
+            if !self.is_still_pending(places).await? {
+                return Ok((None, false));
+            }
+            let decision = decide(loaded.agent, now);
             let beside = codec::Beside {
                 messages: places.iter().map(|place| (*place, state)).collect(),
                 ..codec::Beside::default()
             };
-            match self.commit(&loaded.base, decision, beside).await {
-                Err(Error::Store(memoir_store::Error::Conflict))
-                    if !self.is_still_pending(places).await? =>
-                {
-                    Ok(false)
-                }
-                done => done.map(|_| true),
-            }
+            Ok((Some(Writing { decision, beside }), true))
         })
         .await
     }

@@ -13,7 +13,10 @@ use memoir_store::{AgentQuery, MessageRow};
 use serde::Serialize;
 
 use super::{RULES_ONLY, absorb::opened};
-use crate::{AgentHandle, Error, Loaded, Result, again, codec};
+use crate::{
+    AgentHandle, Error, Loaded, Result,
+    codec::{self, Writing},
+};
 
 /// About so many tokens are shown at once: programs take little of what one tool answers.
 const PART_TOKENS: u64 = 8_000;
@@ -67,7 +70,8 @@ impl AgentHandle {
     pub async fn read_part(&self) -> Result<UnreadPart> {
         let mut too_large = 0;
         loop {
-            let loaded = self.in_service().await?;
+            let loaded = self.load(&AgentQuery::default()).await?;
+            check_in_service(&loaded)?;
             let rows = self.waiting(None).await?;
             // The store gives one message at least, however large; a part of several is within its size.
             if let [row] = rows.as_slice()
@@ -105,8 +109,8 @@ impl AgentHandle {
         journal: &[PrivateText],
         core: &[PrivateText],
     ) -> Result<Noted> {
-        again(|| async {
-            let loaded = self.in_service().await?;
+        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
+            check_in_service(&loaded)?;
             // Cut at the part's own end: what came since must not make its code another one.
             let rows = self.waiting(Some(last_place(part)?)).await?;
             if code(&rows).as_deref() != Some(part) {
@@ -115,7 +119,6 @@ impl AgentHandle {
                 return Err(Invalid::new("part", problem).into());
             }
             let messages = opened(&loaded, &rows)?;
-            let now = self.memoir.now();
             let at = self.last_said(&messages).unwrap_or(now);
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
@@ -131,20 +134,10 @@ impl AgentHandle {
                     .collect(),
                 ..codec::Beside::default()
             };
-            let Loaded { agent, base, .. } = loaded;
-            let decision = absorption::absorb(agent, notes, messages.len(), now);
-            self.commit(&base, decision, beside).await?;
-            Ok(noted)
+            let decision = absorption::absorb(loaded.agent, notes, messages.len(), now);
+            Ok((Some(Writing { decision, beside }), noted))
         })
         .await
-    }
-
-    async fn in_service(&self) -> Result<Loaded> {
-        let loaded = self.load(&AgentQuery::default()).await?;
-        match loaded.agent.settings.inactive {
-            true => Err(Error::Start(StartRefusal::Inactive)),
-            false => Ok(loaded),
-        }
     }
 
     /// The messages of the next part, up to the place `last` where it is given: what came since is of the part after
@@ -154,6 +147,13 @@ impl AgentHandle {
         let mut rows = store.pending_messages(self.scope, PART_TOKENS).await?;
         rows.retain(|row| last.is_none_or(|last| row.seq <= last));
         Ok(rows)
+    }
+}
+
+fn check_in_service(loaded: &Loaded) -> Result<()> {
+    match loaded.agent.settings.inactive {
+        true => Err(Error::Start(StartRefusal::Inactive)),
+        false => Ok(()),
     }
 }
 

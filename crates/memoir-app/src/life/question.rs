@@ -116,15 +116,12 @@ impl Memoir {
             if error.is_about_request() {
                 return Err(NotAnswered::Refused(error.to_string()));
             }
-            if !error.is_retryable() || failures >= limits.attempts {
-                return Err(NotAnswered::Model(error.to_string()));
-            }
-            let wait = limits.wait_after(failures, &error);
             // A wait beyond the deadline would end as "too long", and hide what the provider said.
-            if Instant::now() + wait >= deadline {
-                return Err(NotAnswered::Model(error.to_string()));
+            let wait = limits.wait_after(failures, &error);
+            match wait.filter(|wait| Instant::now() + *wait < deadline) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(NotAnswered::Model(error.to_string())),
             }
-            tokio::time::sleep(wait).await;
         }
     }
 }

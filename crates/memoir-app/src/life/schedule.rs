@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
 use super::{Absorbed, Reflected, question::Stop, reflect::Occasion};
-use crate::{AgentHandle, Error, Memoir, Result};
-
-/// After how many seconds an agent is looked at again for which nothing could be done.
-// As in the schedule of sessions (`sessions/sweep.rs`).
-const AGAIN_AFTER_SECONDS: i64 = 600;
+use crate::{
+    AgentHandle, Error, Memoir, Result,
+    account_turns::AccountTurns,
+    retry::{AGAIN_AFTER_SECONDS, PassedOver},
+};
 
 /// Something that is due for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,10 +32,8 @@ impl Job {
 /// Finds what is due, and passes over for a while what could not be done.
 #[derive(Debug, Default)]
 pub struct LifeSchedule {
-    passed_over: HashMap<AgentId, Timestamp>,
-    /// When each account last had its turn, counted.
-    turns: HashMap<AccountId, u64>,
-    turn: u64,
+    passed_over: PassedOver<AgentId>,
+    turns: AccountTurns,
 }
 
 impl LifeSchedule {
@@ -46,12 +44,10 @@ impl LifeSchedule {
     /// The store fails.
     pub async fn due(&mut self, memoir: &Memoir, per_account: u32) -> Result<Vec<Job>> {
         let now = memoir.now();
-        self.passed_over
-            // From 0: a clock that was put back must not pass an agent over until it has caught up.
-            .retain(|_, since| (0..AGAIN_AFTER_SECONDS).contains(&now.seconds_since(*since)));
+        let passed_over = self.passed_over.at(now, AGAIN_AFTER_SECONDS);
         // As many more as may have to be passed over.
         let limit =
-            per_account.saturating_add(u32::try_from(self.passed_over.len()).unwrap_or(u32::MAX));
+            per_account.saturating_add(u32::try_from(passed_over.len()).unwrap_or(u32::MAX));
         let mut jobs = Vec::new();
         // Without a schedule, what was handed over is read all the same.
         if memoir.settings.schedule
@@ -62,7 +58,7 @@ impl LifeSchedule {
         }
         let due = memoir.due_transcripts(limit).await?;
         jobs.extend(due.into_iter().map(Job::Absorb));
-        jobs.retain(|job| !self.passed_over.contains_key(&job.scope().agent));
+        jobs.retain(|job| !passed_over.contains(&job.scope().agent));
         Ok(self.in_turn(jobs))
     }
 
@@ -73,7 +69,7 @@ impl LifeSchedule {
             .map(|job| {
                 let account = job.scope().account;
                 let before = of_account.entry(account).or_default();
-                let turn = self.turns.get(&account).copied().unwrap_or(0);
+                let turn = self.turns.last(account);
                 *before += 1;
                 ((*before, turn), job)
             })
@@ -84,13 +80,12 @@ impl LifeSchedule {
 
     /// Notes that a job is being done: its account waits for its next turn.
     pub fn take_turn(&mut self, job: Job) {
-        self.turn += 1;
-        self.turns.insert(job.scope().account, self.turn);
+        self.turns.note(job.scope().account);
     }
 
     /// Notes that nothing could be done for an agent, for want of a model for instance.
     pub fn pass_over(&mut self, job: Job, now: Timestamp) {
-        self.passed_over.insert(job.scope().agent, now);
+        self.passed_over.note(job.scope().agent, "", now);
     }
 }
 

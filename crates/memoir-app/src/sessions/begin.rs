@@ -136,7 +136,6 @@ impl AgentHandle {
         options: &RefineOptions,
         model: &ModelName,
     ) -> Result<Session> {
-        self.close_if_lapsed().await?;
         // Drawn before the decision, which may be made several times: each attempt is about the
         // same session.
         let id = self.memoir.ids().session()?;
@@ -146,30 +145,29 @@ impl AgentHandle {
         Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
-        let begun = self
-            .decide(&AgentQuery::default(), |loaded, now| {
-                let trigger = self.trigger(options, &loaded)?;
-                let start = options.start(id, trigger, &loaded.agent, model, lease);
-                let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-                let session = decision.sessions.first().cloned();
-                Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
-            })
-            .await;
+        let wanted = AgentQuery::default();
+        let begun = self.decide(&wanted, |loaded, now| {
+            let trigger = self.trigger(options, &loaded)?;
+            let start = options.start(id, trigger, &loaded.agent, model, lease);
+            let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+            let session = decision.sessions.first().cloned();
+            Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
+        });
+        self.begun(begun.await).await
+    }
+
+    /// What beginning a session came to. Where the store refused it: which one is open, where it still is.
+    pub(super) async fn begun<T>(&self, begun: Result<T>) -> Result<T> {
         match begun {
             // The snapshot told of no session, and the version held: only a row that no decision
             // has written can be in the way. The index of running sessions refuses a second one all
             // the same.
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                Err(self.open_already().await?)
+                let running = self.load(&AgentQuery::default()).await?.running_session;
+                Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
             }
             begun => begun,
         }
-    }
-
-    /// Why a session was not written: which one is open, where it still is.
-    pub(super) async fn open_already(&self) -> Result<Error> {
-        let running = self.load(&AgentQuery::default()).await?.running_session;
-        Ok(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
     }
 
     /// Why a session is begun at this moment. One of the schedule is judged anew: another worker may have
@@ -181,12 +179,11 @@ impl AgentHandle {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(Trigger::Request);
         }
+        if let Some(id) = loaded.running_session {
+            return Err(StartRefusal::SessionOpen(id).into());
+        }
         let due = self.memoir.refinement_due(&loaded.agent);
-        due.map(|due| due.reason).ok_or_else(|| {
-            loaded
-                .running_session
-                .map_or(Error::NotDue, |id| StartRefusal::SessionOpen(id).into())
-        })
+        due.map(|due| due.reason).ok_or(Error::NotDue)
     }
 
     /// Does not let the schedule ask an agent of which nothing can be taken away, and notes that it was looked

@@ -1,5 +1,7 @@
 //! The ends that no tool brings about, and the lease (SPEC 3.2, 3.16).
 
+use std::future::ready;
+
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::Agent,
@@ -11,13 +13,12 @@ use memoir_domain::{
 use memoir_store::AgentQuery;
 
 use super::{begin::running, bounded, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again};
 
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
     pub(crate) fn lease_until(&self) -> Timestamp {
-        let microseconds = i64::try_from(self.settings.lease.as_micros()).unwrap_or(i64::MAX);
-        self.now().plus_microseconds(microseconds)
+        self.now().plus(self.settings.lease)
     }
 
     /// Closes every session, of all accounts, whose worker died. One that cannot be closed is left for
@@ -48,7 +49,7 @@ impl AgentHandle {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };
-        self.decide(&with_session(id), |loaded, now| {
+        let close = |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 // Of a session that nobody holds, none is dead: it waits for a worker.
                 let has_lapsed = session.lease.is_some_and(|lease| !holds(lease, now));
@@ -64,8 +65,10 @@ impl AgentHandle {
             })?;
             let is_closed = decision.is_some();
             Ok((decision, is_closed))
-        })
-        .await
+        };
+        // Not by `decide`, which calls this.
+        let wanted = with_session(id);
+        again(|| self.attempt(&wanted, |loaded, now| ready(close(loaded, now)))).await
     }
 
     /// Cancels a running session; its edits stay.

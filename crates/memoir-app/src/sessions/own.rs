@@ -14,7 +14,7 @@ use super::{
     rehearsal_copy::RehearsalCopy,
 };
 use crate::{
-    AgentHandle, Error, InstallationSettings, Loaded, Result, SessionFacts, again, codec::Writing,
+    AgentHandle, Error, InstallationSettings, Loaded, Result, SessionFacts, codec::Writing,
     memories::wanted,
 };
 
@@ -49,16 +49,12 @@ impl AgentHandle {
         mode: Mode,
         rehearsal: bool,
     ) -> Result<(SessionFacts, OpenedSession)> {
-        self.close_if_lapsed().await?;
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on what is read here.
         self.memoir.opened.expect(self.scope);
-        again(|| async {
-            let wanted = wanted(Selection::KeptCore).with_prompts();
-            let loaded = self.load(&wanted).await?;
-            let base = loaded.base.clone();
-            let now = self.memoir.now();
+        let wanted = wanted(Selection::KeptCore).with_prompts();
+        let begun = self.decide(&wanted, |loaded, now| {
             let start = Start {
                 id,
                 mode,
@@ -69,18 +65,13 @@ impl AgentHandle {
                 lease: Some(self.own_lease(holder, now)),
                 started_by: self.as_actor(),
             };
-            let (Writing { decision, beside }, opened) = self.decide_opening(loaded, start, now)?;
-            let session = decision.sessions.first().cloned();
+            let (writing, opened) = self.decide_opening(loaded, start, now)?;
+            let session = writing.decision.sessions.first();
             let session = session.ok_or(Error::SessionLost(id))?;
-            match self.commit(&base, decision, beside).await {
-                Ok(_) => Ok((SessionFacts::new(&self.name, &session), opened)),
-                Err(Error::Store(memoir_store::Error::SessionRunning)) => {
-                    Err(self.open_already().await?)
-                }
-                Err(error) => Err(error),
-            }
-        })
-        .await
+            let session = SessionFacts::new(&self.name, session);
+            Ok((Some(writing), (session, opened)))
+        });
+        self.begun(begun.await).await
     }
 
     fn decide_opening(
@@ -146,11 +137,8 @@ impl AgentHandle {
 
     /// The hold of an agent on a session of its own, from now on.
     fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
-        let time = own_lease_time(&self.memoir.settings).as_micros();
-        Lease {
-            until: now.plus_microseconds(i64::try_from(time).unwrap_or(i64::MAX)),
-            holder,
-        }
+        let until = now.plus(own_lease_time(&self.memoir.settings));
+        Lease { until, holder }
     }
 
     /// Prolongs the hold on a session that is about to be written, not at each of many edits: it is in an index,

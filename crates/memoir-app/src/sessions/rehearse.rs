@@ -28,7 +28,8 @@ use utoipa::ToSchema;
 
 use super::rehearsal_copy::RehearsalCopy;
 use crate::{
-    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession, again, codec,
+    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
+    codec::{Beside, Writing},
     opened::MemoryList,
 };
 
@@ -254,8 +255,10 @@ impl AgentHandle {
     /// # Errors
     /// A memory that it touches changed since, or an edit is refused now: then nothing is changed.
     pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<ShownSession> {
-        self.close_if_lapsed().await?;
-        again(|| self.attempt_apply(id, actor)).await
+        self.decide_reading(&self.applying(id), |loaded, _| async move {
+            self.attempt_apply(loaded, id, actor).await
+        })
+        .await
     }
 
     /// What applying a rehearsal would do, without words; `None` where nothing came of it: it was cancelled,
@@ -306,15 +309,18 @@ impl AgentHandle {
         }
     }
 
-    async fn attempt_apply(&self, id: SessionId, actor: &Actor) -> Result<ShownSession> {
-        let mut loaded = self.load(&self.applying(id)).await?;
+    async fn attempt_apply(
+        &self,
+        mut loaded: Loaded,
+        id: SessionId,
+        actor: &Actor,
+    ) -> Result<(Option<Writing>, ShownSession)> {
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| match rehearsed.rehearsal {
             true => not_applicable(id, "it was not completed"),
             false => not_applicable(id, "it is no rehearsal"),
         })?;
-        let base = loaded.base.clone();
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
         let (applied, mut decision) = planned.await?;
         let session = decision
@@ -328,9 +334,9 @@ impl AgentHandle {
             applied_by: Some(applied),
             ..rehearsal
         };
-        let beside = codec::Beside::rehearsed(id, applied_rehearsal);
-        self.commit(&base, decision, beside).await?;
-        Ok(ShownSession::answered(&self.name, session, actor))
+        let beside = Beside::rehearsed(id, applied_rehearsal);
+        let shown = ShownSession::answered(&self.name, session, actor);
+        Ok((Some(Writing { decision, beside }), shown))
     }
 
     /// Applying as one decision, and the session that it makes.

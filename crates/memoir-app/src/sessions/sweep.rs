@@ -18,13 +18,10 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, DueAgents};
 
 use super::RefineOptions;
-use crate::{Account, AgentHandle, Error, Memoir, Result};
-
-/// After how many seconds an agent is looked at again whose session could not be queued.
-const AGAIN_AFTER_SECONDS: i64 = 600;
-/// After how many seconds it is forgotten that one was passed over: long after it would have been
-/// proposed again.
-const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
+use crate::{
+    Account, AgentHandle, Error, Memoir, Result,
+    retry::{AGAIN_AFTER_SECONDS, PassedOver},
+};
 
 impl Account {
     /// The agents that are due now, by name, with the reason. One that cannot be read is passed over.
@@ -110,14 +107,8 @@ pub struct Scheduled {
 pub struct Scheduler {
     memoir: Memoir,
     most_waiting: u32,
-    passed_over: HashMap<AgentId, PassedOver>,
-}
-
-/// That an agent is due and cannot be asked.
-struct PassedOver {
-    since: Timestamp,
-    /// What is wrong, so that it is told once.
-    code: &'static str,
+    /// Agents that are due and cannot be asked.
+    passed_over: PassedOver<AgentId>,
 }
 
 impl Scheduler {
@@ -127,7 +118,7 @@ impl Scheduler {
         Self {
             memoir,
             most_waiting: most_waiting.max(1),
-            passed_over: HashMap::new(),
+            passed_over: PassedOver::default(),
         }
     }
 
@@ -138,10 +129,10 @@ impl Scheduler {
     /// The store fails.
     pub async fn queue_due(&mut self) -> Result<Scheduled> {
         let now = self.memoir.now();
-        let except = self.passed_over_at(now);
+        let except = self.passed_over.at(now, AGAIN_AFTER_SECONDS);
         let proposed = self
             .memoir
-            .proposed(None, self.most_waiting, except)
+            .proposed(None, self.most_waiting, except.into_iter().collect())
             .await?;
         if proposed.is_empty() {
             return Ok(Scheduled::default());
@@ -178,17 +169,14 @@ impl Scheduler {
     async fn queue(&mut self, scope: AgentScope, now: Timestamp) -> bool {
         let error = match self.try_queue(scope).await {
             Ok(()) => {
-                self.passed_over.remove(&scope.agent);
+                self.passed_over.forget(scope.agent);
                 return true;
             }
             // Somebody else was faster.
             Err(Error::Start(StartRefusal::SessionOpen(_))) => return false,
             Err(error) => error,
         };
-        let code = error.code();
-        let passed_over = PassedOver { since: now, code };
-        let before = self.passed_over.insert(scope.agent, passed_over);
-        if before.is_none_or(|before| before.code != code) {
+        if self.passed_over.note(scope.agent, error.code(), now) {
             let agent = scope.agent;
             match error {
                 // What it takes to be due is not at hand, or not any more.
@@ -211,18 +199,5 @@ impl Scheduler {
             ..RefineOptions::default()
         };
         agent.enqueue(&options).await.map(drop)
-    }
-
-    /// Those to be passed over at `now`.
-    fn passed_over_at(&mut self, now: Timestamp) -> BTreeSet<AgentId> {
-        // A clock that was put back since makes none wait longer.
-        let age = |passed: &PassedOver| now.seconds_since(passed.since);
-        self.passed_over
-            .retain(|_, passed| (0..FORGOTTEN_AFTER_SECONDS).contains(&age(passed)));
-        self.passed_over
-            .iter()
-            .filter(|(_, passed)| age(passed) < AGAIN_AFTER_SECONDS)
-            .map(|(agent, _)| *agent)
-            .collect()
     }
 }

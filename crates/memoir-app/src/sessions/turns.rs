@@ -5,25 +5,15 @@
 //! are those of one process. Where another process was faster with a session, they are after the same ones: from
 //! then on each goes through an account's sessions in an order of its own, until it looks at the queue and loses none.
 
-use std::collections::HashMap;
-
 use memoir_domain::{AccountId, SessionId};
 use memoir_store::WaitingSession;
 
-/// After how many further turns it is forgotten when an account had its last one.
-// An account that was forgotten counts as one that never had a turn and comes first once, which no
-// other account notices among so many.
-const REMEMBERED: u64 = 100_000;
-/// How often what is forgotten is cleared away, in turns.
-const CLEARED_EVERY: u64 = 10_000;
+use crate::account_turns::AccountTurns;
 
-/// The order in which accounts had their turns.
+/// Which session is taken up next.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    /// The turn that each account had last.
-    last: HashMap<AccountId, u64>,
-    /// Turns taken so far.
-    count: u64,
+    accounts: AccountTurns,
     /// What no other process has, with which it goes through sessions in an order of its own.
     own: u64,
     /// Whether another process was faster, in this look at the queue or the one before.
@@ -64,12 +54,11 @@ impl Turns {
         waiting: impl IntoIterator<Item = &'a WaitingSession>,
     ) -> Option<&'a WaitingSession> {
         waiting.into_iter().min_by_key(|session| {
-            let last = self.last.get(&session.scope.account);
+            let last = self.accounts.last(session.scope.account);
             let scattered = match self.is_contended {
                 true => self.scattered(session.id),
                 false => 0,
             };
-            let last = last.copied().unwrap_or(0);
             (last, scattered, session.started_at, session.id)
         })
     }
@@ -87,12 +76,7 @@ impl Turns {
 
     /// The account had its turn.
     pub fn note(&mut self, account: AccountId) {
-        self.count += 1;
-        self.last.insert(account, self.count);
-        if self.count.is_multiple_of(CLEARED_EVERY) {
-            let count = self.count;
-            self.last.retain(|_, turn| count - *turn < REMEMBERED);
-        }
+        self.accounts.note(account);
     }
 }
 

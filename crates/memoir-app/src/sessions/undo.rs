@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, ShownSession, again, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, ShownSession, memories::wanted};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl AgentHandle {
         cascade: bool,
         actor: &Actor,
     ) -> Result<ShownSession> {
-        again(|| self.attempt_roll_back(id, cascade, actor)).await
+        self.decide_again(|| self.attempt_roll_back(id, cascade, actor))
+            .await
     }
 
     /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands
@@ -50,8 +51,8 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NotUndoable`] where there is nothing to take back.
     pub async fn preview_roll_back(&self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
-        let planned = again(|| self.plan_roll_back(id, true, actor)).await?;
-        let (loaded, decision, obstacles) = planned;
+        let planned = self.decide_again(|| self.plan_roll_back(id, true, actor));
+        let (loaded, decision, obstacles) = planned.await?;
         let (before, after) = (loaded.agent.tally, decision.agent.tally);
         Ok(RollBackPreview {
             changes: RewindPreview::of(&before, &after, &decision.changes),

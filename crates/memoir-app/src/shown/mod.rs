@@ -248,29 +248,6 @@ impl<'a> AgentLens<'a> {
         self.agent
     }
 
-    /// The grants under which this administrator can see words now, those of the widest scope last; those whose
-    /// time is over are ended. None for the agent itself, which needs none.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn grants(&self) -> Result<Vec<AccessRequestView>> {
-        let Viewer::Administrator(who) = &self.viewer else {
-            return Ok(Vec::new());
-        };
-        let mut views = Vec::new();
-        let rows = self
-            .agent
-            .memoir
-            .store
-            .open_requests(self.agent.scope)
-            .await?;
-        for (_, row) in granted(&rows, who, |_| true)? {
-            let view = self.access_request(row.id).await?;
-            views.extend((view.state == AccessState::Granted).then_some(view));
-        }
-        Ok(views)
-    }
-
     /// The only loop by which words are shown under a grant. `see` puts together what is shown, as far as the
     /// look's sight reaches; what of it is words is on the record before it is handed out. Where the agent
     /// changed meanwhile everything begins anew, with the grant.

@@ -23,6 +23,7 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::Actor,
+    audit::ActorKind,
     memory::Number,
     session::State,
 };
@@ -186,7 +187,9 @@ async fn hand_over(world: &World) {
         speaker: "Ann".into(),
         text: text.into(),
     });
-    let handing = world.agent.hand_over(messages.to_vec(), true);
+    let handing = world
+        .agent
+        .hand_over(messages.to_vec(), true, ActorKind::Agent);
     handing.await.unwrap();
 }
 
@@ -255,7 +258,7 @@ async fn whole(store: &dyn Store) -> String {
     for memory in &snapshot.memories {
         write!(text, "{memory:?} {:?}", memory.body.0).unwrap();
     }
-    for mut session in store.sessions(agent.scope, 100).await.unwrap() {
+    for mut session in store.session_page(agent.scope, None, 100).await.unwrap() {
         session.lease = session.lease.map(|lease| memoir_domain::session::Lease {
             until: session.columns.started_at,
             ..lease
@@ -612,9 +615,6 @@ impl Store for Watched {
     }
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
         self.inner.memories(scope, numbers).await
-    }
-    async fn sessions(&self, scope: AgentScope, limit: u32) -> Result<Vec<SessionRow>> {
-        self.inner.sessions(scope, limit).await
     }
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         self.inner.records(scope, filter).await

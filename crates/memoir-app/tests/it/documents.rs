@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memoir_app::{Provision, Viewer};
+use memoir_app::{FleetQuery, Provision, Viewer};
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -215,5 +215,46 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
             .unwrap()
             .is_some();
         assert_eq!(fits, is_of_token, "{change}");
+    }
+}
+
+/// SPEC 5.3: the columns by which agents are sorted in their list say nothing that the session's document does not
+/// say.
+#[tokio::test]
+async fn spec_5_3_a_column_of_a_session_that_was_changed_is_found_where_agents_are_listed() {
+    let lab = Lab::new();
+    let world = lab.world().await;
+    live(&world).await;
+    drop(world);
+    let mut changes = vec![("UPDATE sessions SET open = open", false)];
+    changes.extend(
+        [
+            "UPDATE sessions SET state = 'abandoned'",
+            "UPDATE sessions SET driver = 'agent'",
+            "UPDATE sessions SET model = 'builtin:other'",
+            "UPDATE sessions SET started_at = started_at + 1",
+            "UPDATE sessions SET ended_at = NULL",
+        ]
+        .map(|change| (change, true)),
+    );
+    for (change, is_found) in changes {
+        let copy = lab.path().join("copy.db");
+        lab.copy_to(&copy);
+        intrude(&copy, |connection| {
+            assert!(connection.execute(change, []).unwrap() > 0, "{change}");
+        });
+        let account = lab.memoir_at(&copy).account("default").await.unwrap();
+        let all = FleetQuery {
+            limit: 9,
+            ..FleetQuery::default()
+        };
+        match account.fleet(&all).await {
+            Ok(_) => assert!(!is_found, "{change}"),
+            Err(error) => {
+                assert!(is_found, "{change}: {error}");
+                assert_eq!(error.code(), "tampered", "{change}");
+                assert!(error.to_string().contains("table `sessions`"), "{error}");
+            }
+        }
     }
 }

@@ -275,7 +275,11 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     world.clock.advance(std::time::Duration::from_secs(1));
     let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
-        let rows = world.store.sessions(world.agent.scope(), 1).await.unwrap();
+        let rows = world
+            .store
+            .session_page(world.agent.scope(), None, 1)
+            .await
+            .unwrap();
         let open: serde_json::Value = serde_json::from_str(&rows[0].document.open).unwrap();
         open["refused_calls"].as_u64().unwrap()
     };

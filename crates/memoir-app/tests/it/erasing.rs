@@ -6,7 +6,9 @@ use memoir_app::{
     Error, HandedMessage, Handling, KeptReply, RecordFilter, ReplyKey, ShredWish,
     sessions::RefineOptions,
 };
-use memoir_domain::{SessionId, agent::Field, memory::Number, recall::RecallQuery, session::State};
+use memoir_domain::{
+    SessionId, agent::Field, audit::ActorKind, memory::Number, recall::RecallQuery, session::State,
+};
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -953,7 +955,7 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     let answers = [
         code(agent.save(&[input("Something.")], &person()).await),
         code(agent.erase(&person()).await),
-        code(agent.hand_over(vec![message], true).await),
+        code(agent.hand_over(vec![message], true, ActorKind::Agent).await),
         code(account.create_agent("robin", &[], &person()).await),
         code(
             account

@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Clock, Error, sessions::RefineOptions};
+use memoir_app::{Clock, Error, MemoryInput, Point, sessions::RefineOptions};
 use memoir_domain::{
     agent::Field,
     lifecycle::StartRefusal,
+    memory::Number,
     session::{Mode, State},
 };
 use memoir_store_postgres::PostgresStore;
@@ -94,6 +95,57 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     );
     assert!(!world.kept().await.contains(&4), "edits stay");
     world.check().await;
+}
+
+/// SPEC 3.2: what is refused while a session runs is done where nobody holds that session any more; and nothing else
+/// closes it.
+#[tokio::test]
+async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
+    for what in ["check", "edit", "replace", "undo", "preview", "rewind"] {
+        let world = World::new(&MEMORIES).await;
+        let orphan = orphan(&world).await;
+        let agent = &world.agent;
+        let act = async || -> Result<(), Error> {
+            let person = &person();
+            match what {
+                "check" => agent.check_edit(Number(1)).await,
+                "edit" => {
+                    let (seen, text) = (MEMORIES[0].into(), "It came from Porto.".into());
+                    let edited = agent.edit(Number(1), &seen, &text, person);
+                    edited.await.map(drop)
+                }
+                "replace" => {
+                    let other = MemoryInput {
+                        content: "Lena brings the paper.".into(),
+                        ..MemoryInput::default()
+                    };
+                    let edits = vec![(Some(Number(2)), other)];
+                    agent.take_edits(edits, person).await.map(drop)
+                }
+                "undo" => match agent.undo_import(person, false).await {
+                    Err(Error::NoImport) => Ok(()),
+                    done => done.map(drop),
+                },
+                "preview" => {
+                    let now = Point::Time(agent.now());
+                    agent.preview_rewind(now, person).await.map(drop)
+                }
+                _ => agent.rewind(agent.now(), person).await.map(drop),
+            }
+        };
+        let state = async || agent.session(orphan).await.unwrap().state;
+        let refused = act().await.unwrap_err();
+        assert_eq!(refused.code(), "session_open", "{what}: {refused}");
+        assert!(state().await.is_running(), "{what}");
+        world.clock.advance(Duration::from_secs(31));
+        world.remember("The binder's name is Ana.").await;
+        assert!(state().await.is_running(), "saving is not refused");
+        act()
+            .await
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(state().await, State::Abandoned, "{what}");
+        world.check().await;
+    }
 }
 
 #[tokio::test]

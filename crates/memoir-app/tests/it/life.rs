@@ -200,7 +200,11 @@ async fn spec_2_6_a_conversation_is_read_once() {
         message("a", "Hello."),
         message("b", "My sister is called Mira."),
     ];
-    let handed = world.agent.hand_over(messages.clone(), true).await.unwrap();
+    let handed = world
+        .agent
+        .hand_over(messages.clone(), true, ActorKind::Agent)
+        .await
+        .unwrap();
     assert_eq!((handed.received, handed.known), (2, 0));
     let absorbed = absorb(
         &world,
@@ -211,7 +215,11 @@ async fn spec_2_6_a_conversation_is_read_once() {
         (absorbed.messages, absorbed.saved, absorbed.pending),
         (2, 2, 0)
     );
-    let handed = world.agent.hand_over(messages, true).await.unwrap();
+    let handed = world
+        .agent
+        .hand_over(messages, true, ActorKind::Agent)
+        .await
+        .unwrap();
     assert_eq!((handed.received, handed.known), (0, 2));
     assert_eq!(absorb(&world, []).await.messages, 0);
     let noted = world
@@ -236,7 +244,7 @@ async fn handed_over_by(kind: ActorKind, told: &str) -> World {
     };
     let handing = world
         .agent
-        .hand_over_by(vec![message("a", told)], true, &actor);
+        .hand_over(vec![message("a", told)], true, actor.kind);
     handing.await.unwrap();
     world
 }
@@ -270,7 +278,7 @@ async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end()
     let world = World::new(&["I like rain."]).await;
     world
         .agent
-        .hand_over(vec![message("a", "Hello.")], false)
+        .hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
         .await
         .unwrap();
     let mut schedule = LifeSchedule::default();
@@ -316,7 +324,11 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
         message("b", &long),
         message("c", "Bye."),
     ];
-    world.agent.hand_over(messages, true).await.unwrap();
+    world
+        .agent
+        .hand_over(messages, true, ActorKind::Agent)
+        .await
+        .unwrap();
     world
         .agent
         .configure(&[(Field::Model, Some("lab:large"))], &person())
@@ -342,7 +354,7 @@ async fn spec_2_6_of_two_readers_one_saves() {
     let world = World::new(&["I like rain."]).await;
     world
         .agent
-        .hand_over(vec![message("a", "Hello.")], true)
+        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     let slow = |text: &str| notes(&[text], &[]).after(Duration::from_secs(5));
@@ -362,7 +374,7 @@ async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
     let world = World::new(&["I like rain."]).await;
     world
         .agent
-        .hand_over(vec![message("a", "Hello.")], true)
+        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     assert_eq!(
@@ -400,7 +412,11 @@ async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
 async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
     let world = World::new(&["I like rain."]).await;
     let messages = vec![message("a", "Hello."), message("b", "Bye.")];
-    world.agent.hand_over(messages, true).await.unwrap();
+    world
+        .agent
+        .hand_over(messages, true, ActorKind::Agent)
+        .await
+        .unwrap();
     let part = world.agent.read_part().await.unwrap().part.unwrap();
     absorb(&world, [notes(&["One."], &[])]).await;
     let refused = world.agent.note_part(&part, &["Two.".into()], &[]).await;
@@ -428,7 +444,11 @@ async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
     let bad = |message: HandedMessage| async {
         let given = world
             .agent
-            .hand_over(vec![self::message("a", "fine"), message], true)
+            .hand_over(
+                vec![self::message("a", "fine"), message],
+                true,
+                ActorKind::Agent,
+            )
             .await;
         given.unwrap_err().to_string()
     };
@@ -449,7 +469,7 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     world.model.set(std::sync::Arc::new(script));
     world
         .agent
-        .hand_over(vec![message("a", "Hello.")], true)
+        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     let refused = world
@@ -491,7 +511,7 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
     let world = World::new(&["I like rain."]).await;
     world
         .agent
-        .hand_over(marked(40, 8_000), false)
+        .hand_over(marked(40, 8_000), false, ActorKind::Agent)
         .await
         .unwrap();
     // Whatever holds message 20 cannot be answered.
@@ -520,7 +540,11 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     let world = World::new(&["I like rain."]).await;
     let mut messages = marked(3, 2_000);
     messages[1].text = "word ".repeat(8_000).into();
-    world.agent.hand_over(messages, false).await.unwrap();
+    world
+        .agent
+        .hand_over(messages, false, ActorKind::Agent)
+        .await
+        .unwrap();
     let read = |context, turns: Vec<Turn>| {
         let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
         let script = std::sync::Arc::new(script);
@@ -544,7 +568,11 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_is_stopped_goes_on_at_once() {
     let world = World::new(&["I like rain."]).await;
-    world.agent.hand_over(marked(2, 100), true).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(2, 100), true, ActorKind::Agent)
+        .await
+        .unwrap();
     let mut schedule = LifeSchedule::default();
     let jobs = schedule.due(&world.memoir, 4).await.unwrap();
     let script = world.script([notes(&["One."], &[]).after(DAY)]);
@@ -581,7 +609,7 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     // Each a chunk of its own.
     world
         .agent
-        .hand_over(marked(3, 100_000), true)
+        .hand_over(marked(3, 100_000), true, ActorKind::Agent)
         .await
         .unwrap();
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
@@ -617,7 +645,11 @@ async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of
         let set = [(field, Some(value))];
         world.agent.configure(&set, &person()).await.unwrap();
     };
-    world.agent.hand_over(marked(1, 10), true).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(1, 10), true, ActorKind::Agent)
+        .await
+        .unwrap();
     set(Field::Paused, "true").await;
     let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
     world.script([]);
@@ -639,10 +671,17 @@ async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
         let other = account.create_agent(&name, &paused, &person()).await;
         other.unwrap();
         let other = account.agent(&name).await.unwrap();
-        other.hand_over(marked(1, 10), true).await.unwrap();
+        other
+            .hand_over(marked(1, 10), true, ActorKind::Agent)
+            .await
+            .unwrap();
     }
     world.clock.advance(Duration::from_secs(1));
-    world.agent.hand_over(marked(1, 10), true).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(1, 10), true, ActorKind::Agent)
+        .await
+        .unwrap();
     world.script([notes(&[], &[])]);
     let mut schedule = LifeSchedule::default();
     for _ in 0..5 {
@@ -660,7 +699,7 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     let world = World::new(&["I like rain."]).await;
     world
         .agent
-        .hand_over(marked(4, 2_000), false)
+        .hand_over(marked(4, 2_000), false, ActorKind::Agent)
         .await
         .unwrap();
     let refused = || {
@@ -684,7 +723,11 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
     let world = World::new(&["I like rain."]).await;
     let mut messages = marked(1, 10);
     messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
-    world.agent.hand_over(messages, true).await.unwrap();
+    world
+        .agent
+        .hand_over(messages, true, ActorKind::Agent)
+        .await
+        .unwrap();
     absorb(&world, [notes(&["Odd."], &[])]).await;
     let noted = world.agent.memory(memoir_domain::memory::Number(2)).await;
     assert_eq!(noted.unwrap().created_at, world.memoir.now());
@@ -693,7 +736,11 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
 #[tokio::test(start_paused = true)]
 async fn spec_5_4_what_waits_goes_with_the_agent() {
     let world = World::new(&["I like rain."]).await;
-    world.agent.hand_over(marked(3, 10), true).await.unwrap();
+    world
+        .agent
+        .hand_over(marked(3, 10), true, ActorKind::Agent)
+        .await
+        .unwrap();
     let script = world.script([notes(&["One."], &[]).after(Duration::from_secs(10))]);
     let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
     let reading = world.memoir.do_job(job, pending());
@@ -706,7 +753,10 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
     assert_eq!(script.requests().len(), 1);
     let mut schedule = LifeSchedule::default();
     assert_eq!(schedule.due(&world.memoir, 4).await.unwrap(), []);
-    let late = world.agent.hand_over(marked(1, 10), true).await;
+    let late = world
+        .agent
+        .hand_over(marked(1, 10), true, ActorKind::Agent)
+        .await;
     assert_eq!(late.unwrap_err().code(), "erased");
     world.check().await;
 }

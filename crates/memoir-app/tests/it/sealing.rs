@@ -17,6 +17,7 @@ use memoir_app::{
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
+    audit::ActorKind,
     audit::{Action, Actor},
     memory::{Kind, Number},
     recall::RecallQuery,
@@ -404,7 +405,12 @@ async fn talk(world: &World, said: &mut Said) {
         text: text_with("what somebody said", "the weather").into(),
     };
     said.value(&message("a"));
-    said.value(&agent.hand_over(vec![message("a")], true).await.unwrap());
+    said.value(
+        &agent
+            .hand_over(vec![message("a")], true, ActorKind::Agent)
+            .await
+            .unwrap(),
+    );
     let noted = text_with("what was noted of it", "the weather");
     let answer = json!({"journal": [noted], "core": []}).to_string();
     let word = canary("an answer of the model");
@@ -413,14 +419,20 @@ async fn talk(world: &World, said: &mut Said) {
     let absorbed = agent.absorb(pending(), &mut observer).await.unwrap();
     assert_eq!(absorbed.saved, 1);
     said.value(&absorbed);
-    agent.hand_over(vec![message("b")], true).await.unwrap();
+    agent
+        .hand_over(vec![message("b")], true, ActorKind::Agent)
+        .await
+        .unwrap();
     for _ in 0..5 {
         world.script([Turn::text(word), Turn::text(word)]);
         let absorbed = agent.absorb(pending(), &mut |_| {}).await.unwrap();
         said.value(&absorbed);
         said.value(&serde_json::to_string(&absorbed).unwrap());
     }
-    agent.hand_over(vec![message("c")], true).await.unwrap();
+    agent
+        .hand_over(vec![message("c")], true, ActorKind::Agent)
+        .await
+        .unwrap();
     let standing = agent.transcript().await.unwrap();
     assert_eq!((standing.pending, standing.failed), (1, 1));
     said.value(&standing);
@@ -438,7 +450,7 @@ async fn talk(world: &World, said: &mut Said) {
             ..message("d")
         },
     ] {
-        said.error(agent.hand_over(vec![bad], true).await);
+        said.error(agent.hand_over(vec![bad], true, ActorKind::Agent).await);
     }
     world.script([Turn::text(word), Turn::text(word)]);
     said.value(&agent.reflect().await.unwrap());
@@ -470,7 +482,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
             .await
             .unwrap(),
     );
-    said.value(&mechanic.grants().await.unwrap());
+    said.value(&agent.open_access().await.unwrap());
     let me = Actor::agent("wren");
     let word = canary("a refused argument");
     let no = agent.answer_access(request.id, false, Some(word.into()), &me);

@@ -14,7 +14,7 @@ use memoir_app::{
     CheckpointView, Growth, HandedMessage, Severity, ShredWish, Verification,
     sessions::RefineOptions,
 };
-use memoir_domain::memory::Number;
+use memoir_domain::{audit::ActorKind, memory::Number};
 use memoir_testkit::Turn;
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
@@ -1267,12 +1267,20 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         text: format!("Message {id} says something.").into(),
     };
     let read = message("read");
-    world.agent.hand_over(vec![read], true).await.unwrap();
+    world
+        .agent
+        .hand_over(vec![read], true, ActorKind::Agent)
+        .await
+        .unwrap();
     world.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
     let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     assert_eq!(absorbed.messages, 1);
     let waiting = vec![message("a"), message("b")];
-    world.agent.hand_over(waiting, true).await.unwrap();
+    world
+        .agent
+        .hand_over(waiting, true, ActorKind::Agent)
+        .await
+        .unwrap();
     drop(world);
     let a = "WHERE agent_id IS NOT NULL AND seq = 2";
     for sql in [

@@ -415,7 +415,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     world.remember("A third thing.").await;
     let stale = agent
         .as_seen(newest.seq)
-        .rewind_to(Point::Record(2), &person())
+        .rewind(Point::Record(2), &person())
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     assert_eq!(world.kept().await, [1, 2, 3]);
@@ -424,7 +424,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     let seen = agent.look_back(point).await.unwrap();
     let rewound = agent
         .as_seen(seen.history.newest_seq)
-        .rewind_to(Point::Record(first), &person())
+        .rewind(Point::Record(first), &person())
         .await
         .unwrap();
     assert_eq!(rewound.changes, seen.foresight.changes);
@@ -435,7 +435,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     let back = rewound.seq.unwrap();
     let back = agent
         .as_seen(back)
-        .rewind_to(Point::Record(back - 1), &person())
+        .rewind(Point::Record(back - 1), &person())
         .await
         .unwrap();
     assert_eq!(

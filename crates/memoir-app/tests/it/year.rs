@@ -15,6 +15,7 @@ use memoir_app::{
 use memoir_domain::{
     SessionId,
     audit::Actor,
+    audit::ActorKind,
     ledger,
     memory::{Kind, Number},
     session::State,
@@ -240,11 +241,17 @@ impl Year {
             .flat_map(|each| canaries(each.text.expose()))
             .collect();
         let agent = &self.world.agent;
-        let handed = agent.hand_over(conversation.clone(), false).await.unwrap();
+        let handed = agent
+            .hand_over(conversation.clone(), false, ActorKind::Agent)
+            .await
+            .unwrap();
         assert_eq!(handed.received + handed.known, MESSAGES);
         self.handed.extend(said);
         if self.day % 30 == 7 {
-            let again = agent.hand_over(conversation, true).await.unwrap();
+            let again = agent
+                .hand_over(conversation, true, ActorKind::Agent)
+                .await
+                .unwrap();
             assert_eq!(again.received, 0);
         }
     }
@@ -441,7 +448,7 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
             let conversation = year.conversation();
             let agent = year.world.agent.clone();
             let work = tokio::spawn(async move {
-                drop(agent.hand_over(conversation, false).await);
+                drop(agent.hand_over(conversation, false, ActorKind::Agent).await);
             });
             tokio::task::yield_now().await;
             work.abort();

@@ -19,7 +19,7 @@ pub(crate) async fn read_rows(store: &dyn Store, scope: AgentScope) -> memoir_st
     store.snapshot(scope, &AgentQuery::default()).await?;
     store.memories(scope, &[]).await?;
     store.records(scope, &RecordFilter::default()).await?;
-    store.sessions(scope, 1).await?;
+    store.session_page(scope, None, 1).await?;
     store.records_at(scope, &[1]).await?;
     store.scopes().await?;
     Ok(())

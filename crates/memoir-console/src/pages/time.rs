@@ -445,7 +445,7 @@ pub(crate) async fn go_back(
     let actor = visitor.actor();
     let problem = match agent
         .as_seen(newest)
-        .rewind_to(Point::Record(point), &actor)
+        .rewind(Point::Record(point), &actor)
         .await
     {
         Ok(rewound) => match rewound.seq {

@@ -167,7 +167,6 @@ proptest! {
             let _ = (text.parse::<Timestamp>(), Timestamp::parse_until(text));
             let _ = ledger::parse_rows(text);
             let _ = memoir_domain::prompt::is_consent(text);
-            let _ = memoir_domain::context::parse_core(text);
             for field in Field::ALL {
                 let mut name = String::new();
                 let _ = memoir_domain::agent::set_field(&mut name, &mut Default::default(), field, Some(text));

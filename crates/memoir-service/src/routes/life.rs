@@ -134,7 +134,7 @@ pub(crate) async fn hand_over(
     });
     let handed = reached
         .agent
-        .hand_over_by(messages.collect(), now, &reached.actor)
+        .hand_over(messages.collect(), now, reached.actor.kind)
         .await?;
     // Also where they wait for hours: what was handed over before with them may be due.
     caller.wake_life();

@@ -203,7 +203,10 @@ async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
         Some(found) => {
             let memories = found.memories.len() as u64;
             assert_eq!(count(&found.agent), memories);
-            let sessions = store.sessions(found.agent.scope, 9).await.unwrap();
+            let sessions = store
+                .session_page(found.agent.scope, None, 9)
+                .await
+                .unwrap();
             assert_eq!(sessions[0].document, document(memories));
             assert_replaced(path, &store, &found).await;
             memories

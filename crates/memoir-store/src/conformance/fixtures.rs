@@ -424,7 +424,10 @@ impl Author {
         };
         (
             self.look(wanted).await,
-            self.store.sessions(self.scope(), 1_000).await.unwrap(),
+            self.store
+                .session_page(self.scope(), None, 1_000)
+                .await
+                .unwrap(),
             self.store
                 .records(self.scope(), &crate::RecordFilter::default())
                 .await

@@ -35,7 +35,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
-        assert_eq!(store.sessions(stranger, 9).await.unwrap(), []);
+        assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let page = MemoryPage {
             limit: 9,
             with_discarded: true,
@@ -136,8 +136,14 @@ pub(super) async fn a_session_stays_with_its_agent(store: Arc<dyn Store>) {
     for session in [stolen, row.clone()] {
         assert!(store.commit(second.refining(vec![session])).await.is_err());
     }
-    assert_eq!(store.sessions(first.scope(), 9).await.unwrap(), [row]);
-    assert_eq!(store.sessions(second.scope(), 9).await.unwrap(), []);
+    assert_eq!(
+        store.session_page(first.scope(), None, 9).await.unwrap(),
+        [row]
+    );
+    assert_eq!(
+        store.session_page(second.scope(), None, 9).await.unwrap(),
+        []
+    );
     let wanted = AgentQuery {
         session: Some(session_id(1)),
         ..AgentQuery::default()

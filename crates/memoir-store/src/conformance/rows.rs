@@ -61,7 +61,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
             .unwrap(),
         None
     );
-    assert_eq!(store.sessions(nobody, 10).await.unwrap(), []);
+    assert_eq!(store.session_page(nobody, None, 10).await.unwrap(), []);
     assert_eq!(store.waiting_sessions(10).await.unwrap(), []);
     assert_eq!(store.agent_page(account_id(1), None, 10).await.unwrap(), []);
     assert_eq!(store.token(&digest(1)).await.unwrap(), None);
@@ -250,7 +250,10 @@ pub(super) async fn every_field_of_a_session_is_kept(store: Arc<dyn Store>) {
             author.refine(vec![next.clone()]).await;
             assert_eq!(found(&author, &next).await, Some(next));
         }
-        let all = store.sessions(author.scope(), 1_000).await.unwrap();
+        let all = store
+            .session_page(author.scope(), None, 1_000)
+            .await
+            .unwrap();
         assert_eq!(all.len(), 1);
     }
     assert_sound(&store).await;
@@ -428,7 +431,7 @@ pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store
 
     let found = author.memories(Selection::All).await;
     assert_eq!(found, [under(2, memory(1)), under(3, memory(2))]);
-    let sessions = store.sessions(author.scope(), 9).await.unwrap();
+    let sessions = store.session_page(author.scope(), None, 9).await.unwrap();
     assert_eq!(sessions[0].document.version, 2);
     assert_eq!(author.version().await, 3);
     // Only the version differs.
@@ -441,7 +444,7 @@ pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store
     author.write(commit).await.unwrap();
     let found = author.memories(Selection::All).await;
     assert_eq!(found, [under(4, memory(1)), under(3, memory(2))]);
-    let sessions = store.sessions(author.scope(), 9).await.unwrap();
+    let sessions = store.session_page(author.scope(), None, 9).await.unwrap();
     assert_eq!(sessions[0].document.version, 4);
     assert_sound(&store).await;
 }

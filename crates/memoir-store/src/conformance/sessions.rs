@@ -28,7 +28,10 @@ pub(super) async fn one_session_runs_at_a_time(store: Arc<dyn Store>) {
             let answer = store.commit(author.refining(vec![second])).await;
             assert!(matches!(answer, Err(Error::SessionRunning)), "{answer:?}");
         }
-        assert_eq!(store.sessions(author.scope(), 9).await.unwrap(), [first]);
+        assert_eq!(
+            store.session_page(author.scope(), None, 9).await.unwrap(),
+            [first]
+        );
     }
     // Another agent's is its own affair.
     other.refine(vec![session(3, other.id())]).await;
@@ -73,7 +76,10 @@ pub(super) async fn sessions_come_newest_first(store: Arc<dyn Store>) {
     }
     let expected = [1, 3, 2, 0].map(|at| rows[at].clone());
     for limit in [0, 1, 3, 4, 100, u32::MAX] {
-        let found = store.sessions(author.scope(), limit).await.unwrap();
+        let found = store
+            .session_page(author.scope(), None, limit)
+            .await
+            .unwrap();
         assert_eq!(found, expected[..expected.len().min(limit as usize)]);
     }
 }
@@ -88,7 +94,7 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     author.refine(vec![held(at(100))]).await;
     let version = author.agent.document.version;
     let renew = |holder, until| store.renew_lease(author.scope(), session_id(1), holder, until);
-    let now = async || store.sessions(author.scope(), 1).await.unwrap();
+    let now = async || store.session_page(author.scope(), None, 1).await.unwrap();
 
     assert!(renew(holder, at(200)).await.unwrap());
     assert_eq!(now().await, [held(at(200))]);
@@ -114,7 +120,10 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     author.refine(vec![over.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
-    assert_eq!(store.sessions(author.scope(), 1).await.unwrap(), [over]);
+    assert_eq!(
+        store.session_page(author.scope(), None, 1).await.unwrap(),
+        [over]
+    );
 }
 
 /// Four claimants, each by itself as a process is, take up what waits: of each session one is the holder, since a
@@ -158,7 +167,7 @@ pub(super) async fn spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_
     let all: Vec<_> = (1..=SESSIONS).map(session_id).collect();
     assert_eq!(ids, all, "each is taken once");
     for ((id, holder), number) in claimed.into_iter().zip(1..) {
-        let rows = store.sessions(scope(1, number), 9).await.unwrap();
+        let rows = store.session_page(scope(1, number), None, 9).await.unwrap();
         let holders: Vec<_> = rows.iter().map(|row| (row.id, row.lease)).collect();
         assert_eq!(holders, [(id, Some(lease(holder)))]);
     }

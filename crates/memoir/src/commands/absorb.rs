@@ -66,7 +66,7 @@ struct Here<'a>(&'a AgentHandle, &'a Actor);
 impl Handing for Here<'_> {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         // They are read once all of them are there; a service beside this would begin in the middle.
-        Ok(self.0.hand_over_by(messages, false, self.1).await?)
+        Ok(self.0.hand_over(messages, false, self.1.kind).await?)
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let rewound = if arguments.dry_run {
         agent.preview_rewind(to, &actor).await?
     } else {
-        agent.rewind_to(to, &actor).await?
+        agent.rewind(to, &actor).await?
     };
     if global.json {
         terminal::json(&rewound)?;

@@ -366,13 +366,12 @@ impl Machine {
             _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
         };
         let fail = |message| act(SessionAction::Fail(advised(message, error)));
-        if !error.is_retryable() {
-            return fail(message);
-        }
-        if self.failures >= self.limits.attempts {
-            return fail(format!("{message}; it was asked {} times", self.failures));
-        }
-        let wait = self.limits.wait_after(self.failures, error);
+        let Some(wait) = self.limits.wait_after(self.failures, error) else {
+            return fail(match error.is_retryable() {
+                true => format!("{message}; it was asked {} times", self.failures),
+                false => message,
+            });
+        };
         // Ended as failed now and not as out of time later: it is the provider's fault, and is tried again
         // by the schedule.
         if at + wait >= self.limits.time {

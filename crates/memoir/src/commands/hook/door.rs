@@ -245,7 +245,7 @@ impl Handing for ReachedMemory {
                 agent,
             } => {
                 let actor = installation.owner_or_actor(agent).await?;
-                Ok(agent.hand_over_by(messages, false, &actor).await?)
+                Ok(agent.hand_over(messages, false, actor.kind).await?)
             }
             Self::Away(remote) => {
                 let messages: Vec<Value> = messages

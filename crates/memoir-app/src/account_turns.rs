@@ -1,0 +1,59 @@
+//! Accounts take turns, so that a thousand jobs of one keep another's waiting for one of them at most.
+
+use std::collections::HashMap;
+
+use memoir_domain::AccountId;
+
+/// After how many further turns it is forgotten when an account had its last one.
+// An account that was forgotten counts as one that never had a turn and comes first once, which no
+// other account notices among so many.
+const REMEMBERED: u64 = 100_000;
+/// How often what is forgotten is cleared away, in turns.
+const CLEARED_EVERY: u64 = 10_000;
+
+/// The order in which accounts had their turns in this process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AccountTurns {
+    /// The turn that each account had last.
+    last: HashMap<AccountId, u64>,
+    /// Turns taken so far.
+    count: u64,
+}
+
+impl AccountTurns {
+    /// Which turn the account had last; 0 where it had none.
+    pub(crate) fn last(&self, account: AccountId) -> u64 {
+        self.last.get(&account).copied().unwrap_or(0)
+    }
+
+    /// The account has its turn.
+    pub(crate) fn note(&mut self, account: AccountId) {
+        self.count += 1;
+        self.last.insert(account, self.count);
+        if self.count.is_multiple_of(CLEARED_EVERY) {
+            let count = self.count;
+            self.last.retain(|_, turn| count - *turn < REMEMBERED);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_that_had_no_turn_for_long_are_forgotten() {
+        let account = |number: u64| {
+            let mut bytes = [0; 16];
+            bytes[8..].copy_from_slice(&number.to_be_bytes());
+            AccountId::from_bytes(bytes)
+        };
+        let mut turns = AccountTurns::default();
+        for number in 0..300_000 {
+            turns.note(account(number));
+        }
+        assert!(turns.last.len() as u64 <= REMEMBERED + CLEARED_EVERY);
+        assert_eq!(turns.last(account(0)), 0);
+        assert_eq!(turns.last(account(299_999)), 300_000);
+    }
+}

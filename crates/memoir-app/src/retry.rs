@@ -1,0 +1,96 @@
+//! Trying again: how long to wait, and what is left alone meanwhile.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+    time::Duration,
+};
+
+use memoir_domain::Timestamp;
+
+/// After how many seconds an agent is looked at again for which nothing could be done.
+pub(crate) const AGAIN_AFTER_SECONDS: i64 = 600;
+
+/// The wait after so many failed attempts: `first`, doubled with each further one, and none longer than `longest`.
+pub(crate) fn doubled(first: Duration, failures: u32, longest: Duration) -> Duration {
+    let doublings = failures.saturating_sub(1).min(16);
+    first.saturating_mul(1 << doublings).min(longest)
+}
+
+/// What could not be done, and is left alone for a while.
+#[derive(Debug)]
+pub struct PassedOver<What>(HashMap<What, Noted>);
+
+#[derive(Debug)]
+struct Noted {
+    since: Timestamp,
+    /// What is wrong.
+    code: &'static str,
+}
+
+impl<What> Default for PassedOver<What> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<What: Copy + Eq + Hash> PassedOver<What> {
+    /// Notes that it could not be done now, and why. Tells whether that is news: it was not noted before, or for
+    /// another reason.
+    pub fn note(&mut self, what: What, code: &'static str, now: Timestamp) -> bool {
+        let before = self.0.insert(what, Noted { since: now, code });
+        before.is_none_or(|before| before.code != code)
+    }
+
+    /// It was done.
+    pub fn forget(&mut self, what: What) {
+        self.0.remove(&what);
+    }
+
+    /// Those to be left alone at `now`, each for so many seconds.
+    pub fn at(&mut self, now: Timestamp, seconds: i64) -> HashSet<What> {
+        /// Long after each was tried again, so that the same reason is no news then.
+        const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
+        // From 0: a clock that was put back must not leave one alone until it has caught up.
+        let age = |noted: &Noted| now.seconds_since(noted.since);
+        self.0
+            .retain(|_, noted| (0..FORGOTTEN_AFTER_SECONDS).contains(&age(noted)));
+        let left = self.0.iter().filter(|(_, noted)| age(noted) < seconds);
+        left.map(|(what, _)| *what).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let wait = |failures| doubled(Duration::from_secs(10), failures, Duration::from_secs(100));
+        let waits = [0, 1, 2, 3, 4, 5, u32::MAX].map(|failures| wait(failures).as_secs());
+        assert_eq!(waits, [10, 10, 20, 40, 80, 100, 100]);
+    }
+
+    #[test]
+    fn what_is_passed_over_is_tried_again_and_the_same_reason_is_no_news() {
+        let left = |passed_over: &mut PassedOver<i32>, now| passed_over.at(now, 600);
+        let start = Timestamp::MIN;
+        let mut passed_over = PassedOver::default();
+        assert!(passed_over.note(1, "no_model", start));
+        assert!(passed_over.note(2, "no_model", start));
+        passed_over.forget(2);
+        assert_eq!(
+            left(&mut passed_over, start.plus_seconds(599)),
+            HashSet::from([1])
+        );
+        assert!(left(&mut passed_over, start.plus_seconds(600)).is_empty());
+        let later = start.plus_seconds(600);
+        assert!(!passed_over.note(1, "no_model", later));
+        assert!(passed_over.note(1, "not_due", later));
+        // A clock that was put back.
+        assert!(left(&mut passed_over, start).is_empty());
+        assert!(passed_over.note(1, "not_due", start));
+        assert!(left(&mut passed_over, start.plus_days(1)).is_empty());
+        assert!(passed_over.note(1, "not_due", start.plus_days(1)));
+    }
+}
