@@ -13,7 +13,7 @@ use memoir_store::{AgentQuery, MessageRow};
 use serde::Serialize;
 
 use super::{RULES_ONLY, absorb::opened};
-use crate::{AgentHandle, Error, Loaded, Result, again, codec};
+use crate::{AgentHandle, Error, Loaded, OwnAgent, Result, again, codec};
 
 /// About so many tokens are shown at once: programs take little of what one tool answers.
 const PART_TOKENS: u64 = 8_000;
@@ -58,7 +58,9 @@ impl AgentHandle {
             false => Ok(self.memoir.store.transcript(self.scope).await?.pending),
         }
     }
+}
 
+impl OwnAgent {
     /// The messages that wait longest, for the agent to read itself. A message that is too large to be shown is given
     /// up, on the record; `memoir absorb` lets a model try it.
     ///
