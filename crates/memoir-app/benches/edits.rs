@@ -17,7 +17,7 @@ use std::{
 
 use async_trait::async_trait;
 use memoir_app::{
-    AgentHandle, InstallationSettings, Memoir, Models, import,
+    InstallationSettings, Memoir, Models, OwnAgent, import,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -72,7 +72,7 @@ impl Models for Silents {
 }
 
 struct Agent {
-    handle: AgentHandle,
+    handle: OwnAgent,
     session: SessionId,
 }
 
@@ -119,7 +119,7 @@ async fn on_processor<T>(total: &mut Duration, work: impl Future<Output = T>) ->
 }
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.
-async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
+async fn agent(memoir: &Memoir, name: &str, memories: usize) -> OwnAgent {
     let account = memoir.account("default").await.unwrap();
     account
         .create_agent(
@@ -134,6 +134,10 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
         .await
         .unwrap();
     let handle = account.agent(name).await.unwrap();
+    let handle = handle
+        .seen_by(memoir_app::Viewer::Agent)
+        .as_agent()
+        .unwrap();
     let lines: String = (0..memories)
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
@@ -147,12 +151,12 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> AgentHandle {
     handle
 }
 
-async fn with_session(handle: AgentHandle) -> Agent {
+async fn with_session(handle: OwnAgent) -> Agent {
     let worker = handle.clone();
     tokio::spawn(async move {
         let mut observer = |_: &Progress| {};
         let _ = worker
-            .seen_by(memoir_app::Viewer::Agent)
+            .lens()
             .refine(&RefineOptions::default(), &mut observer)
             .await;
     });

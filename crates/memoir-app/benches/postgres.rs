@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memoir_app::{AgentHandle, InstallationSettings, Memoir, MemoryInput};
+use memoir_app::{InstallationSettings, Memoir, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::Mode};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
@@ -65,7 +65,7 @@ COMMIT;
 ";
 
 /// A believable memory of some 160 characters: two names, a number, a date, a negation.
-async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
+async fn agent(memoir: &Memoir, name: &str) -> OwnAgent {
     let account = memoir.account("default").await.unwrap();
     let settings = [
         (Field::Model, Some("builtin:careful")),
@@ -74,6 +74,10 @@ async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
     let maker = Actor::administrator("bench");
     account.create_agent(name, &settings, &maker).await.unwrap();
     let handle = account.agent(name).await.unwrap();
+    let handle = handle
+        .seen_by(memoir_app::Viewer::Agent)
+        .as_agent()
+        .unwrap();
     let own = Actor::agent(name);
     for part in 0..2 {
         let half = MEMORIES / 2;
@@ -89,7 +93,7 @@ async fn agent(memoir: &Memoir, name: &str) -> AgentHandle {
 }
 
 /// Ten edits in a session of the agent's own: how long each took.
-async fn edits(agent: AgentHandle, session: SessionId, round: usize) -> Vec<Duration> {
+async fn edits(agent: OwnAgent, session: SessionId, round: usize) -> Vec<Duration> {
     let mut times = Vec::with_capacity(EDITS);
     for at in 0..EDITS {
         let edit = round * EDITS + at;
@@ -111,7 +115,7 @@ async fn edits(agent: AgentHandle, session: SessionId, round: usize) -> Vec<Dura
 
 /// Governed edits a second of that many callers at once, each on an agent of its own.
 async fn governed(
-    agents: &[AgentHandle],
+    agents: &[OwnAgent],
     round: usize,
     is_last: bool,
     times: &mut Vec<Duration>,

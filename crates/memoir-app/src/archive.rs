@@ -16,7 +16,7 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, Error, Result, ShownAgent,
+    Account, Error, OwnAgent, Result, ShownAgent,
     codec::{self, Beside},
     memories::wanted,
     sessions::Rehearsal,
@@ -34,7 +34,7 @@ struct ArchiveContents {
     rehearsals: BTreeMap<SessionId, Rehearsal>,
 }
 
-impl AgentHandle {
+impl OwnAgent {
     /// The agent as a sealed archive.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, RecordFilter};
 use serde::Serialize;
 
-use crate::{AgentHandle, Error, Loaded, Result};
+use crate::{AgentHandle, Error, Loaded, OwnAgent, Result};
 
 /// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the
 /// audit.
@@ -45,7 +45,7 @@ pub struct SettingVersion {
     pub value: PrivateJson,
 }
 
-impl AgentHandle {
+impl OwnAgent {
     /// One setting of the agent's own, with the value in force.
     ///
     /// # Errors
@@ -136,7 +136,9 @@ impl AgentHandle {
         self.walk_versions(field, show).await?;
         Ok(shown)
     }
+}
 
+impl AgentHandle {
     /// Goes through the values that a setting had, newest first, for as long as `go_on` says so.
     async fn walk_versions(
         &self,

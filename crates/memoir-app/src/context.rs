@@ -7,7 +7,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{AgentHandle, RefinementDue, Result, memories::wanted};
+use crate::{OwnAgent, RefinementDue, Result, memories::wanted};
 
 /// The text for the agent's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -28,7 +28,7 @@ pub struct ContextView {
     pub left_out: BTreeSet<Number>,
 }
 
-impl AgentHandle {
+impl OwnAgent {
     /// The kept core memories and the last week's journal, as far as the agent's settings give them room, and
     /// in at most `max_tokens` where given.
     ///

@@ -4,7 +4,7 @@ use memoir_domain::near_doubles::{self, Difference};
 use memoir_store::Selection;
 use serde::Serialize;
 
-use crate::{AgentHandle, Result, ShownMemory, memories::wanted};
+use crate::{OwnAgent, Result, ShownMemory, memories::wanted};
 
 /// Two kept core memories that look alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,7 +34,7 @@ pub struct NearDoublesView {
     pub is_complete: bool,
 }
 
-impl AgentHandle {
+impl OwnAgent {
     /// Pairs of kept core memories that look alike, at most `limit` of them, and what differs.
     ///
     /// # Errors

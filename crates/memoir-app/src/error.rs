@@ -44,6 +44,9 @@ pub enum Error {
     /// Words that the agent does not let whoever asks see.
     #[error("no access that the agent `{0}` has granted covers this")]
     NoAccess(String),
+    /// What is the agent's alone, for somebody else.
+    #[error("this is for the agent itself; an administrator sees no words and speaks for no agent")]
+    AgentOnly,
     /// A request for access is not taken, answered or used.
     #[error(transparent)]
     Access(AccessRefusal),
@@ -262,6 +265,7 @@ impl Error {
             | Self::NoAccessRequest(_)
             | Self::NoMemory(_) => "not_found",
             Self::NoAccess(_) => "consent_required",
+            Self::AgentOnly => "forbidden",
             Self::Access(refusal) => refusal.code(),
             Self::ConsentNeeded(_) => "consent_required",
             Self::Invalid(invalid) if invalid.too_long => "too_long",

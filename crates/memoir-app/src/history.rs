@@ -6,9 +6,9 @@ use memoir_domain::{
 };
 use memoir_store::AgentQuery;
 
-use crate::{AgentHandle, Error, Result};
+use crate::{Error, OwnAgent, Result};
 
-impl AgentHandle {
+impl OwnAgent {
     /// The stories of all memories, or of one and its kin.
     ///
     /// # Errors

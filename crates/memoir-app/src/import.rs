@@ -12,7 +12,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentHandle, Error, MemoryInput, Result, again, memories::wanted, parallel};
+use crate::{AgentHandle, Error, MemoryInput, OwnAgent, Result, again, memories::wanted, parallel};
 
 /// Memories that are sealed at a time.
 // All chunks are one transaction; a chunk bounds what is sealed and held twice meanwhile.
@@ -174,7 +174,9 @@ impl AgentHandle {
         })
         .await
     }
+}
 
+impl OwnAgent {
     /// The agent's kept memories, oldest first, as lines that [`read`] takes.
     ///
     /// # Errors

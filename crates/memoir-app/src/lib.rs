@@ -119,8 +119,8 @@ pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
     AgentFacts, AgentLens, AgentWords, Explanation, MemoryCounts, MemoryFacts, MemoryWords,
-    RecordFacts, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo, ShownMemory,
-    ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
+    OwnAgent, RecordFacts, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo,
+    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{
@@ -452,7 +452,7 @@ impl AgentHandle {
     }
 
     /// The agent as an actor.
-    fn as_actor(&self) -> Actor {
+    pub fn as_actor(&self) -> Actor {
         Actor::agent(self.name.clone())
     }
 

@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{AccessRequestView, AgentHandle, Result, Viewer};
+use memoir_app::{AccessRequestView, OwnAgent, Result};
 use memoir_domain::{
-    AccessRequestId, PrivateText, access::AccessState, audit::Actor, memory::Invalid, quote::quote,
+    AccessRequestId, PrivateText, access::AccessState, memory::Invalid, quote::quote,
 };
 use rmcp::{
     Peer, RoleServer,
@@ -39,7 +39,7 @@ const ANSWER: &str = "answer";
 
 /// Adds who wants in, and who is in, to the result of a tool that tells so; nothing where nobody is. What
 /// the tool did stands where that cannot be read: the next result tells it.
-pub(crate) async fn tell(agent: &AgentHandle, tool: &str, result: &mut Value) {
+pub(crate) async fn tell(agent: &OwnAgent, tool: &str, result: &mut Value) {
     let Value::Object(fields) = result else {
         return;
     };
@@ -98,7 +98,7 @@ pub(crate) enum Answered {
 
 /// One call of the tool, and how the person at the client can be asked.
 pub(crate) struct AccessCall<'a> {
-    pub(crate) agent: &'a AgentHandle,
+    pub(crate) agent: &'a OwnAgent,
     pub(crate) arguments: &'a Value,
     /// What the person said, where the call is repeated for that.
     pub(crate) said: Option<&'a Value>,
@@ -165,7 +165,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         Ways::Asking(_, asked) => Some(asked.0.lock().await),
         _ => None,
     };
-    let request = agent.seen_by(Viewer::Agent).access_request(id).await?;
+    let request = agent.lens().access_request(id).await?;
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
@@ -189,12 +189,12 @@ pub(crate) fn said(responses: Option<&BTreeMap<String, Value>>) -> Option<&Value
 
 /// Writes the answer, where there is one, and shows how the request stands.
 async fn written(
-    agent: &AgentHandle,
+    agent: &OwnAgent,
     id: AccessRequestId,
     said: Option<(bool, Option<PrivateText>)>,
 ) -> Result<Answered> {
-    let me = me(agent);
-    let request = agent.seen_by(Viewer::Agent).access_request(id).await?;
+    let me = agent.as_actor();
+    let request = agent.lens().access_request(id).await?;
     let request = match said {
         None => request,
         // A no after a yes takes the yes back.
@@ -212,10 +212,6 @@ fn result_of(request: &AccessRequestView) -> Result<Value> {
     Ok(result)
 }
 
-fn me(agent: &AgentHandle) -> Actor {
-    Actor::agent(agent.name())
-}
-
 /// Which requests the person at the other end of a connection was asked about; held while one is before them.
 #[derive(Clone, Default)]
 pub(crate) struct AskedRequests(Arc<Mutex<HashSet<AccessRequestId>>>);
@@ -224,7 +220,7 @@ impl AskedRequests {
     /// Asks the person about the requests that wait, each once for the connection, one after the other,
     /// and beside the call that is being answered. What is declined, put off or taken too long over stays
     /// waiting.
-    pub(crate) fn begin(&self, agent: AgentHandle, peer: Peer<RoleServer>) {
+    pub(crate) fn begin(&self, agent: OwnAgent, peer: Peer<RoleServer>) {
         let asking = self.clone();
         tokio::spawn(async move {
             // Before the look: of two calls one finds what the other has had answered.

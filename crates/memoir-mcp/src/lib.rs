@@ -11,7 +11,7 @@ mod lines;
 mod tools;
 
 use access::{Answered, AskedRequests, Ways};
-use memoir_app::{AgentHandle, Error, FaultId, Result};
+use memoir_app::{Error, FaultId, OwnAgent, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -55,24 +55,24 @@ pub struct AgentTools(ToolsOf);
 #[derive(Clone)]
 enum ToolsOf {
     /// Of one, over a connection that lasts.
-    One(Box<AgentHandle>, AskedRequests),
+    One(Box<OwnAgent>, AskedRequests),
     /// Of the one that each HTTP request carries, once its token was looked at.
     Carried,
 }
 
 impl AgentTools {
     /// For that agent alone.
-    pub fn new(agent: AgentHandle) -> Self {
+    pub fn new(agent: OwnAgent) -> Self {
         Self(ToolsOf::One(Box::new(agent), AskedRequests::default()))
     }
 
-    fn agent(&self, context: &RequestContext<RoleServer>) -> Result<AgentHandle, ErrorData> {
+    fn agent(&self, context: &RequestContext<RoleServer>) -> Result<OwnAgent, ErrorData> {
         match &self.0 {
-            ToolsOf::One(agent, _) => Ok(AgentHandle::clone(agent)),
+            ToolsOf::One(agent, _) => Ok(OwnAgent::clone(agent)),
             ToolsOf::Carried => context
                 .extensions
                 .get::<http::request::Parts>()
-                .and_then(|parts| parts.extensions.get::<AgentHandle>())
+                .and_then(|parts| parts.extensions.get::<OwnAgent>())
                 .cloned()
                 .ok_or_else(|| ErrorData::invalid_request("the request carries no agent", None)),
         }
@@ -80,7 +80,7 @@ impl AgentTools {
 
     /// Puts requests for access that wait before the person at the other end, where the connection lasts
     /// and its client can.
-    fn ask_person(&self, agent: &AgentHandle, context: &RequestContext<RoleServer>) {
+    fn ask_person(&self, agent: &OwnAgent, context: &RequestContext<RoleServer>) {
         if let Ways::Asking(peer, asked) = self.ways(context) {
             asked.begin(agent.clone(), *peer);
         }
@@ -104,7 +104,7 @@ impl AgentTools {
         Ways::of(context, lasting)
     }
 
-    async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {
+    async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
         let mut result = tools::call(agent, name, arguments).await?;
         access::tell(agent, name, &mut result).await;
         Ok(result)
@@ -266,7 +266,7 @@ impl ServerHandler for AgentTools {
 ///
 /// # Errors
 /// The client does not begin as the protocol says, or the connection breaks.
-pub async fn serve_stdio(agent: AgentHandle) -> Result<(), String> {
+pub async fn serve_stdio(agent: OwnAgent) -> Result<(), String> {
     let (input, output) = rmcp::transport::stdio();
     serve_lines(agent, input, output).await
 }
@@ -276,7 +276,7 @@ pub async fn serve_stdio(agent: AgentHandle) -> Result<(), String> {
 /// # Errors
 /// As for [`serve_stdio`].
 pub async fn serve_lines(
-    agent: AgentHandle,
+    agent: OwnAgent,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), String> {
@@ -293,7 +293,7 @@ pub async fn serve_lines(
     ended.map(drop).map_err(|error| error.to_string())
 }
 
-/// The protocol over HTTP, as a service for requests that carry an [`AgentHandle`] among their extensions.
+/// The protocol over HTTP, as a service for requests that carry an [`OwnAgent`] among their extensions.
 pub type HttpDoor = StreamableHttpService<AgentTools, NeverSessionManager>;
 
 /// Serves each request for the agent that it carries: whoever mounts this looks at the token first and

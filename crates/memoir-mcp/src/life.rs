@@ -1,6 +1,6 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
-use memoir_app::{AgentHandle, HandedMessage, MESSAGES_LIMIT, Result};
+use memoir_app::{HandedMessage, MESSAGES_LIMIT, OwnAgent, Result};
 use memoir_domain::{PrivateText, Timestamp, audit::ActorKind, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(crate) fn messages_schema() -> Value {
 }
 
 /// Takes messages to be read.
-pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["messages", "now"])?;
     let now = given.flag("now")?;
     let Some(Value::Array(items)) = arguments.get("messages") else {
@@ -65,7 +65,7 @@ pub(crate) async fn absorb(agent: &AgentHandle, arguments: &Value) -> Result<Val
 
 /// Shows the messages that wait, to an agent that reads them itself; those that it has read are marked, and what it
 /// noted is saved.
-pub(crate) async fn read(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["part", "journal", "core"])?;
     let (journal, core) = (given.texts("journal")?, given.texts("core")?);
     // What was read first: the part that is shown below begins behind it.
@@ -94,7 +94,7 @@ pub(crate) async fn read(agent: &AgentHandle, arguments: &Value) -> Result<Value
 }
 
 /// Lets the agent's model look at its journal.
-pub(crate) async fn reflect(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+pub(crate) async fn reflect(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Arguments::of(arguments, &[])?;
     let mut answer = shown(&agent.reflect().await?)?;
     answer["type"] = "reflected".into();

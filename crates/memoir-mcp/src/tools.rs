@@ -3,12 +3,12 @@
 use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
-    AgentHandle, Error, MemoryInput, Result, ShownMemory, ShownSession, Viewer,
+    Error, MemoryInput, OwnAgent, Result, ShownMemory, ShownSession,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
-    PrivateText, agent::Field, audit::Actor, knife, memory::Invalid, recall::RecallQuery,
-    session::Mode, wording::Origin,
+    PrivateText, agent::Field, knife, memory::Invalid, recall::RecallQuery, session::Mode,
+    wording::Origin,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
@@ -249,7 +249,7 @@ pub(crate) fn is_one(name: &str) -> bool {
 }
 
 /// Calls a tool.
-pub(crate) async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> Result<Value> {
+pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
     match name {
         "save_memory" => save(agent, arguments).await,
         "recall_memories" => recall(agent, arguments).await,
@@ -265,17 +265,13 @@ pub(crate) async fn call(agent: &AgentHandle, name: &str, arguments: &Value) -> 
     }
 }
 
-fn actor(agent: &AgentHandle) -> Actor {
-    Actor::agent(agent.name())
-}
-
 /// As the wire has it.
 pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value)
         .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))
 }
 
-async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let known = ["content", "kind", "tags", "source", "origin", "created_at"];
     let arguments = Arguments::of(arguments, &known)?;
     let input = MemoryInput {
@@ -292,14 +288,14 @@ async fn save(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         created_at: arguments.time("created_at")?,
         constitutional: false,
     };
-    let saved = agent.save(&[input], &actor(agent)).await?;
+    let saved = agent.save(&[input], &agent.as_actor()).await?;
     let saved = saved
         .first()
         .ok_or_else(|| Invalid::new("content", "is missing"))?;
     shown(saved)
 }
 
-async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let known = [
         "query", "kind", "tag", "origin", "since", "until", "limit", "explain",
     ];
@@ -320,8 +316,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
         limit: limit as usize,
     };
     let explain = arguments.flag("explain")?;
-    let lens = agent.seen_by(Viewer::Agent);
-    let answer = lens.recall_page(&query, None, false).await?;
+    let answer = agent.lens().recall_page(&query, None, false).await?;
     let found: Vec<ShownMemory> = answer
         .found
         .into_iter()
@@ -338,7 +333,7 @@ async fn recall(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     Ok(recalled)
 }
 
-async fn context(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn context(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["max_tokens"])?;
     let mut context = shown(&agent.context(arguments.count("max_tokens")?).await?)?;
     let unread = agent.unread().await?;
@@ -358,7 +353,7 @@ fn own_field(arguments: &Arguments<'_>) -> Result<Field, Invalid> {
     })
 }
 
-async fn config(agent: &AgentHandle, field: Field, warnings: Vec<PrivateText>) -> Result<Value> {
+async fn config(agent: &OwnAgent, field: Field, warnings: Vec<PrivateText>) -> Result<Value> {
     let own = agent.own_setting(field).await?;
     let mut shown_config = json!({
         "type": "config",
@@ -373,7 +368,7 @@ async fn config(agent: &AgentHandle, field: Field, warnings: Vec<PrivateText>) -
     Ok(shown_config)
 }
 
-async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn view_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["field", "history"])?;
     let field = own_field(&arguments)?;
     let mut shown_config = config(agent, field, Vec::new()).await?;
@@ -383,7 +378,7 @@ async fn view_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     Ok(shown_config)
 }
 
-async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["field", "value", "default", "undo"])?;
     let field = own_field(&arguments)?;
     let wanted = (
@@ -393,7 +388,7 @@ async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> 
     );
     let warnings = match wanted {
         (true, false, false) => {
-            agent.undo_setting(field, &actor(agent)).await?;
+            agent.undo_setting(field, &agent.as_actor()).await?;
             Vec::new()
         }
         (false, true, false) => agent.author(field, None).await?,
@@ -412,7 +407,7 @@ async fn update_config(agent: &AgentHandle, arguments: &Value) -> Result<Value> 
     config(agent, field, warnings).await
 }
 
-async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
+async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["mode", "rehearsal"])?;
     let rehearsal = arguments.flag("rehearsal")?;
     let mode = match arguments.text("mode")? {
@@ -434,7 +429,7 @@ async fn open(agent: &AgentHandle, arguments: &Value) -> Result<Value> {
     Ok(answer)
 }
 
-async fn use_knife(agent: &AgentHandle, tool: &str, arguments: &Value) -> Result<Value> {
+async fn use_knife(agent: &OwnAgent, tool: &str, arguments: &Value) -> Result<Value> {
     match agent.own_session().await? {
         Some(session) => shown(&agent.call_tool(session, tool, Some(arguments)).await?),
         None => Ok(json!({

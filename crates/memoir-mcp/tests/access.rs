@@ -16,7 +16,7 @@ use std::{
 };
 
 use house::{agent, call, connected_by, connected_to};
-use memoir_app::{AccessRequestView, AgentHandle, Viewer};
+use memoir_app::{AccessRequestView, OwnAgent, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     audit::Actor,
@@ -37,7 +37,7 @@ fn person() -> Actor {
     Actor::administrator("token of Ada")
 }
 
-async fn asked(agent: &AgentHandle, kind: AccessKind) -> AccessRequestView {
+async fn asked(agent: &OwnAgent, kind: AccessKind) -> AccessRequestView {
     let draft = AccessDraft {
         kind,
         purpose: "to see <why> the sessions end early".into(),
@@ -52,7 +52,7 @@ fn reading() -> AccessKind {
     }
 }
 
-async fn state(agent: &AgentHandle, request: &AccessRequestView) -> AccessState {
+async fn state(agent: &OwnAgent, request: &AccessRequestView) -> AccessState {
     let lens = agent.seen_by(Viewer::Agent);
     let now = lens.access_request(request.id).await;
     now.unwrap().state
@@ -125,7 +125,7 @@ fn saying(
 }
 
 /// The person at a client of that protocol.
-async fn with_person(agent: &AgentHandle, person: Person) -> RunningService<RoleClient, Person> {
+async fn with_person(agent: &OwnAgent, person: Person) -> RunningService<RoleClient, Person> {
     let version = person.version.clone();
     let mode = if version == ProtocolVersion::V_2026_07_28 {
         ClientLifecycleMode::Discover {
@@ -142,7 +142,7 @@ fn yes() -> Value {
 }
 
 /// Waits until the answer of somebody who is asked beside the calls is written.
-async fn until(agent: &AgentHandle, request: &AccessRequestView, wanted: AccessState) {
+async fn until(agent: &OwnAgent, request: &AccessRequestView, wanted: AccessState) {
     for _ in 0..1_000 {
         if state(agent, request).await == wanted {
             return;

@@ -8,11 +8,11 @@
 mod house;
 
 use house::{agent, call, connected_to};
-use memoir_app::AgentHandle;
+use memoir_app::OwnAgent;
 use rmcp::{RoleClient, service::RunningService};
 use serde_json::json;
 
-async fn connected(agent: AgentHandle) -> RunningService<RoleClient, ()> {
+async fn connected(agent: OwnAgent) -> RunningService<RoleClient, ()> {
     connected_to(agent, ()).await
 }
 

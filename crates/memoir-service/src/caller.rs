@@ -6,7 +6,7 @@
 //! else is not there: the answer is the same as for what does not exist.
 //!
 //! `Caller::reach` gives an `AgentHandle`, which shows no words by itself, together with who looks: what is shown
-//! with words comes from [`Reached::lens`] alone. Answers to changes, lists of agents, live views and webhooks
+//! with words comes from [`Reached::lens`] alone, and what is the agent's alone from [`Caller::reach_own`]. Answers to changes, lists of agents, live views and webhooks
 //! never hold words for an administrator, whatever the agent allows, since some of them are kept or sent on.
 
 use std::{sync::Arc, time::Instant};
@@ -15,7 +15,9 @@ use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
 };
-use memoir_app::{Account, AgentHandle, AgentLens, CheckpointView, Error, Principal, Viewer};
+use memoir_app::{
+    Account, AgentHandle, AgentLens, CheckpointView, Error, OwnAgent, Principal, Viewer,
+};
 use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
 use memoir_vault::token;
 
@@ -172,14 +174,8 @@ impl Caller {
     }
 
     /// As [`Caller::reach`], for the agent itself only.
-    pub(crate) async fn reach_own(&self, agent: &str) -> Result<Reached, Problem> {
-        let reached = self.reach(agent).await?;
-        if !reached.is_own() {
-            return Err(Problem::forbidden(
-                "this is for the agent itself; an administrator sees no words and speaks for no agent",
-            ));
-        }
-        Ok(reached)
+    pub(crate) async fn reach_own(&self, agent: &str) -> Result<OwnAgent, Problem> {
+        Ok(self.reach(agent).await?.lens().as_agent()?)
     }
 
     /// As [`Caller::reach`], for an administrator only.

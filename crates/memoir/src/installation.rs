@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Memoir, Principal, Viewer};
+use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Viewer};
 use memoir_domain::{SessionId, audit::Actor, text::gaps};
 use memoir_model::Providers;
 use memoir_store::Store;
@@ -163,15 +163,13 @@ impl Installation {
         Ok(Some(holder))
     }
 
-    /// Refuses whoever may not see the agent's words.
+    /// The agent for itself, or for the owner of the machine.
     ///
     /// # Errors
     /// The installation is closed, and the agent's token was not given.
-    pub(crate) async fn for_its_own_eyes(&self, agent: &AgentHandle) -> Result<(), Failure> {
-        match self.viewer(agent).await? {
-            Viewer::Agent => Ok(()),
-            Viewer::Administrator(_) => self.refuse(agent),
-        }
+    pub(crate) async fn own(&self, agent: &AgentHandle) -> Result<OwnAgent, Failure> {
+        let lens = agent.seen_by(self.viewer(agent).await?);
+        lens.as_agent().or_else(|_| self.refuse(agent))
     }
 
     /// Refuses whoever may not see the agent's words.

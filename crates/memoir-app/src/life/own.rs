@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{RULES_ONLY, absorb::opened};
 use crate::{
-    AgentHandle, Error, Loaded, Result,
+    AgentHandle, Error, Loaded, OwnAgent, Result,
     codec::{self, Writing},
 };
 
@@ -61,7 +61,9 @@ impl AgentHandle {
             false => Ok(self.memoir.store.transcript(self.scope).await?.pending),
         }
     }
+}
 
+impl OwnAgent {
     /// The messages that wait longest, for the agent to read itself. A message that is too large to be shown is given
     /// up, on the record; `memoir absorb` lets a model try it.
     ///

@@ -24,7 +24,7 @@ use tracing::Instrument;
 
 use super::{recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{
-    AgentHandle, CONFLICT, Error, Result, again, codec, memories::wanted, parallel, spans,
+    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::wanted, parallel, spans,
 };
 
 /// Memories up to which a look at all of them is taken on the calling thread: at about 5 µs each, these hold it up no
@@ -41,7 +41,7 @@ pub(crate) struct Called {
     pub(crate) is_rehearsed: bool,
 }
 
-impl AgentHandle {
+impl OwnAgent {
     /// Calls a tool of the session. A refusal is an ordinary answer. `None` for `arguments` stands for
     /// something that was no JSON.
     ///
@@ -58,8 +58,10 @@ impl AgentHandle {
             .await?
             .result)
     }
+}
 
-    /// As [`AgentHandle::call_tool`]. What the session's model used so far, `usage`, is written in the same commit: who
+impl AgentHandle {
+    /// As [`OwnAgent::call_tool`]. What the session's model used so far, `usage`, is written in the same commit: who
     /// sees the session's end sees what it cost, and a crash cannot come between. `None` where nobody counts it.
     pub(crate) async fn call(
         &self,

@@ -14,8 +14,8 @@ use super::{
     rehearsal_copy::RehearsalCopy,
 };
 use crate::{
-    AgentHandle, Error, InstallationSettings, Loaded, Result, SessionFacts, codec::Writing,
-    memories::wanted,
+    AgentHandle, Error, InstallationSettings, Loaded, OwnAgent, Result, SessionFacts,
+    codec::Writing, memories::wanted,
 };
 
 /// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
@@ -26,7 +26,7 @@ const RENEWED_AFTER_SECONDS: i64 = 10;
 /// whether anything is written or not, after a third.
 const PROLONGED_AFTER_SHARE: u32 = 16;
 
-impl AgentHandle {
+impl OwnAgent {
     /// Opens a session that the agent drives: opening it is its consent. Duplicates are put together,
     /// mass and threshold fixed, and the prompt built, in one step.
     ///
@@ -36,10 +36,10 @@ impl AgentHandle {
         self.open_by_itself(mode, false).await
     }
 
-    /// As [`AgentHandle::open_own`], on a copy: nothing but the copy changes (SPEC 3.17).
+    /// As [`OwnAgent::open_own`], on a copy: nothing but the copy changes (SPEC 3.17).
     ///
     /// # Errors
-    /// As [`AgentHandle::open_own`].
+    /// As [`OwnAgent::open_own`].
     pub async fn rehearse_own(&self, mode: Mode) -> Result<(SessionFacts, OpenedSession)> {
         self.open_by_itself(mode, true).await
     }
@@ -126,7 +126,9 @@ impl AgentHandle {
         self.renew_own(&session, self.memoir.now()).await?;
         Ok(Some((SessionFacts::new(&self.name, &session), opened)))
     }
+}
 
+impl AgentHandle {
     /// The open session of the agent's own; `None` where there is none.
     ///
     /// # Errors

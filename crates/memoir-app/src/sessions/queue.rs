@@ -128,7 +128,7 @@ impl TakenUp {
         self.hold.id
     }
 
-    /// Brings the session to its end.
+    /// Brings the session to its end. `observer` is told no words.
     ///
     /// # Errors
     /// The store fails, or the session was closed by somebody else.
@@ -139,6 +139,7 @@ impl TakenUp {
             state,
             rehearsal,
         } = self;
+        let observer = &mut |progress: &Progress| observer(&progress.wordless());
         let agent = &hold.agent;
         observer(&Progress::Begun {
             session: hold.id,

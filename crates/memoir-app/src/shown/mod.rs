@@ -5,7 +5,8 @@
 //! to words has nothing to strip. The second is what every door prints ([`ShownMemory`]): the first, and the
 //! words where there is a right to them. It comes from an [`AgentLens`] alone, that is, with somebody named who
 //! looks; or as the answer to a change, where it shows words to the agent and to the owner of the machine and
-//! never to an administrator, since answers are kept and sent on.
+//! never to an administrator, since answers are kept and sent on. What is the agent's alone and under no grant,
+//! such as its context and its sessions' prompts, comes from the [`OwnAgent`] that its lens gives.
 //!
 //! An administrator sees words under a grant of the agent (SPEC 5.2). There is one loop for that,
 //! [`AgentLens::look`]: it reads the grant anew, lets what is to be shown be put together, commits the record
@@ -19,6 +20,8 @@ mod schema;
 pub mod schemas;
 mod session;
 mod wording;
+
+use std::ops::Deref;
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -37,7 +40,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 
 use crate::{
-    AccessRequestView, AgentHandle, CONFLICT, Loaded, Result, SignedInUser, again,
+    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
     codec::{self, Beside},
 };
 
@@ -112,6 +115,26 @@ impl SignedInUser {
 pub struct AgentLens<'a> {
     pub(crate) agent: &'a AgentHandle,
     pub(crate) viewer: Viewer,
+}
+
+/// An agent for itself, or for the owner of the machine that it lives on: the only way to what no administrator is
+/// shown and no grant covers, and to the knife.
+#[derive(Clone)]
+pub struct OwnAgent(AgentHandle);
+
+impl Deref for OwnAgent {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        &self.0
+    }
+}
+
+impl OwnAgent {
+    /// The agent as it sees itself.
+    pub fn lens(&self) -> AgentLens<'_> {
+        self.seen_by(Viewer::Agent)
+    }
 }
 
 /// What somebody who looks has a right to.
@@ -246,6 +269,17 @@ impl<'a> AgentLens<'a> {
     /// The agent that is looked at.
     pub fn handle(&self) -> &'a AgentHandle {
         self.agent
+    }
+
+    /// The agent for itself.
+    ///
+    /// # Errors
+    /// [`Error::AgentOnly`] for an administrator, whatever the agent has granted.
+    pub fn as_agent(&self) -> Result<OwnAgent> {
+        match self.viewer {
+            Viewer::Agent => Ok(OwnAgent(self.agent.clone())),
+            Viewer::Administrator(_) => Err(Error::AgentOnly),
+        }
     }
 
     /// The only loop by which words are shown under a grant. `see` puts together what is shown, as far as the

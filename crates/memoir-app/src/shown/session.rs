@@ -321,14 +321,9 @@ impl AgentLens<'_> {
         options: &RefineOptions,
         observer: &mut Observer<'_>,
     ) -> Result<ShownSession> {
-        let mut told = |progress: &Progress| match progress {
-            Progress::Declined { .. } if self.viewer != Viewer::Agent => {
-                // What it said is read under a grant, and then stands on the record; whoever watches reads without
-                // one.
-                let words = PrivateText::default();
-                observer(&Progress::Declined { words });
-            }
-            progress => observer(progress),
+        let mut told = |progress: &Progress| match self.viewer {
+            Viewer::Agent => observer(progress),
+            Viewer::Administrator(_) => observer(&progress.wordless()),
         };
         let session = self.agent.refine(options, &mut told).await?;
         let mut session = self.session(session.id).await?;

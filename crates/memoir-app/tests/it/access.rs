@@ -15,7 +15,7 @@ struct Door {
     lab: Lab,
     memoir: Memoir,
     account: Account,
-    agent: memoir_app::AgentHandle,
+    agent: memoir_app::OwnAgent,
 }
 
 impl Door {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use memoir_app::{AgentHandle, Error, RecordFilter, ShredWish};
+use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish};
 use memoir_domain::{memory::Number, session::State};
 use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     lab::{Lab, input, memoir_on},
     story::{edits, first_part, second_part},
-    world::{World, complete, delete, person, state},
+    world::{World, complete, delete, own, person, state},
 };
 
 fn passphrase() -> Passphrase {
@@ -20,7 +20,7 @@ fn passphrase() -> Passphrase {
 
 /// Memories, settings, sessions and records as JSON, the identifiers and hashes left out: sessions are
 /// named by their place.
-async fn told(agent: &AgentHandle) -> BTreeMap<&'static str, Vec<Value>> {
+async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
     let mut sessions = agent
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, u32::MAX)
@@ -132,7 +132,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         .await
         .unwrap();
     assert_eq!(adopted.name, "wren");
-    let agent = account.agent("wren").await.unwrap();
+    let agent = own(&account.agent("wren").await.unwrap());
     assert_ne!(agent.scope(), world.agent.scope());
     let verified = memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
@@ -146,13 +146,13 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     assert_eq!(there["records"].len(), count + 1);
     let last = &there["records"][count];
     assert_eq!(last["action"], "agent_imported");
-    let own = world
+    let log = world
         .agent
         .seen_by(memoir_app::Viewer::Agent)
         .records(&RecordFilter::default())
         .await
         .unwrap();
-    assert_eq!(last["data"]["head"][0][1], own[count - 1].hash);
+    assert_eq!(last["data"]["head"][0][1], log[count - 1].hash);
 
     // It goes on there: another session, an undo of an old one, a way back, another word less.
     let there = World {
@@ -217,8 +217,8 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         .adopt(sealed, passphrase(), Some("FIRST"), &person())
         .await;
     assert_eq!(taken.unwrap_err().code(), "name_taken");
-    let first = told(&account.agent("first").await.unwrap()).await;
-    let second = told(&account.agent("second").await.unwrap()).await;
+    let first = told(&own(&account.agent("first").await.unwrap())).await;
+    let second = told(&own(&account.agent("second").await.unwrap())).await;
     assert_eq!(first["memories"], second["memories"]);
     assert_eq!(first["sessions"], second["sessions"]);
     let verified = memoir.verify_all().await.unwrap();
@@ -347,7 +347,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
         .adopt(fs::read(&file).unwrap(), passphrase(), None, &person())
         .await
         .unwrap();
-    let agent = account.agent("wren").await.unwrap();
+    let agent = own(&account.agent("wren").await.unwrap());
     assert_ne!(agent.scope(), world.agent.scope());
     let after = told(&agent).await;
     for part in ["memories", "settings", "sessions"] {

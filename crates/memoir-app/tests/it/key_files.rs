@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use memoir_app::{AgentHandle, Handling, Memoir, RecordFilter};
+use memoir_app::{Handling, Memoir, OwnAgent, RecordFilter};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -24,7 +24,7 @@ struct Process {
     keys: Arc<KeyStore>,
     memoir: Memoir,
     model: SetModel,
-    agent: AgentHandle,
+    agent: OwnAgent,
 }
 
 async fn process(dir: &Path) -> Process {

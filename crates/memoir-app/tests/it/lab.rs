@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{AgentHandle, Memoir, MemoryInput};
+use memoir_app::{Memoir, MemoryInput, OwnAgent};
 use memoir_domain::{Timestamp, agent::Field, memory::Kind};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -17,7 +17,7 @@ use memoir_vault::{KeyStore, MasterKey};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::world::{World, person, settings};
+use crate::world::{World, own, person, settings};
 
 pub struct Lab {
     dir: TempDir,
@@ -121,7 +121,7 @@ impl Lab {
 }
 
 /// The agent of that name in the account `default`, which is made where there is none.
-pub async fn agent_of(memoir: &Memoir, name: &str) -> AgentHandle {
+pub async fn agent_of(memoir: &Memoir, name: &str) -> OwnAgent {
     let account = memoir.account("default").await.unwrap();
     if account.agent(name).await.is_err() {
         let model = [
@@ -130,7 +130,7 @@ pub async fn agent_of(memoir: &Memoir, name: &str) -> AgentHandle {
         ];
         account.create_agent(name, &model, &person()).await.unwrap();
     }
-    account.agent(name).await.unwrap()
+    own(&account.agent(name).await.unwrap())
 }
 
 /// A memory with everything that one can be given.

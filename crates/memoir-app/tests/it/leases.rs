@@ -13,7 +13,7 @@ use memoir_store_postgres::PostgresStore;
 use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings, state};
+use crate::world::{World, complete, delete, own, person, settings, state};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -233,7 +233,7 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
         .unwrap();
     let kite = World {
         keys: world.keys.clone(),
-        agent: account.agent("kite").await.unwrap(),
+        agent: own(&account.agent("kite").await.unwrap()),
         memoir: world.memoir.clone(),
         store: world.store.clone(),
         clock: world.clock.clone(),

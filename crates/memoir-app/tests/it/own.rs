@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{AgentHandle, Error, Handling, MemoryInput, sessions::RefineOptions};
+use memoir_app::{Error, Handling, MemoryInput, OwnAgent, sessions::RefineOptions};
 use memoir_domain::{
     SessionId,
     agent::Field,
@@ -27,7 +27,7 @@ const MEMORIES: [&str; 6] = [
     "The cat sleeps on the paper that was delivered in the morning.",
 ];
 
-async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) -> Value {
+async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
     let answer = agent.call_tool(session, tool, Some(&arguments)).await;
     serde_json::to_value(answer.unwrap()).unwrap()
 }
@@ -107,7 +107,7 @@ async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it()
     };
     // The look is taken.
     assert_eq!(delete(6).await, None);
-    let discard = async |agent: &AgentHandle, number| {
+    let discard = async |agent: &OwnAgent, number| {
         let discarded = agent.handle(Number(number), Handling::Discard, &own);
         discarded.await.unwrap();
     };

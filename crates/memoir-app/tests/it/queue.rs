@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
     Error, Models, SessionFacts, Viewer,
-    sessions::{RefineOptions, TakenUp},
+    sessions::{Progress, RefineOptions, TakenUp},
 };
-use memoir_domain::{SessionId, lifecycle::StartRefusal, session::State};
+use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::Turn;
 use serde_json::json;
@@ -75,7 +75,7 @@ async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
         }
         panic!("the session never came so far");
     };
-    let mut observer = |_: &memoir_app::sessions::Progress| {};
+    let mut observer = |_: &Progress| {};
     tokio::select! {
         _ = taken.drive(&mut observer) => panic!("it ended"),
         () = watch => {}
@@ -162,6 +162,19 @@ async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
     let driven = drive(&take(&world).await.unwrap()).await;
     assert_eq!(driven.state, State::Declined);
     assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn spec_5_1_whoever_drives_a_session_that_waited_is_not_told_the_words_of_a_no() {
+    let world = World::new(&MEMORIES).await;
+    queued(&world).await;
+    world.script([Turn::text("No, not now.")]);
+    let mut seen = Vec::new();
+    let mut observer = |progress: &Progress| seen.push(progress.clone());
+    let taken = take(&world).await.unwrap();
+    taken.drive(&mut observer).await.unwrap();
+    let words = PrivateText::default();
+    assert!(seen.contains(&Progress::Declined { words }), "{seen:?}");
 }
 
 #[tokio::test]
@@ -259,7 +272,7 @@ async fn spec_3_16_limits_count_what_earlier_workers_used() {
     let never = Turn::text("never").after(Duration::from_secs(3_600));
     world.script([Turn::text("yes"), much(), never]);
     let taken = take(&world).await.unwrap();
-    let mut observer = |_: &memoir_app::sessions::Progress| {};
+    let mut observer = |_: &Progress| {};
     let driving = tokio::time::timeout(Duration::from_millis(300), taken.drive(&mut observer));
     assert!(driving.await.is_err());
     taken.hand_back().await.unwrap();

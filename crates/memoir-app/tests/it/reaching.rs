@@ -1,6 +1,6 @@
 //! Finding an agent, its sessions and its memories, and nobody else's (SPEC 5.3, 5.6).
 
-use memoir_app::{AgentHandle, Error, Handling};
+use memoir_app::{Error, Handling, OwnAgent};
 use memoir_domain::{
     agent::Field,
     memory::Number,
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::{
     lab::{Lab, agent_of, input},
-    world::person,
+    world::{own, person},
 };
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
@@ -65,7 +65,7 @@ async fn an_agent_answers_to_what_it_is_found_by_and_to_nothing_else() {
     assert!(wren.answers_to(&ids[0]) && !finch.answers_to(&ids[0]));
 }
 
-async fn furnished(agent: &AgentHandle, texts: &[&str]) {
+async fn furnished(agent: &OwnAgent, texts: &[&str]) {
     for text in texts {
         agent.save(&[input(text)], &person()).await.unwrap();
     }
@@ -83,7 +83,7 @@ async fn spec_5_6_the_sessions_of_others_are_not_there() {
     let finch = agent_of(&memoir, "finch").await;
     let other = memoir.account("other").await.unwrap();
     other.create_agent("wren", &[], &person()).await.unwrap();
-    let gull = other.agent("wren").await.unwrap();
+    let gull = own(&other.agent("wren").await.unwrap());
     let mut ids = Vec::new();
     for agent in [&wren, &finch, &gull] {
         furnished(agent, &["One.", "Two, and a little more."]).await;

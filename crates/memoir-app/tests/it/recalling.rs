@@ -10,7 +10,7 @@ use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 
-use crate::world::{World, keys, person, settings};
+use crate::world::{World, keys, own, person, settings};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -203,7 +203,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
             ..MemoryInput::default()
         };
         agent.save(&[input], &person()).await.unwrap();
-        agents.push(agent);
+        agents.push(own(&agent));
     }
     for agent in &agents {
         assert_eq!(recalled(agent, "kiln").await, [1]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{AgentHandle, Error, Handling, MemoryInput, sessions::RehearsedMemory};
+use memoir_app::{Error, Handling, MemoryInput, OwnAgent, sessions::RehearsedMemory};
 use memoir_domain::{
     SessionId,
     agent::Field,
@@ -25,7 +25,7 @@ const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
 ];
 
-async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) -> Value {
+async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
     let answer = agent.call_tool(session, tool, Some(&arguments)).await;
     serde_json::to_value(answer.unwrap()).unwrap()
 }

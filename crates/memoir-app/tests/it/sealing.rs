@@ -37,7 +37,7 @@ use tracing::{
 
 use crate::{
     lab::{agent_of, database_in, keys_in, memoir_on},
-    world::{World, complete, delete, person, state},
+    world::{World, complete, delete, own, person, state},
 };
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
@@ -808,7 +808,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
                 .await
         );
         note!(agent.show().await);
-        note!(agent.context(None).await);
+        note!(own(&agent).context(None).await);
         note!(agent.erase(&Actor::system()).await);
         assert!(failed > 0, "{table}.{column}");
         let findings = memoir.examine(&account).await;

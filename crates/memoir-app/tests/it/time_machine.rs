@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     lab::{Lab, input},
     story,
-    world::{World, complete, delete, person, state},
+    world::{World, complete, delete, own, person, state},
 };
 
 /// Numbers that look random and are the same in each run (xorshift).
@@ -228,7 +228,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
         .clone()
         .with_random(std::sync::Arc::new(memoir_app::clock::SystemRandom));
     let account = memoir.account("default").await.unwrap();
-    let agent = account.agent("wren").await.unwrap();
+    let agent = own(&account.agent("wren").await.unwrap());
     let world = World {
         memoir,
         agent,

@@ -10,8 +10,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, Random, RecordFilter,
-    SessionFacts, SessionLimits, ShownSession, Viewer,
+    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, OwnAgent, Random,
+    RecordFilter, SessionFacts, SessionLimits, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
@@ -39,7 +39,7 @@ pub struct World {
     pub keys: Arc<KeyStore>,
     pub clock: Arc<TestClock>,
     pub model: SetModel,
-    pub agent: AgentHandle,
+    pub agent: OwnAgent,
 }
 
 type Unmade = (
@@ -68,6 +68,11 @@ pub fn settings() -> InstallationSettings {
         },
         ..InstallationSettings::default()
     }
+}
+
+/// The agent for itself.
+pub fn own(agent: &AgentHandle) -> OwnAgent {
+    agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 
 impl World {
@@ -131,12 +136,12 @@ impl World {
             .await
             .unwrap();
         Self {
+            agent: own(&agent),
             memoir,
             store,
             keys,
             clock,
             model,
-            agent,
         }
     }
 
@@ -171,7 +176,7 @@ impl World {
 
     /// The agent as it sees itself.
     pub fn seen(&self) -> AgentLens<'_> {
-        self.agent.seen_by(Viewer::Agent)
+        self.agent.lens()
     }
 
     pub fn script(&self, turns: impl IntoIterator<Item = Turn>) -> Arc<ModelScript> {

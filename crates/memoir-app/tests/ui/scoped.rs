@@ -10,7 +10,11 @@ pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     let lens = agent.seen_by(Viewer::Agent);
     lens.memories(true).await?;
     lens.records(&RecordFilter::default()).await?;
-    agent.export().await?;
+    let own = lens.as_agent()?;
+    own.context(None).await?;
+    own.near_doubles(1).await?;
+    own.history(None).await?;
+    own.export().await?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_app::{AgentHandle, InstallationSettings, Memoir, Models};
+use memoir_app::{InstallationSettings, Memoir, Models, OwnAgent, Viewer};
 use memoir_domain::audit::Actor;
 use memoir_mcp::AgentTools;
 use memoir_model::{ConnectError, Model, ModelName};
@@ -24,7 +24,7 @@ impl Models for NoModels {
     }
 }
 
-pub async fn agent() -> AgentHandle {
+pub async fn agent() -> OwnAgent {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
     let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
     let memoir = Memoir::new(
@@ -37,12 +37,13 @@ pub async fn agent() -> AgentHandle {
     let person = Actor::administrator("test");
     let off = [(memoir_domain::agent::Field::LossGuard, Some("off"))];
     account.create_agent("wren", &off, &person).await.unwrap();
-    account.agent("wren").await.unwrap()
+    let agent = account.agent("wren").await.unwrap();
+    agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 
 /// A client at the other end of a connection that begins as it did before protocol 2026-07-28.
 pub async fn connected_to<H: ClientHandler>(
-    agent: AgentHandle,
+    agent: OwnAgent,
     client: H,
 ) -> RunningService<RoleClient, H> {
     let mode = ClientLifecycleMode::Initialize;
@@ -51,7 +52,7 @@ pub async fn connected_to<H: ClientHandler>(
 
 /// A client at the other end of a connection.
 pub async fn connected_by<H: ClientHandler>(
-    agent: AgentHandle,
+    agent: OwnAgent,
     client: H,
     mode: ClientLifecycleMode,
 ) -> RunningService<RoleClient, H> {

@@ -36,13 +36,13 @@ pub(crate) async fn show(
     UrlQuery(size): UrlQuery<Size>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_own(&agent).await?;
+    let own = caller.reach_own(&agent).await?;
     let whole = |text: &str| {
         let tokens = text.parse::<u64>();
         tokens.map_err(|_| "must be a whole number of tokens")
     };
     let max_tokens = read("max_tokens", size.max_tokens.as_deref(), whole)?;
-    let context = reached.agent.context(max_tokens).await?;
+    let context = own.context(max_tokens).await?;
     Ok(if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         (kind, context.text.into_exposed()).into_response()

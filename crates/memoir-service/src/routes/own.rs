@@ -1,6 +1,7 @@
 //! `/v1/agents/{agent}/self/{field}`: what an agent sets about itself (SPEC 2.7).
 
 use axum::response::{IntoResponse, Response};
+use memoir_app::OwnAgent;
 use memoir_domain::{PrivateJson, PrivateText, Timestamp, agent::Field, audit::Actor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Problem,
-    caller::{Caller, Reached},
+    caller::Caller,
     extract::{JsonBody, Path},
     schemas,
 };
@@ -67,16 +68,16 @@ pub(crate) async fn show(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_own(&agent).await?;
-    shown(&reached, field(&name)?, Vec::new()).await
+    let own = caller.reach_own(&agent).await?;
+    shown(&own, field(&name)?, Vec::new()).await
 }
 
 async fn shown(
-    reached: &Reached,
+    agent: &OwnAgent,
     field: Field,
     warnings: Vec<PrivateText>,
 ) -> Result<Response, Problem> {
-    let own = reached.agent.own_setting(field).await?;
+    let own = agent.own_setting(field).await?;
     Ok(axum::Json(Config {
         kind: "config",
         field: field.as_str(),
@@ -98,7 +99,7 @@ pub(crate) async fn change(
     Path((agent, name)): Path<(String, String)>,
     JsonBody(NewValue { value }): JsonBody<NewValue>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_own(&agent).await?;
+    let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
     let number;
     let text = match value.expose() {
@@ -115,9 +116,8 @@ pub(crate) async fn change(
             ));
         }
     };
-    let agent = &reached.agent;
-    let warnings = agent.author(field, text).await?;
-    shown(&reached, field, warnings).await
+    let warnings = own.author(field, text).await?;
+    shown(&own, field, warnings).await
 }
 
 /// A value that a setting had.
@@ -148,8 +148,8 @@ pub(crate) async fn history(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_own(&agent).await?;
-    let versions = reached.agent.setting_history(field(&name)?).await?;
+    let own = caller.reach_own(&agent).await?;
+    let versions = own.setting_history(field(&name)?).await?;
     let items = versions.into_iter().map(|version| Version {
         seq: version.seq,
         at: version.at,
@@ -171,8 +171,8 @@ pub(crate) async fn undo(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_own(&agent).await?;
+    let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
-    reached.agent.undo_setting(field, &reached.actor).await?;
-    shown(&reached, field, Vec::new()).await
+    own.undo_setting(field, &own.as_actor()).await?;
+    shown(&own, field, Vec::new()).await
 }

@@ -67,14 +67,14 @@ pub(crate) async fn begin(
 }
 
 async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response, Problem> {
-    let reached = caller.reach_own(agent).await?;
+    let own = caller.reach_own(agent).await?;
     if new.model.is_some() {
         return Err(Problem::invalid(
             "model: is for sessions with `driver: model`",
         ));
     }
     if new.resume == Some(true)
-        && let Some((session, opened)) = reached.agent.take_up_own().await?
+        && let Some((session, opened)) = own.take_up_own().await?
         // Who wants to rehearse is not handed the knife for real, nor the other way round.
         && new.rehearsal.is_none_or(|rehearsal| rehearsal == session.rehearsal)
     {
@@ -82,8 +82,8 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
     }
     let mode = new.mode.unwrap_or_default();
     let (session, opened) = match new.rehearsal {
-        Some(true) => reached.agent.rehearse_own(mode).await?,
-        _ => reached.agent.open_own(mode).await?,
+        Some(true) => own.rehearse_own(mode).await?,
+        _ => own.open_own(mode).await?,
     };
     Ok(opened_session(StatusCode::CREATED, session.into(), opened))
 }
@@ -170,13 +170,11 @@ pub(crate) async fn call_tool(
     Arguments(arguments): Arguments,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    if !reached.is_own() {
-        return Err(Problem::forbidden("the knife is in the agent's hand alone"));
-    }
-    let result = reached
-        .agent
-        .call_tool(id, &tool, Some(arguments.expose()))
-        .await?;
+    let own = reached
+        .lens()
+        .as_agent()
+        .map_err(|_| Problem::forbidden("the knife is in the agent's hand alone"))?;
+    let result = own.call_tool(id, &tool, Some(arguments.expose())).await?;
     Ok(axum::Json(result).into_response())
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memoir_app::{AgentHandle, MemoryInput, RecordFilter, Viewer};
+use memoir_app::{MemoryInput, OwnAgent, RecordFilter, Viewer};
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -31,7 +31,7 @@ fn ada() -> Actor {
 /// An installation with an agent of whom much is to be read, and Ada's browser.
 struct Story {
     installation: Installation,
-    agent: AgentHandle,
+    agent: OwnAgent,
     browser: Browser,
 }
 
@@ -519,7 +519,7 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
             "{page}"
         );
     }
-    let lens = theirs.seen_by(Viewer::Agent);
+    let lens = theirs.lens();
     let request = lens.access_request(request.id).await;
     assert_eq!(request.unwrap().state, AccessState::Granted);
 }

@@ -384,6 +384,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         made[0]["actor"],
         json!({"kind": "administrator", "name": "user Ada"})
     );
+    let wren = wren.seen_by(memoir_app::Viewer::Agent).as_agent().unwrap();
     let context = wren.context(None).await.unwrap();
     let context = serde_json::to_value(context).unwrap().to_string();
     assert!(context.contains("connected a program"), "{context}");

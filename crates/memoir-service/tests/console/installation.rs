@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memoir_app::{Account, AgentHandle, InstallationSettings, Memoir, MemoryInput};
+use memoir_app::{Account, InstallationSettings, Memoir, MemoryInput, OwnAgent};
 use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
@@ -111,7 +111,7 @@ impl Installation {
     }
 
     /// An agent with these core memories, each with the canary in every place that takes words.
-    pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> AgentHandle {
+    pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> OwnAgent {
         let prompt = format!("I am {name}, {CANARY}.");
         let settings = [
             (Field::Model, Some("builtin:careful")),
@@ -123,6 +123,7 @@ impl Installation {
             .await
             .unwrap();
         let agent = account.agent(name).await.unwrap();
+        let agent = agent.seen_by(memoir_app::Viewer::Agent).as_agent().unwrap();
         let inputs: Vec<MemoryInput> = memories
             .iter()
             .map(|text| MemoryInput {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{AgentHandle, sessions::RefineOptions};
+use memoir_app::{OwnAgent, sessions::RefineOptions};
 use memoir_domain::{SessionId, session::Mode};
 use memoir_service::ServiceOptions;
 use reqwest::{Response, StatusCode};
@@ -99,18 +99,18 @@ const MEMORIES: [&str; 8] = [
     "The blue door is the one that sticks",
 ];
 
-async fn call(agent: &AgentHandle, session: SessionId, tool: &str, arguments: Value) {
+async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) {
     let called = agent.call_tool(session, tool, Some(&arguments)).await;
     called.unwrap();
 }
 
-async fn edit(agent: &AgentHandle, session: SessionId, number: u64) {
+async fn edit(agent: &OwnAgent, session: SessionId, number: u64) {
     let content = format!("Tightened, says the {CANARY}, to {number}");
     let arguments = json!({"id": number, "content": content});
     call(agent, session, "update_memory", arguments).await;
 }
 
-async fn opened(installation: &Installation) -> (AgentHandle, SessionId) {
+async fn opened(installation: &Installation) -> (OwnAgent, SessionId) {
     let agent = installation
         .agent(&installation.account, "Wren", &MEMORIES)
         .await;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use memoir_app::{AgentHandle, MemoryInput};
+use memoir_app::{MemoryInput, OwnAgent};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
@@ -63,7 +63,7 @@ pub fn check_headers(answer: &crate::installation::HttpAnswer) {
 }
 
 /// An agent of whom something happened in every place that takes words.
-pub async fn busy_agent(installation: &Installation) -> AgentHandle {
+pub async fn busy_agent(installation: &Installation) -> OwnAgent {
     let memories = [
         "One",
         "one",

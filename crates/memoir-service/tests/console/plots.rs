@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use memoir_app::AgentHandle;
+use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor, session::Mode};
 use serde_json::{Value, json};
 
 use crate::installation::{CANARY, Installation, owner};
 
 /// An agent that was refined once, then again and rolled back by the breaker, over some weeks.
-async fn refined(installation: &Installation) -> AgentHandle {
+async fn refined(installation: &Installation) -> OwnAgent {
     let memories: Vec<String> = (0..20)
         .map(|number| format!("Number {number} of what there is to keep"))
         .collect();

@@ -1,6 +1,6 @@
 //! What a rehearsal would do, shown without words (SPEC 3.17, 5.1), and applying what was shown.
 
-use memoir_app::{AgentHandle, Handling, MemoryInput};
+use memoir_app::{Handling, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ const MEMORIES: [&str; 7] = [
 ];
 
 /// A rehearsal of every kind of edit, by the agent itself.
-async fn rehearse(agent: &AgentHandle) -> SessionId {
+async fn rehearse(agent: &OwnAgent) -> SessionId {
     let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         (

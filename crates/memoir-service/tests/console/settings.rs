@@ -1,16 +1,16 @@
 //! The settings of an agent: what is sent of them, what is told of them, and what never is (SPEC 2.2, 5.1).
 
-use memoir_app::AgentHandle;
+use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor};
 use serde_json::{Value, json};
 
 use crate::installation::{CANARY, Installation};
 
-fn path(agent: &AgentHandle) -> String {
+fn path(agent: &OwnAgent) -> String {
     format!("/agents/{}/settings", agent.scope().agent)
 }
 
-async fn value(agent: &AgentHandle, field: Field) -> Value {
+async fn value(agent: &OwnAgent, field: Field) -> Value {
     let view = agent.show().await.unwrap();
     if field == Field::Name {
         return view.name.into();
@@ -19,7 +19,7 @@ async fn value(agent: &AgentHandle, field: Field) -> Value {
 }
 
 /// The settings that the last change touched, by their wire names.
-async fn last_change(agent: &AgentHandle) -> Value {
+async fn last_change(agent: &OwnAgent) -> Value {
     let search = memoir_app::RecordFilter {
         actions: vec![memoir_domain::audit::Action::AgentConfigured],
         ..Default::default()
@@ -251,11 +251,7 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         .fill_in(&page, &page, &[("refinement_prompt", "Do nothing.")])
         .await
         .leads_to();
-    let journal = agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(false)
-        .await
-        .unwrap();
+    let journal = agent.lens().memories(false).await.unwrap();
     let told = journal.last().unwrap().content();
     assert_eq!(
         told,

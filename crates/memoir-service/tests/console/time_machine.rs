@@ -50,12 +50,8 @@ async fn go_back(browser: &Browser, page: &str, path: &str) -> crate::installati
         .await
 }
 
-async fn kept(agent: &memoir_app::AgentHandle) -> Vec<u64> {
-    let memories = agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(false)
-        .await
-        .unwrap();
+async fn kept(agent: &memoir_app::OwnAgent) -> Vec<u64> {
+    let memories = agent.lens().memories(false).await.unwrap();
     let mut numbers: Vec<u64> = memories.iter().map(|memory| memory.number.0).collect();
     numbers.sort_unstable();
     numbers

@@ -85,12 +85,12 @@ async fn settle(tenant: &Tenant, word: &str) {
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
     tenant.agent.configure(&settings, &own).await.unwrap();
-    let (session, _) = tenant.agent.open_own(Default::default()).await.unwrap();
+    let viewer = memoir_app::Viewer::Agent;
+    let own = tenant.agent.seen_by(viewer).as_agent().unwrap();
+    let (session, _) = own.open_own(Default::default()).await.unwrap();
     let summary = json!({"summary": format!("{word} did nothing.")});
     let tool = "complete_refinement";
-    tenant
-        .agent
-        .call_tool(session.id, tool, Some(&summary))
+    own.call_tool(session.id, tool, Some(&summary))
         .await
         .unwrap();
 }

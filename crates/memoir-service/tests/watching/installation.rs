@@ -114,7 +114,8 @@ impl Installation {
         let principal = memoir.authenticate(&tenant.token).await.unwrap().unwrap();
         let account = memoir.account_of(&principal);
         let agent = account.agent(tenant.agent.name()).await.unwrap();
-        let (session, _) = agent
+        let own = agent.seen_by(memoir_app::Viewer::Agent).as_agent().unwrap();
+        let (session, _) = own
             .open_own(memoir_domain::session::Mode::Full)
             .await
             .unwrap();

@@ -23,7 +23,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let context = agent.context(arguments.max_tokens).await?;
     if global.json {
         terminal::json(&context)?;

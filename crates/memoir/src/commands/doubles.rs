@@ -39,7 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_doubles(limit).await?;
     if global.json {

@@ -82,7 +82,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
     })?;
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let count = pages::write(&agent, path, layout).await?;
     if global.json {
         terminal::json(&ExportOutput {
@@ -103,7 +103,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let lines = agent.export().await?;
     let Some(path) = path else {
         terminal::json_lines(&lines)?;
@@ -165,7 +165,7 @@ async fn archive(
     let made = made.as_deref().map(String::as_str);
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let sealed = agent.archive(passphrase).await?;
     let Some(path) = path else {
         made.map_or(Ok(()), show)?;

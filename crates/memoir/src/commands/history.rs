@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let history = agent.history(arguments.number).await?;
     if global.json {
         terminal::json(&history)?;

@@ -40,7 +40,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Some(name) if arguments.whose.per_project => installation.agent_or_new(&name).await?,
         name => installation.agent_or_only(name.as_deref()).await?,
     };
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let memoir = installation.memoir.clone();
     let serving = memoir_mcp::serve_stdio(agent);
     tokio::pin!(serving);

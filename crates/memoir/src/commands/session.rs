@@ -30,9 +30,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
-    if arguments.text {
-        installation.for_its_own_eyes(&agent).await?;
-    }
+    let own = match arguments.text {
+        true => Some(installation.own(&agent).await?),
+        false => None,
+    };
     if arguments.follow {
         return follow(global, lens.watch(id, SeenUpTo::default())).await;
     }
@@ -51,11 +52,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         text.push('\n');
         text.push_str(&show::records::timeline(&records));
     }
-    if arguments.text {
+    if let Some(own) = own {
         text.push('\n');
         text.push_str(&show::records::with_texts(
             &records,
-            &lens.memories(true).await?,
+            &own.lens().memories(true).await?,
         ));
         if let Some(changes) = &session.words.changes {
             text.push_str(&show::session::rehearsed(changes));

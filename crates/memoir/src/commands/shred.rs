@@ -46,7 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     // Words are taken away for good at the agent's wish.
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
     if !arguments.yes {
         agent.check_shred(arguments.number, &actor).await?;

@@ -1,6 +1,8 @@
 //! What a person watching a session sees, as it happens: numbers and codes, but for the agent's own
 //! words where it declines.
 
+use std::borrow::Cow;
+
 use memoir_domain::{
     PrivateText, SessionId,
     breaker::Gauge,
@@ -33,7 +35,7 @@ pub enum Progress {
     Agreed,
     /// It did not.
     Declined {
-        /// Its answer.
+        /// Its answer; empty for whoever has no right to the agent's words.
         words: PrivateText,
     },
     /// Doubles were put together, and the knife was handed over.
@@ -119,6 +121,17 @@ impl Measure {
 }
 
 impl Progress {
+    /// For whoever has no right to the agent's words: those with which it declined are read under a grant, and then
+    /// stand on the record; whoever watches reads without one.
+    pub(crate) fn wordless(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Declined { .. } => Cow::Owned(Self::Declined {
+                words: PrivateText::default(),
+            }),
+            progress => Cow::Borrowed(progress),
+        }
+    }
+
     pub(super) fn opened(opened: &OpenedSession) -> Self {
         Self::Opened {
             duplicates_removed: opened.duplicates_removed,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use memoir_app::{AgentHandle, MemoryInput};
+use memoir_app::{MemoryInput, OwnAgent};
 use memoir_details::Reading;
 use memoir_domain::{audit::Actor, ledger};
 use memoir_model::{ModelMessage, ModelRequest};
@@ -115,7 +115,7 @@ pub struct Mind {
     pub week: u64,
     pub rows: BTreeMap<u64, Row>,
     pub score: Score,
-    agent: AgentHandle,
+    agent: OwnAgent,
     queue: VecDeque<Attempt>,
     sent: Vec<(Attempt, Option<String>)>,
     /// Codes that say yes, given in this session and in those before.
@@ -127,7 +127,7 @@ pub struct Mind {
 }
 
 impl Mind {
-    pub fn new(character: Character, agent: AgentHandle) -> Self {
+    pub fn new(character: Character, agent: OwnAgent) -> Self {
         Self {
             character,
             week: 0,

@@ -41,7 +41,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    installation.for_its_own_eyes(&agent).await?;
+    let agent = installation.own(&agent).await?;
     let versions = agent.setting_history(field).await?;
     if global.json {
         terminal::json(&json!({"field": field.as_str(), "items": versions}))?;

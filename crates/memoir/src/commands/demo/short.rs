@@ -1,9 +1,7 @@
 //! The demonstration in a few lines: a careless session that is undone, a good one, and a word let go after a second
 //! look.
 
-use memoir_app::{
-    Account, AgentHandle, MemoryInput, Verification, Viewer, sessions::RefineOptions,
-};
+use memoir_app::{Account, MemoryInput, OwnAgent, Verification, Viewer, sessions::RefineOptions};
 use memoir_domain::{
     agent::Field,
     audit::Actor,
@@ -60,7 +58,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     })
 }
 
-async fn made(account: &Account) -> Result<AgentHandle, Failure> {
+async fn made(account: &Account) -> Result<OwnAgent, Failure> {
     let settings = [
         (Field::Model, Some("builtin:careful")),
         (Field::LossGuard, Some("off")),
@@ -70,6 +68,7 @@ async fn made(account: &Account) -> Result<AgentHandle, Failure> {
         .create_agent(NAME, &settings, &administrator())
         .await?;
     let agent = account.agent(NAME).await?;
+    let agent = agent.seen_by(Viewer::Agent).as_agent()?;
     for text in MEMORIES {
         let input = MemoryInput {
             content: text.into(),
@@ -81,7 +80,7 @@ async fn made(account: &Account) -> Result<AgentHandle, Failure> {
 }
 
 /// A session that deletes what it likes, on an agent whose guard is off.
-async fn careless(agent: &AgentHandle, tokens: u64) -> Result<bool, Failure> {
+async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     say(&format!(
         "\n{BOLD}1. A careless session{BOLD:#} deletes whatever looks long. {DIM}(The guard against losses is off for it.){DIM:#}"
     ))?;
@@ -107,9 +106,11 @@ async fn careless(agent: &AgentHandle, tokens: u64) -> Result<bool, Failure> {
     Ok(is_undone)
 }
 
-async fn good(agent: &AgentHandle) -> Result<bool, Failure> {
-    let lens = agent.seen_by(Viewer::Agent);
-    let session = lens.refine(&RefineOptions::default(), &mut |_| {}).await?;
+async fn good(agent: &OwnAgent) -> Result<bool, Failure> {
+    let session = agent
+        .lens()
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await?;
     let merged = session.stats.consolidated + session.stats.deleted;
     let left = session.post_session_tokens.unwrap_or_default();
     let before = session.pre_session_tokens.unwrap_or_default();
@@ -125,7 +126,7 @@ async fn good(agent: &AgentHandle) -> Result<bool, Failure> {
 }
 
 /// An edit that would lose a word is answered with it, and done when it is asked for again.
-async fn second_look(agent: &AgentHandle) -> Result<bool, Failure> {
+async fn second_look(agent: &OwnAgent) -> Result<bool, Failure> {
     say(&format!(
         "\n{BOLD}3. One word let go, after a second look.{BOLD:#} {DIM}(The guard is on, as it is by default.){DIM:#}"
     ))?;
@@ -152,7 +153,7 @@ async fn second_look(agent: &AgentHandle) -> Result<bool, Failure> {
 }
 
 async fn call(
-    agent: &AgentHandle,
+    agent: &OwnAgent,
     session: memoir_domain::SessionId,
     tool: &str,
     arguments: &Value,

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{AgentHandle, ShownMemory};
+use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::memory::Kind;
 
 use crate::{failure::Failure, terminal::safe};
@@ -29,7 +29,7 @@ pub(super) enum PageLayout {
 
 /// Writes the pages into a folder that is not there yet, or is empty. Gives how many.
 pub(super) async fn write(
-    agent: &AgentHandle,
+    agent: &OwnAgent,
     folder: &Path,
     layout: PageLayout,
 ) -> Result<usize, Failure> {
@@ -46,10 +46,7 @@ pub(super) async fn write(
         ))
         .hint("name a folder that is not there yet"));
     }
-    let memories = agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(false)
-        .await?;
+    let memories = agent.lens().memories(false).await?;
     let parent = match folder.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

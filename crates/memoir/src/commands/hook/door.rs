@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use memoir_app::{AgentHandle, HandedMessage, HandedOver, Viewer};
+use memoir_app::{AgentHandle, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
     PrivateText, Timestamp,
     recall::{RecallQuery, is_worth_telling},
@@ -28,7 +28,7 @@ const REMOTE_QUESTION: usize = 5_000;
 pub(super) enum ReachedMemory {
     Here {
         installation: Box<Installation>,
-        agent: Box<AgentHandle>,
+        agent: Box<OwnAgent>,
     },
     Away(Remote),
 }
@@ -128,7 +128,7 @@ impl ReachedMemory {
             Some(name) if whose.per_project => installation.agent_or_new(&name).await?,
             name => installation.agent_or_only(name.as_deref()).await?,
         };
-        installation.for_its_own_eyes(&agent).await?;
+        let agent = installation.own(&agent).await?;
         Ok(Self::Here {
             installation: Box::new(installation),
             agent: Box::new(agent),
@@ -194,8 +194,7 @@ impl ReachedMemory {
     ) -> Result<Vec<HookMemory>, Failure> {
         match self {
             Self::Here { agent, .. } => {
-                let lens = agent.seen_by(Viewer::Agent);
-                reshaped(&lens.recall_for_prompt(prompt, limit).await?)
+                reshaped(&agent.lens().recall_for_prompt(prompt, limit).await?)
             }
             Self::Away(remote) => {
                 let query = RecallQuery::of_prompt(prompt.expose(), limit).text;

@@ -72,7 +72,7 @@ pub(super) async fn run(
     agent: &AgentHandle,
 ) -> Outcome {
     // What is shown are the agent's words.
-    installation.for_its_own_eyes(agent).await?;
+    let agent = installation.own(agent).await?;
     let options = ImportOptions {
         now,
         instructions: false,
@@ -85,10 +85,7 @@ pub(super) async fn run(
             ControlFlow::Continue(())
         })
         .map_err(|error| Failure::new(format!("cannot read the folder: {error}")))?;
-    let memories = agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(false)
-        .await?;
+    let memories = agent.lens().memories(false).await?;
     let kept: BTreeMap<u64, &ShownMemory> = memories
         .iter()
         .map(|memory| (memory.number.0, memory))

@@ -212,7 +212,7 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
     let Some(url) = &arguments.url else {
         let installation = Installation::open(global).await?;
         let agent = installation.agent_or_new(agent).await?;
-        return installation.for_its_own_eyes(&agent).await;
+        return installation.own(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
     remote.get::<serde_json::Value>("", &[]).await?;
