@@ -243,7 +243,7 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
         if key.is_some() && began.columns.erased_at.is_some() {
-            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; `memoir agent erase` with its identifier tells";
+            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, tells";
             misfits.push(Misfit::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);
