@@ -35,6 +35,7 @@ use memoir_vault::{
     chain::{self, BodyCommitment, ChainHead, Link, RecordHash},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec,
@@ -80,12 +81,13 @@ pub struct Verification {
     pub misfits: Vec<Misfit>,
 }
 
-/// Something that is not as it was written. Names tables, rows and fields, never words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Something that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Misfit {
-    /// The record, or the last one that tells of the row in question; `None` where no record does.
+    /// The record, or the last one that tells of the row in question; null where no record does.
+    #[schema(required)]
     pub seq: Option<u64>,
-    /// What is wrong.
+    /// What is wrong: names of tables, rows and fields.
     pub problem: String,
 }
 
