@@ -343,12 +343,12 @@ impl Memoir {
                 "model",
                 format!("`{name}` is configured (it was not called)"),
             ),
-            Err(error) => {
-                let advice = error
-                    .hint()
-                    .unwrap_or_else(|| "correct it, then run `memoir doctor` again".to_owned());
-                bad("model", Severity::Problem, error.to_string(), advice)
-            }
+            Err(error) => bad(
+                "model",
+                Severity::Problem,
+                error.to_string(),
+                "correct it, then run `memoir doctor` again",
+            ),
         }
     }
 

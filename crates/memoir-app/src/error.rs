@@ -1,5 +1,5 @@
-//! What a use case answers when it does not do what was asked: a code, a sentence that is safe to
-//! show, and a hint. No agent's words are in any of them.
+//! What a use case answers when it does not do what was asked: a code, and a sentence that is safe to
+//! show. No agent's words are in either; what to do about it is each door's to say.
 
 use memoir_domain::{
     SessionId, Timestamp,
@@ -311,88 +311,5 @@ impl Error {
             Self::Adopt(AdoptRefusal::Misfit(_)) => "tampered",
             Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
         }
-    }
-
-    /// What to do about it; `None` where the message says all.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::NoAccount(_) => "`memoir account list` shows the accounts".to_owned(),
-            Self::NoAgent(_) => "`memoir agent list` shows the agents of the account".to_owned(),
-            Self::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions".to_owned(),
-            Self::NoUser(_) => "`memoir user list` shows the administrators of the account".to_owned(),
-            Self::LastUser(_) => "add another one first: `memoir user add NAME`".to_owned(),
-            Self::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests".to_owned(),
-            Self::NoAccess(_) => "`memoir access ask AGENT --purpose TEXT` asks the agent".to_owned(),
-            Self::ConsentNeeded(_) => {
-                "`memoir access ask AGENT --token --purpose TEXT` asks the agent for one".to_owned()
-            }
-            Self::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers".to_owned(),
-            Self::Start(StartRefusal::SessionOpen(_)) => {
-                "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses".to_owned()
-            }
-            Self::Change(ChangeRefusal::SessionRunning(_)) => {
-                "`memoir cancel SESSION` ends it, `memoir rollback SESSION` takes it back".to_owned()
-            }
-            Self::Start(StartRefusal::NothingToRefine) => "save core memories with `memoir remember` first".to_owned(),
-            Self::Start(StartRefusal::Inactive) => "`memoir agent set NAME active true` puts it into service".to_owned(),
-            Self::Unconfirmed { .. } => "send the same text again within the hour to set it all the same".to_owned(),
-            Self::NoModel => "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, \
-                              which needs no network"
-                .to_owned(),
-            Self::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`".to_owned(),
-            Self::InTheWay { .. } => "`--cascade` undoes these too".to_owned(),
-            Self::NotReplaceable(_) => "put its page back as it was, and change it in a session; `memoir history AGENT NUMBER` shows what it stands for".to_owned(),
-            Self::ImportInTheWay { .. } => "undo the sessions since with `memoir rollback SESSION`, or take the protection away with `memoir unprotect`".to_owned(),
-            Self::BeyondAgent { .. } => "an administrator can undo it".to_owned(),
-            Self::EditRefused { .. } => "rehearse again".to_owned(),
-            Self::BadLines { .. } => "correct them, or import the rest with `--skip-bad`".to_owned(),
-            Self::Contended | Self::Store(store::Error::Busy) => "try again".to_owned(),
-            Self::Store(store::Error::OutcomeUnknown(_)) => {
-                "look whether it is there before doing it again: `memoir audit show AGENT` ends with what was done last".to_owned()
-            }
-            Self::Store(store::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
-            Self::Store(store::Error::NotADatabase(_)) => "give another path with `--database sqlite:PATH`".to_owned(),
-            Self::Store(store::Error::ReadOnly) => "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted".to_owned(),
-            Self::Store(store::Error::Full) => "free some space; what was there before is intact".to_owned(),
-            Self::Erased { .. } => "`memoir audit verify NAME` still checks its log".to_owned(),
-            Self::KeyRemains { .. } => {
-                "Memoir destroys it as soon as it can: every command tries, and `memoir serve` does every minute; \
-                 `memoir doctor` names it until then"
-                    .to_owned()
-            }
-            Self::NoKey(_) => {
-                "put the key store back that belongs to this database, from the same time or later".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::MasterKeyLost { .. }) => {
-                "put the file back from where you keep a copy, or set MEMOIR_MASTER_KEY; without it nothing that was sealed can be read".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::WrongMasterKey { .. }) => {
-                "give the master key that this key store was made or last rotated with".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::Missing(_)) => {
-                "put it back: without it nothing in this database can be read".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::Busy) => "try again".to_owned(),
-            Self::Keys(memoir_vault::Error::Exposed { path, .. }) => {
-                format!("`chmod 600 {path}`; if others may have read it, run `memoir key rotate` after that")
-            }
-            Self::Keys(memoir_vault::Error::NotAMasterKey { .. }) => {
-                "put the key back from where you keep a copy of it".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::NotAKeyStore(_)) => {
-                "put the key store back that belongs to this database, from the same time or later".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::Newer { .. }) => "use the newer version of Memoir".to_owned(),
-            Self::Keys(memoir_vault::Error::ReadOnly | memoir_vault::Error::File { .. }) => {
-                "check the permissions of the file and of its folder".to_owned()
-            }
-            Self::Keys(memoir_vault::Error::Full) => "free some space; what was there before is intact".to_owned(),
-            Self::Sealed(_) => "`memoir audit verify --all` names everything that does not fit".to_owned(),
-            Self::Inconsistent(_) | Self::Store(store::Error::Inconsistent { .. }) => {
-                "`memoir doctor` looks closer; keep a copy of the file".to_owned()
-            }
-            _ => return None,
-        };
-        Some(hint)
     }
 }

@@ -14,6 +14,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, RecordFilter};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{AgentHandle, Loaded, Result, codec};
 
@@ -122,8 +123,9 @@ pub struct SessionCounts {
     pub lost_words: u64,
 }
 
-/// How much of what was ever said is still said (SPEC 3.14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How much of what was ever said is still said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Kept)]
 pub struct KeptView {
     /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
     pub wordings: u64,

@@ -35,6 +35,7 @@ use memoir_vault::{
     chain::{self, BodyCommitment, ChainHead, Link, RecordHash},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec,
@@ -80,12 +81,13 @@ pub struct Verification {
     pub misfits: Vec<Misfit>,
 }
 
-/// Something that is not as it was written. Names tables, rows and fields, never words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Something that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Misfit {
-    /// The record, or the last one that tells of the row in question; `None` where no record does.
+    /// The record, or the last one that tells of the row in question; null where no record does.
+    #[schema(required)]
     pub seq: Option<u64>,
-    /// What is wrong.
+    /// What is wrong: names of tables, rows and fields.
     pub problem: String,
 }
 
@@ -243,7 +245,7 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
         if key.is_some() && began.columns.erased_at.is_some() {
-            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; `memoir agent erase` with its identifier tells";
+            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, tells";
             misfits.push(Misfit::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);

@@ -103,6 +103,14 @@ pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
     }
 }
 
+/// A place as a part of an address; blank for the beginning.
+pub(crate) fn after(place: u64) -> String {
+    match place {
+        0 => String::new(),
+        place => place.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

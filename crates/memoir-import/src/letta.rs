@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{PrivateText, Timestamp, memory::Kind};
-use memoir_transcripts::raw::{Raw, is_space};
+use memoir_transcripts::{
+    clean,
+    raw::{Raw, is_space},
+};
 
 use crate::{
     EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
@@ -227,7 +230,7 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
 
 /// Offers a text as the agent's system prompt, beside what is offered already.
 pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
-    let text = crate::out::clean(text);
+    let text = clean(text);
     if text.is_empty() {
         return;
     }

@@ -256,28 +256,18 @@ pub struct ImportedGone {
     pub at: Option<Timestamp>,
 }
 
-/// Why a memory is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WhyGone {
-    /// It was deleted.
-    Deleted,
-    /// Its time was over.
-    Expired,
-    /// It turned out to be wrong, or to hold no longer.
-    Invalidated,
-    /// Another one took its place.
-    Superseded,
-}
-
-impl WhyGone {
-    /// A stable name for programs.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted",
-            Self::Expired => "expired",
-            Self::Invalidated => "invalidated",
-            Self::Superseded => "superseded",
-        }
+wire_names! {
+    /// Why a memory is gone.
+    #[derive(PartialOrd, Ord)]
+    pub enum WhyGone {
+        /// It was deleted.
+        Deleted = "deleted",
+        /// Its time was over.
+        Expired = "expired",
+        /// It turned out to be wrong, or to hold no longer.
+        Invalidated = "invalidated",
+        /// Another one took its place.
+        Superseded = "superseded",
     }
 }
 

@@ -7,6 +7,7 @@ use memoir_domain::{
     PrivateText, Timestamp,
     memory::{Kind, SOURCE_LIMIT},
 };
+use memoir_transcripts::clean;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -220,27 +221,6 @@ impl<'a> Out<'a> {
 /// The hexadecimal digest of a text.
 pub(crate) fn hex(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
-}
-
-/// Line breaks as line feeds, no other control character but the tab, trimmed.
-pub(crate) fn clean(text: &str) -> String {
-    let is_clean = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
-    let text = text.trim();
-    if text.chars().all(is_clean) {
-        return text.to_owned();
-    }
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let text: String = text
-        .chars()
-        .map(|character| {
-            if is_clean(character) {
-                character
-            } else {
-                '\u{FFFD}'
-            }
-        })
-        .collect();
-    text.trim().to_owned()
 }
 
 /// Whether a text is an object or an array of JSON and nothing else.

@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod hints;
 mod life;
 mod lines;
 mod tools;
@@ -143,8 +144,8 @@ fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
 /// log tells of it.
 fn error_result(error: &Error) -> Value {
     let mut result = json!({"type": "error", "code": error.code(), "error": error.to_string()});
-    if let Some(hint) = error.hint() {
-        result["hint"] = Value::String(hint);
+    if let Some(hint) = hints::hint(error.code()) {
+        result["hint"] = hint.into();
     }
     if let Some(fault) = FaultId::of(error) {
         result["instance"] = Value::String(fault.to_string());

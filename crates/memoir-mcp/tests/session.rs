@@ -20,6 +20,12 @@ async fn connected(agent: OwnAgent) -> RunningService<RoleClient, ()> {
 async fn spec_3_18_an_agent_runs_a_whole_session() {
     let agent = agent().await;
     let client = connected(agent.clone()).await;
+    let refused = call(&client, "open_refinement", json!({})).await;
+    assert_eq!(refused["code"], "nothing_to_refine");
+    assert_eq!(
+        refused["hint"],
+        "save core memories with `save_memory` first"
+    );
     for number in 1..=8 {
         let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
         let saved = call(

@@ -1,4 +1,5 @@
-//! The stable codes, the status that each comes with, and the page about it (`docs/errors`).
+//! The stable codes, the status that each comes with, what to do about it, and the page about it
+//! (`docs/errors`).
 
 /// A code and the page about it.
 pub(crate) struct ErrorPage {
@@ -6,6 +7,8 @@ pub(crate) struct ErrorPage {
     pub(crate) code: &'static str,
     /// The status that it comes with; 200 for one that is only a tool's result.
     pub(crate) status: u16,
+    /// What to do about it over this door, for the failures of the application.
+    pub(crate) hint: Option<&'static str>,
     /// The page, in Markdown.
     pub(crate) text: &'static str,
 }
@@ -19,10 +22,13 @@ impl ErrorPage {
 }
 
 macro_rules! pages {
-    ($($status:literal $code:ident)*) => {
+    (@hint) => { None };
+    (@hint $hint:literal) => { Some($hint) };
+    ($($status:literal $code:ident $(: $hint:literal)?)*) => {
         &[$(ErrorPage {
             code: stringify!($code),
             status: $status,
+            hint: pages!(@hint $($hint)?),
             text: include_str!(concat!(
                 env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/", stringify!($code), ".md"
             )),
@@ -46,49 +52,49 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     400 too_long
     401 second_factor_needed
     401 unauthorized
-    403 consent_required
+    403 consent_required: "ask the agent with `POST /v1/agents/{agent}/access-requests`"
     403 forbidden
     403 insecure_transport
     404 not_found
     405 method_not_allowed
     408 body_too_slow
     409 confirmation_required
-    409 access_over
+    409 access_over: "ask again where it is still needed"
     409 constitutional
     409 discarded
     409 idempotency_in_progress
     409 idempotency_unknown
-    409 in_the_way
-    409 inactive
+    409 in_the_way: "`{\"cascade\": true}` undoes these changes too"
+    409 inactive: "an administrator puts it into service with `active: true`"
     409 last_administrator
-    409 model_unavailable
+    409 model_unavailable: "give a `model` that the installation knows, or `builtin:careful`, which needs no network"
     409 name_taken
-    409 not_applicable
+    409 not_applicable: "rehearse again"
     409 not_discarded
     409 not_due
     409 not_undoable
-    409 nothing_to_refine
-    409 refused_before
-    409 session_open
+    409 nothing_to_refine: "save core memories first"
+    409 refused_before: "wait until then, or ask for less"
+    409 session_open: "wait for it to end, or end it with `POST /v1/sessions/{id}/cancel`"
     409 session_over
     409 shredded
-    409 too_many_waiting
-    410 erased
-    412 precondition_failed
+    409 too_many_waiting: "`POST /v1/access-requests/{id}/revoke` takes one back"
+    410 erased: "`GET /v1/agents/{agent}/audit/verify` still checks its log"
+    412 precondition_failed: "read it again, and send the `ETag` of that answer"
     413 body_too_large
     422 idempotency_mismatch
     429 rate_limited
     500 internal
     500 key_unavailable
-    500 outcome_unknown
+    500 outcome_unknown: "look whether it is there before you send it again"
     500 tampered
-    503 busy
-    503 contended
-    503 key_remains
+    503 busy: "try again"
+    503 contended: "try again"
+    503 key_remains: "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
     503 not_ready
-    503 read_only
+    503 read_only: "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"
     503 still_running
-    507 disk_full
+    507 disk_full: "free some space on the host; what was there before is intact"
 };
 
 /// The page about a code.

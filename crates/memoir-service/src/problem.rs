@@ -127,7 +127,7 @@ impl Problem {
             "unauthorized",
             "the request carries no token that counts",
         )
-        .hint("send `Authorization: Bearer TOKEN`; `memoir token create` makes one")
+        .hint("send `Authorization: Bearer TOKEN`; `POST /v1/agents/{agent}/tokens` makes one")
     }
 }
 
@@ -136,10 +136,12 @@ impl From<Error> for Problem {
         // A database that was opened, and does not answer now, may answer the next one who asks.
         let is_away = error.is_unreachable();
         let code = if is_away { "busy" } else { error.code() };
-        let status = status_of(code);
+        let page = errors::page(code);
+        let status = page.and_then(|page| StatusCode::from_u16(page.status).ok());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
-            _ => hint(code),
+            _ => page.and_then(|page| page.hint),
         };
         let fault = FaultId::of(&error);
         // That nobody knows the outcome is what the client must act on, and tells nothing of the inside.
@@ -176,43 +178,6 @@ impl From<Error> for Problem {
         }
         problem
     }
-}
-
-/// The status that goes with a code of the application.
-fn status_of(code: &str) -> StatusCode {
-    errors::page(code)
-        .and_then(|page| StatusCode::from_u16(page.status).ok())
-        .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}
-
-/// What to do over this door; the application's own hints are for the command line.
-fn hint(code: &str) -> Option<&'static str> {
-    Some(match code {
-        "session_open" => "wait for it to end, or end it with `POST /v1/sessions/{id}/cancel`",
-        "nothing_to_refine" => "save core memories first",
-        "inactive" => "an administrator puts it into service with `active: true`",
-        "model_unavailable" => {
-            "give a `model` that the installation knows, or `builtin:careful`, which needs no network"
-        }
-        "in_the_way" => "`{\"cascade\": true}` undoes these changes too",
-        "not_applicable" => "rehearse again",
-        "erased" => "`GET /v1/agents/{agent}/audit/verify` still checks its log",
-        "consent_required" => "ask the agent with `POST /v1/agents/{agent}/access-requests`",
-        "refused_before" => "wait until then, or ask for less",
-        "too_many_waiting" => "`POST /v1/access-requests/{id}/revoke` takes one back",
-        "access_over" => "ask again where it is still needed",
-        "precondition_failed" => "read it again, and send the `ETag` of that answer",
-        "contended" | "busy" => "try again",
-        "key_remains" => {
-            "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
-        }
-        "outcome_unknown" => "look whether it is there before you send it again",
-        "read_only" => {
-            "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"
-        }
-        "disk_full" => "free some space on the host; what was there before is intact",
-        _ => return None,
-    })
 }
 
 impl IntoResponse for Problem {

@@ -8,11 +8,32 @@
 
 pub(crate) use memoir_app::schemas::*;
 use utoipa::{
-    PartialSchema, ToSchema,
+    IntoParams, PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
 
 use crate::errors;
+
+/// A path with an agent in it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct AgentPath {
+    /// Its name or identifier
+    #[param(example = "wren")]
+    agent: String,
+}
+
+/// A path with a memory of an agent in it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct MemoryPath {
+    /// Its name or identifier
+    #[param(example = "wren")]
+    agent: String,
+    /// The memory's number
+    #[param(minimum = 1, example = 17)]
+    number: u64,
+}
 
 /// A stable code.
 pub(crate) struct Code;

@@ -114,7 +114,6 @@ pub(crate) struct Verified {
     #[schema(required, value_type = Option<schemas::Carried>)]
     carried: Option<memoir_domain::replay::Carried>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<schemas::Misfit>)]
     first_bad: Option<memoir_app::Misfit>,
 }
 

@@ -96,7 +96,7 @@ impl Gathered {
         let mut place = place.clone();
         let id = PrivateText::from(id);
         place.id.get_or_insert_with(|| id.clone());
-        if !self.seen.insert(short(digest(&[id.expose()]))) {
+        if !self.seen.insert(digest(&[id.expose()])) {
             return Err(NoMessageReason::DuplicateId);
         }
         Ok(TranscriptMessage {
@@ -117,7 +117,7 @@ impl Gathered {
                 self.nameless += 1;
                 let position = self.nameless.to_string();
                 let at = said.at.map_or(String::new(), |at| at.to_string());
-                hex(digest(&[&position, &said.speaker, &at, &said.text]))
+                hex(&[&position, &said.speaker, &at, &said.text])
             }
         }
     }
@@ -128,12 +128,12 @@ fn fitting(id: &str) -> String {
     if id.len() <= ID_BYTES && !id.contains(char::is_control) {
         id.to_owned()
     } else {
-        hex(digest(&[id]))
+        hex(&[id])
     }
 }
 
 /// Line breaks as `\n`, other control characters but the tab as U+FFFD, nothing blank at the ends.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let replace = |character: char| match character {
         '\n' | '\t' => character,
         '\r' => '\n',
@@ -149,7 +149,7 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 /// Each part is counted in with its length, so that no two lists of parts give the same.
-fn digest(parts: &[&str]) -> [u8; 16] {
+fn digest(parts: &[&str]) -> u128 {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -157,15 +157,12 @@ fn digest(parts: &[&str]) -> [u8; 16] {
     }
     let mut short = [0; 16];
     short.copy_from_slice(&hash.finalize()[..16]);
-    short
+    u128::from_be_bytes(short)
 }
 
-fn short(digest: [u8; 16]) -> u128 {
-    u128::from_be_bytes(digest)
-}
-
-fn hex(digest: [u8; 16]) -> String {
-    format!("{:032x}", short(digest))
+/// The digest in hexadecimal.
+fn hex(parts: &[&str]) -> String {
+    format!("{:032x}", digest(parts))
 }
 
 /// A string that must be there.

@@ -49,6 +49,7 @@ use std::{fmt, io, str::FromStr};
 use memoir_domain::{PrivateText, Timestamp, wire_names};
 
 pub use chunks::{Chunks, chunks};
+pub use gather::clean;
 pub use kind::{kind_of, may_be_lines};
 pub use recognise::form_of;
 pub use report::TranscriptReport;
@@ -238,7 +239,7 @@ impl NoMessageReason {
 
     /// Whether something that may have been said is lost by it, so that the user should hear of each:
     /// the file is broken, or a limit was reached. The others are left out by design.
-    pub fn is_loss(self) -> bool {
+    pub(crate) fn is_loss(self) -> bool {
         matches!(
             self,
             Self::Detached

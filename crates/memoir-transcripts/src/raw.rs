@@ -91,7 +91,7 @@ impl Scan {
     }
 
     /// Whether the value is complete if nothing follows.
-    pub fn may_end(&self) -> bool {
+    pub(crate) fn may_end(&self) -> bool {
         self.in_scalar
     }
 }

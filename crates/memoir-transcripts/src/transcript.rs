@@ -101,11 +101,6 @@ impl<R: Read> TranscriptReader<R> {
         self.format
     }
 
-    /// How many bytes of the file were read so far, for telling progress.
-    pub fn bytes_read(&self) -> u64 {
-        self.source.place().byte
-    }
-
     /// Reads the next piece into `gathered`.
     fn advance(&mut self) -> Result<(), Error> {
         match self.state {

@@ -229,22 +229,6 @@ impl ChainHead {
     }
 }
 
-/// Works through a chain from its first record. The caller compares the head with the one that it has
-/// from elsewhere ([`ChainHead::check_end`]): a chain whose end was cut off is in order by itself.
-///
-/// # Errors
-/// The first record that does not fit.
-pub fn verify_links<'a>(
-    scope: AgentScope,
-    links: impl IntoIterator<Item = Link<'a>>,
-) -> Result<ChainHead, FirstBad> {
-    links
-        .into_iter()
-        .try_fold(ChainHead::empty(scope), |head, link| {
-            head.check(scope, &link)
-        })
-}
-
 /// Feeds a hash so that no two different inputs give the same bytes: every part has its length before
 /// it, and an absent one differs from an empty one.
 struct Encoder(Sha256);

@@ -123,18 +123,6 @@ impl KeyStore {
         )
     }
 
-    /// Opens the key store in the file at `path`, which must be there.
-    ///
-    /// # Errors
-    /// [`Error::Missing`]; else as for [`KeyStore::open`].
-    pub fn open_existing(path: &Path, master: &MasterKey) -> Result<Self> {
-        Self::start(
-            Box::new(SqliteKeys::open(path, false)?),
-            MasterKeySource::Given(master),
-            true,
-        )
-    }
-
     /// A new key store without a file, for tests and measurements: its keys are gone with it.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Characters that a password must have.
 pub const FEWEST_CHARACTERS: usize = 12;
 /// Characters that a password may have.
-pub const MOST_CHARACTERS: usize = 1_000;
+pub(crate) const MOST_CHARACTERS: usize = 1_000;
 
 /// Memory, passes and lanes of new hashes: the first recommendation of OWASP for Argon2id with some to
 /// spare. Signing in takes some tens of milliseconds and 46 MiB.

@@ -37,7 +37,7 @@ const DIGITS: u8 = 6;
 /// Bytes of a secret: as many as HMAC-SHA-1 gives.
 const SECRET_BYTES: usize = 20;
 /// Codes for when the device is lost.
-pub const RECOVERY_CODES: usize = 10;
+pub(crate) const RECOVERY_CODES: usize = 10;
 /// Random bytes of each of them: nobody finds one from its digest.
 // Eighty bits: sixteen letters of base 32 without padding. A plain SHA-256 will do for so many
 // random bits, where a password needs Argon2.

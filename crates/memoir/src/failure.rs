@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use memoir_app::Error;
+use memoir_domain::{lifecycle::StartRefusal, manage::ChangeRefusal};
 use memoir_store as store;
 use memoir_vault::archive::ArchiveError;
 
@@ -103,7 +104,7 @@ impl From<Error> for Failure {
             code: Some(error.code()),
             message: message(&error),
             details: details(&error),
-            hint: error.hint().or_else(|| hint(&error).map(str::to_owned)),
+            hint: hint(&error),
         }))
     }
 }
@@ -125,46 +126,133 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// Hints that only a command line can give.
-fn hint(error: &Error) -> Option<&'static str> {
-    match error {
+/// What to do about it on the command line; `None` where the message says all.
+fn hint(error: &Error) -> Option<String> {
+    let hint = match error {
+        Error::NoAccount(_) => "`memoir account list` shows the accounts",
+        Error::NoAgent(_) => "`memoir agent list` shows the agents of the account",
+        Error::NoSession(_) => "`memoir sessions AGENT` shows an agent's sessions",
+        Error::NoUser(_) => "`memoir user list` shows the administrators of the account",
+        Error::LastUser(_) => "add another one first: `memoir user add NAME`",
+        Error::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests",
+        Error::NoAccess(_) => "`memoir access ask AGENT --purpose TEXT` asks the agent",
+        Error::ConsentNeeded(_) => {
+            "`memoir access ask AGENT --token --purpose TEXT` asks the agent for one"
+        }
+        Error::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers",
+        Error::Start(StartRefusal::SessionOpen(_)) => {
+            "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses"
+        }
+        Error::Change(ChangeRefusal::SessionRunning(_)) => {
+            "`memoir cancel SESSION` ends it, `memoir rollback SESSION` takes it back"
+        }
+        Error::Start(StartRefusal::NothingToRefine) => {
+            "save core memories with `memoir remember` first"
+        }
+        Error::Start(StartRefusal::Inactive) => {
+            "`memoir agent set NAME active true` puts it into service"
+        }
+        Error::Unconfirmed { .. } => {
+            "send the same text again within the hour to set it all the same"
+        }
+        Error::NoModel => {
+            "set one with `memoir agent set NAME model PROVIDER:NAME`, or try `--model builtin:careful`, which needs no network"
+        }
+        Error::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`",
+        Error::InTheWay { .. } => "`--cascade` undoes these too",
+        Error::NotReplaceable(_) => {
+            "put its page back as it was, and change it in a session; `memoir history AGENT NUMBER` shows what it stands for"
+        }
+        Error::ImportInTheWay { .. } => {
+            "undo the sessions since with `memoir rollback SESSION`, or take the protection away with `memoir unprotect`"
+        }
+        Error::BeyondAgent { .. } => "an administrator can undo it",
+        Error::EditRefused { .. } => "rehearse again",
+        Error::BadLines { .. } => "correct them, or import the rest with `--skip-bad`",
+        Error::NameTaken(_) => "names are compared without regard to case; choose another one",
+        Error::NotDiscarded(_) => {
+            "a memory can be restored that was discarded, or of which sessions let words go; `memoir kept AGENT` lists these by the numbers that bring them back"
+        }
+        Error::Connect(_) => "`memoir doctor` looks over the models in use",
+        Error::Contended
+        | Error::Store(store::Error::Busy)
+        | Error::Keys(memoir_vault::Error::Busy) => "try again",
+        Error::Store(store::Error::OutcomeUnknown(_)) => {
+            "look whether it is there before doing it again: `memoir audit show AGENT` ends with what was done last"
+        }
+        Error::Store(store::Error::Newer { .. })
+        | Error::Keys(memoir_vault::Error::Newer { .. }) => "use the newer version of Memoir",
+        Error::Store(store::Error::Full) | Error::Keys(memoir_vault::Error::Full) => {
+            "free some space; what was there before is intact"
+        }
         Error::Store(store::Error::Open { problem, .. })
         | Error::Keys(memoir_vault::Error::Unusable { problem, .. })
             if problem.starts_with("migrations") =>
         {
-            Some("`memoir migrate` runs them, and so does `memoir serve --migrate`")
+            "`memoir migrate` runs them, and so does `memoir serve --migrate`"
         }
         Error::Store(store::Error::Open { location, .. }) if location.starts_with("postgres:") => {
-            Some("check that the server runs, and that the URL in `--database` names it")
+            "check that the server runs, and that the URL in `--database` names it"
         }
-        Error::Keys(memoir_vault::Error::Unusable { .. }) => Some(
-            "`keys.url` in the configuration, or MEMOIR_KEYS_URL, names it; without either it is a file",
-        ),
-        Error::Store(store::Error::Open { .. }) => Some(
-            "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`",
-        ),
-        Error::NameTaken(_) => {
-            Some("names are compared without regard to case; choose another one")
+        Error::Store(store::Error::Open { .. }) => {
+            "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`"
         }
-        Error::NotDiscarded(_) => Some(
-            "a memory can be restored that was discarded, or of which sessions let words go; `memoir kept AGENT` lists these by the numbers that bring them back",
-        ),
+        Error::Store(store::Error::NotADatabase(_)) => {
+            "give another path with `--database sqlite:PATH`"
+        }
+        Error::Store(store::Error::ReadOnly) => {
+            "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted"
+        }
+        Error::Inconsistent(_) | Error::Store(store::Error::Inconsistent { .. }) => {
+            "`memoir doctor` looks closer; keep a copy of the file"
+        }
+        Error::Erased { .. } => "`memoir audit verify NAME` still checks its log",
+        Error::KeyRemains { .. } => {
+            "Memoir destroys it as soon as it can: every command tries, and `memoir serve` does every minute; `memoir doctor` names it until then"
+        }
+        Error::NoKey(_) | Error::Keys(memoir_vault::Error::NotAKeyStore(_)) => {
+            "put the key store back that belongs to this database, from the same time or later"
+        }
+        Error::Keys(memoir_vault::Error::Unusable { .. }) => {
+            "`keys.url` in the configuration, or MEMOIR_KEYS_URL, names it; without either it is a file"
+        }
+        Error::Keys(memoir_vault::Error::MasterKeyLost { .. }) => {
+            "put the file back from where you keep a copy, or set MEMOIR_MASTER_KEY; without it nothing that was sealed can be read"
+        }
+        Error::Keys(memoir_vault::Error::WrongMasterKey { .. }) => {
+            "give the master key that this key store was made or last rotated with"
+        }
+        Error::Keys(memoir_vault::Error::Missing(_)) => {
+            "put it back: without it nothing in this database can be read"
+        }
+        Error::Keys(memoir_vault::Error::Exposed { path, .. }) => {
+            return Some(format!(
+                "`chmod 600 {path}`; if others may have read it, run `memoir key rotate` after that"
+            ));
+        }
+        Error::Keys(memoir_vault::Error::NotAMasterKey { .. }) => {
+            "put the key back from where you keep a copy of it"
+        }
+        Error::Keys(memoir_vault::Error::ReadOnly | memoir_vault::Error::File { .. }) => {
+            "check the permissions of the file and of its folder"
+        }
+        Error::Sealed(_) => "`memoir audit verify --all` names everything that does not fit",
         Error::Archive(ArchiveError::NotAnArchive) => {
-            Some("`memoir export AGENT --format archive --output FILE` writes one")
+            "`memoir export AGENT --format archive --output FILE` writes one"
         }
         Error::Archive(ArchiveError::Passphrase) => {
-            Some("every character of it counts, upper and lower case too")
+            "every character of it counts, upper and lower case too"
         }
         Error::Archive(ArchiveError::CutOff | ArchiveError::Changed | ArchiveError::Trailing) => {
-            Some("copy the file anew from where it was written")
+            "copy the file anew from where it was written"
         }
-        Error::Checkpoint(_) => Some(
-            "give a note as `memoir audit checkpoint` printed it, and the database that it is of with `--database`",
-        ),
-        Error::Adopt(_) => Some("`memoir import` of lines of JSON still takes the memories alone"),
-        Error::Connect(_) => Some("`memoir doctor` looks over the models in use"),
-        _ => None,
-    }
+        Error::Checkpoint(_) => {
+            "give a note as `memoir audit checkpoint` printed it, and the database that it is of with `--database`"
+        }
+        Error::Adopt(_) => "`memoir import` of lines of JSON still takes the memories alone",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn details(error: &Error) -> Option<String> {

@@ -65,7 +65,6 @@ pub struct AgentFacts {
     #[schema(inline)]
     pub counts: MemoryCounts,
     /// How much of what was ever said is still said.
-    #[schema(value_type = schemas::Kept)]
     pub kept: KeptView,
     /// Whether a session is due.
     pub needs_refinement: bool,

@@ -98,16 +98,6 @@ pub struct Actor {
     name: String,
 }
 
-/// Something that is not as it was written.
-#[derive(ToSchema)]
-pub struct Misfit {
-    /// The record, or the last one that tells of the row in question; null where no record does.
-    #[schema(required)]
-    seq: Option<u64>,
-    /// What is wrong: names of tables, rows and fields.
-    problem: String,
-}
-
 /// The settings of an agent as set; null where the default is in force. A prompt that the agent itself has
 /// set is left out for an administrator, but under an access to all that the agent has granted; and all prompts
 /// are left out of lists.
@@ -153,21 +143,6 @@ pub struct SettingsAsSet {
     paused: bool,
     /// Whether it is in service.
     active: bool,
-}
-
-/// How much of what was ever said is still said.
-#[derive(ToSchema)]
-pub struct Kept {
-    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
-    wordings: u64,
-    /// Those of which everything is still said.
-    carried: u64,
-    /// The words of all of them, but for the free ones.
-    words: u64,
-    /// Those of them that sessions let go.
-    lost_words: u64,
-    /// Those of them that sessions of the last 365 days let go.
-    lost_words_year: u64,
 }
 
 /// How many wordings are still said.

@@ -186,7 +186,7 @@ impl Said {
         let Err(error) = result else {
             panic!("there was no error")
         };
-        let _ = writeln!(self.0, "{error} {error:?} {:?}", error.hint());
+        let _ = writeln!(self.0, "{error} {error:?}");
         self.1 += 1;
         error
     }

@@ -40,15 +40,10 @@ impl PageQuery {
     }
 
     fn address(&self, path: &str, after: u64, done: &str) -> String {
-        let after = if after > 0 {
-            after.to_string()
-        } else {
-            String::new()
-        };
         form::address(
             path,
             &[
-                ("after", &after),
+                ("after", &form::after(after)),
                 ("kind", self.kind.as_deref().unwrap_or_default()),
                 ("discarded", if self.with_discarded() { "yes" } else { "" }),
                 ("only", self.only.as_deref().unwrap_or_default()),

@@ -213,15 +213,10 @@ impl PageQuery {
     }
 
     fn address(&self, path: &str, after: u64) -> String {
-        let after = if after > 0 {
-            after.to_string()
-        } else {
-            String::new()
-        };
         form::address(
             path,
             &[
-                ("after", &after),
+                ("after", &form::after(after)),
                 ("kind", self.kind.as_deref().unwrap_or_default()),
                 ("discarded", self.discarded.as_deref().unwrap_or_default()),
             ],

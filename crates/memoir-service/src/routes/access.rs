@@ -102,7 +102,7 @@ impl NewAccessRequest {
 /// server of embeddings that is configured, which stands until it is taken back. The agent answers
 /// through its model or its own client; what it grants is for the token that asked, and for no other.
 #[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
-    request_body = NewAccessRequest, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = NewAccessRequest, params(schemas::AgentPath),
     responses((status = 201, description = "The request, which waits for the agent's answer", body = AccessRequestView)))]
 pub(crate) async fn ask(
     caller: Caller,
@@ -120,7 +120,7 @@ pub(crate) async fn ask(
 
 /// Who asked the agent to be let in, and who looks or looked: newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
+    params(schemas::AgentPath, PageParameters),
     responses((status = 200, description = "One page", body = Page<AccessRequestView>)))]
 pub(crate) async fn list(
     caller: Caller,

@@ -64,7 +64,7 @@ pub(crate) async fn create(
 
 /// One agent.
 #[utoipa::path(get, path = "/v1/agents/{agent}", tag = "agents", operation_id = "get_agent",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    params(schemas::AgentPath),
     responses((status = 200, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn show(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
@@ -79,7 +79,7 @@ fn with_etag(agent: ShownAgent) -> Response {
 /// Changes settings, all of them or none; null returns one to its default. With `If-Match`, only where they
 /// are still those of that `ETag`.
 #[utoipa::path(patch, path = "/v1/agents/{agent}", tag = "agents", operation_id = "update_agent",
-    request_body = schemas::Settings, params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), IfMatch),
+    request_body = schemas::Settings, params(schemas::AgentPath, IfMatch),
     responses((status = 200, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn change(
     caller: Caller,
@@ -206,7 +206,7 @@ impl ErasedAgent {
 
 /// Destroys the agent's key: nothing of it can be read again. Its chain stays and still verifies.
 #[utoipa::path(delete, path = "/v1/agents/{agent}", tag = "agents", operation_id = "erase_agent",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), IfMatch),
+    params(schemas::AgentPath, IfMatch),
     responses((status = 200, description = "What is left of it", body = ErasedAgent)))]
 pub(crate) async fn erase(
     caller: Caller,
@@ -234,7 +234,7 @@ pub(crate) struct RewindTo {
 
 /// Returns every memory to what it was at a point in time. To undo it, rewind to before it.
 #[utoipa::path(post, path = "/v1/agents/{agent}/rewind", tag = "time machine", operation_id = "rewind_agent",
-    request_body = RewindTo, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = RewindTo, params(schemas::AgentPath),
     responses((status = 200, description = "What was undone, in numbers", body = schemas::Rewound)))]
 pub(crate) async fn rewind(
     caller: Caller,

@@ -90,7 +90,7 @@ fn role(name: &str) -> Result<ActorKind, &'static str> {
 
 /// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), RecordsFilter),
+    params(schemas::AgentPath, RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list(
     caller: Caller,
@@ -129,7 +129,7 @@ pub(crate) async fn list_all(
 /// Recomputes the agent's chain, replays it against what is stored, and names the first record that does
 /// not fit.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit/verify", tag = "audit", operation_id = "verify_records",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    params(schemas::AgentPath),
     responses((status = 200, description = "What came of it", body = Verified)))]
 pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;

@@ -12,6 +12,7 @@ use crate::{
     Problem,
     caller::Caller,
     extract::{Path, UrlQuery, prefers_text, read},
+    schemas,
 };
 
 /// How much of it.
@@ -28,7 +29,7 @@ pub(crate) struct Size {
 /// The text that the agent's runtime puts after the system prompt. With `Accept: text/plain`, the text
 /// alone.
 #[utoipa::path(get, path = "/v1/agents/{agent}/context", tag = "memories", operation_id = "get_context",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), Size),
+    params(schemas::AgentPath, Size),
     responses((status = 200, description = "The text", content((ContextView = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn show(
     caller: Caller,

@@ -14,6 +14,7 @@ use crate::{
     Problem,
     caller::Caller,
     extract::{JsonBody, Path},
+    schemas,
 };
 
 /// One message of a conversation.
@@ -112,7 +113,7 @@ impl From<Reflected> for Reflection {
 /// that the agent had before are passed over.
 #[utoipa::path(post, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "hand_over_transcript",
     request_body = Transcript,
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    params(schemas::AgentPath),
     responses((status = 202, description = "The messages wait to be read", body = Received)))]
 pub(crate) async fn hand_over(
     caller: Caller,
@@ -143,7 +144,7 @@ pub(crate) async fn hand_over(
 
 /// How it stands with the agent's conversations.
 #[utoipa::path(get, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "get_transcripts",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    params(schemas::AgentPath),
     responses((status = 200, description = "Counts", body = ConversationStatus)))]
 pub(crate) async fn standing(
     caller: Caller,
@@ -157,7 +158,7 @@ pub(crate) async fn standing(
 /// Lets the agent's model look at its journal of the last week now, and name the entries that become core
 /// memories.
 #[utoipa::path(post, path = "/v1/agents/{agent}/reflections", tag = "memories", operation_id = "reflect",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    params(schemas::AgentPath),
     responses((status = 200, description = "What it came to", body = Reflection)))]
 pub(crate) async fn reflect(
     caller: Caller,

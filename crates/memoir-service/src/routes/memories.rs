@@ -36,7 +36,7 @@ const MOST_OF_REASON: usize = 1_000;
 
 /// Saves one memory.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "save_memory",
-    request_body = NewMemory, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = NewMemory, params(schemas::AgentPath),
     responses((status = 201, description = "The memory", body = Saved)))]
 pub(crate) async fn save(
     caller: Caller,
@@ -67,7 +67,7 @@ pub(crate) struct SavedBatch {
 
 /// Saves up to 1,000 memories, all of them or none.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/batch", tag = "memories", operation_id = "save_memories",
-    request_body = Batch, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = Batch, params(schemas::AgentPath),
     responses((status = 201, description = "The memories, in their order", body = SavedBatch)))]
 pub(crate) async fn save_batch(
     caller: Caller,
@@ -183,14 +183,10 @@ impl MemoriesFilter {
             "discarded" => Ok(true),
             _ => Err("must be `discarded`, or be left out"),
         };
-        let kind = |name: &str| match name {
-            "core" => Ok(Kind::Core),
-            "journal" => Ok(Kind::Journal),
-            _ => Err("must be `core` or `journal`"),
-        };
+        let kind = |name: &str| name.parse::<Kind>().map_err(|invalid| invalid.problem);
         let origin = |name: &str| {
             let known = "must be `agent`, `administrator`, `conversation`, `import` or `external`";
-            name.parse::<Origin>().map_err(|_| known)
+            Origin::from_name(name).ok_or(known)
         };
         let flag = |text: &str| match text {
             "true" => Ok(true),
@@ -249,7 +245,7 @@ pub(crate) struct FoundPage {
 
 /// The kept memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), MemoriesFilter),
+    params(schemas::AgentPath, MemoriesFilter),
     responses((status = 200, description = "One page", body = FoundPage)))]
 pub(crate) async fn list(
     caller: Caller,
@@ -347,7 +343,7 @@ async fn matches(
 
 /// One memory, discarded or not.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}", tag = "memories", operation_id = "get_memory",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17)),
+    params(schemas::MemoryPath),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn show(
     caller: Caller,
@@ -360,7 +356,7 @@ pub(crate) async fn show(
 
 /// The wordings that a memory stands for, the oldest first, with what sessions let go of them.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}/wordings", tag = "memories", operation_id = "list_wordings",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), PageParameters),
+    params(schemas::MemoryPath, PageParameters),
     responses((status = 200, description = "One page", body = Page<ShownWording>)))]
 pub(crate) async fn wordings(
     caller: Caller,
@@ -407,7 +403,7 @@ fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
 
 /// Makes a memory constitutional. Repeating it is no error.
 #[utoipa::path(put, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    operation_id = "protect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    operation_id = "protect_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn protect(
     caller: Caller,
@@ -420,7 +416,7 @@ pub(crate) async fn protect(
 
 /// Takes the constitutional flag away. Repeating it is no error.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    operation_id = "unprotect_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    operation_id = "unprotect_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn unprotect(
     caller: Caller,
@@ -433,7 +429,7 @@ pub(crate) async fn unprotect(
 /// Gives one discarded memory back. Of a kept memory, of whose own wording sessions let words go, it gives the
 /// wording back: under its number, or as a new memory where this one stands for other wordings too.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
-    operation_id = "restore_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    operation_id = "restore_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory that is said again", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn restore(
     caller: Caller,
@@ -446,7 +442,7 @@ pub(crate) async fn restore(
 
 /// Discards one memory; it is kept for restoring. A constitutional one is refused.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
-    operation_id = "discard_memory", params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    operation_id = "discard_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn discard(
     caller: Caller,
@@ -474,7 +470,7 @@ pub(crate) struct Shredding {
 /// wish is put to the agent.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/shred", tag = "memories",
     operation_id = "shred_memory", request_body = Shredding,
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("number" = u64, Path, description = "The memory's number", minimum = 1, example = 17), IfMatch),
+    params(schemas::MemoryPath, IfMatch),
     responses(
         (status = 200, description = "What is left of it", body = Shredded, headers(("ETag" = String))),
         (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequestView)))]

@@ -62,7 +62,7 @@ fn field(name: &str) -> Result<Field, Problem> {
 
 /// One setting of the agent's own.
 #[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "get_own_setting",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The setting", body = Config)))]
 pub(crate) async fn show(
     caller: Caller,
@@ -92,7 +92,7 @@ async fn shown(
 /// Sets one setting of the agent's own. The change is on the record with its before and after.
 #[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "set_own_setting",
     request_body = NewValue,
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The setting as it is now", body = Config)))]
 pub(crate) async fn change(
     caller: Caller,
@@ -142,7 +142,7 @@ pub(crate) struct Versions {
 
 /// The values that a setting of the agent's own had, newest first, at most twenty. Earlier ones are in the audit.
 #[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}/history", tag = "agents", operation_id = "get_own_setting_history",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The values", body = Versions)))]
 pub(crate) async fn history(
     caller: Caller,
@@ -165,7 +165,7 @@ pub(crate) async fn history(
 /// Gives a setting of the agent's own the value back that it had before its last change. Doing so again
 /// takes that back.
 #[utoipa::path(post, path = "/v1/agents/{agent}/self/{field}/undo", tag = "agents", operation_id = "undo_own_setting",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), ("field" = schemas::OwnField, Path, description = "The setting")),
+    params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The setting as it is now", body = Config)))]
 pub(crate) async fn undo(
     caller: Caller,

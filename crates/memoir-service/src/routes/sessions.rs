@@ -49,7 +49,7 @@ pub(crate) struct NewSession {
 
 /// Begins a session.
 #[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "begin_session",
-    request_body = NewSession, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = NewSession, params(schemas::AgentPath),
     responses(
         (status = 200, description = "The agent's own open session, taken up again", body = OpenSession),
         (status = 201, description = "Open: the agent has the knife", body = OpenSession),
@@ -134,7 +134,7 @@ async fn enqueue(
 
 /// The agent's sessions, newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "list_sessions",
-    params(("agent" = String, Path, description = "Its name or identifier", example = "wren"), PageParameters),
+    params(schemas::AgentPath, PageParameters),
     responses((status = 200, description = "One page", body = Page<ShownSession>)))]
 pub(crate) async fn list(
     caller: Caller,

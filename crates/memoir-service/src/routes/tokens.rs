@@ -13,6 +13,7 @@ use crate::{
     Problem,
     caller::Caller,
     extract::{JsonBody, Path},
+    schemas,
 };
 
 /// A token to make.
@@ -40,7 +41,7 @@ pub(crate) struct MadeToken {
 /// itself can, and an administrator once for each request of `kind: token` that the agent has granted it
 /// within the last hour.
 #[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", operation_id = "create_token",
-    request_body = Option<NewToken>, params(("agent" = String, Path, description = "Its name or identifier", example = "wren")),
+    request_body = Option<NewToken>, params(schemas::AgentPath),
     responses((status = 201, description = "The token", body = MadeToken)))]
 pub(crate) async fn create(
     caller: Caller,

@@ -78,22 +78,9 @@ impl LogKey {
         &self.verifier
     }
 
-    /// `text`, an empty line, and the signature's line.
-    ///
-    /// # Errors
-    /// [`NoteError::Malformed`] where `text` is not lines that are all ended, without control characters.
-    pub fn sign_note(&self, text: &str) -> Result<String, NoteError> {
-        if !text.ends_with('\n') {
-            return Err(NoteError::Malformed("its last line is not ended"));
-        }
-        if !is_text(text) {
-            return Err(NoteError::Malformed("a control character"));
-        }
-        Ok(self.sign(text))
-    }
-
-    /// As [`LogKey::sign_note`], for a text that is known to be one.
-    pub(super) fn sign(&self, text: &str) -> String {
+    /// `text`, which must be lines that are all ended, without control characters; an empty line; and the
+    /// signature's line.
+    pub fn sign(&self, text: &str) -> String {
         let mut signature = self.verifier.key_id().to_vec();
         signature.extend_from_slice(&self.signing.sign(text.as_bytes()).to_bytes());
         let (name, signature) = (self.name(), STANDARD.encode(signature));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_vault::chain::{
     BodyCommitment, ChainBody, ChainHead, ChainProblem, ChainRecord, FirstBad, InvalidHash, Link,
-    RecordHash, body_commitment, genesis, verify_links,
+    RecordHash, body_commitment, genesis,
 };
 use proptest::prelude::*;
 
@@ -76,6 +76,17 @@ fn chain(scope: AgentScope, length: u64) -> Vec<Stored> {
         records.push(stored);
     }
     records
+}
+
+/// Follows a chain from its first record.
+fn verify_links<'a>(
+    scope: AgentScope,
+    links: impl IntoIterator<Item = Link<'a>>,
+) -> Result<ChainHead, FirstBad> {
+    let mut links = links.into_iter();
+    links.try_fold(ChainHead::empty(scope), |head, link| {
+        head.check(scope, &link)
+    })
 }
 
 fn verify(scope: AgentScope, records: &[Stored]) -> Result<ChainHead, FirstBad> {

@@ -73,6 +73,6 @@ impl Vault {
 
     /// As another process sees it.
     fn again(&self) -> KeyStore {
-        KeyStore::open_existing(&self.path(), &self.master).unwrap()
+        KeyStore::open(&self.path(), &self.master).unwrap()
     }
 }

@@ -316,7 +316,7 @@ fn a_missing_key_or_model_is_told_before_anything_is_begun() {
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["something"]);
     for (model, told) in [
-        (None, "no model is set"),
+        (None, "or try `--model builtin:careful`"),
         (
             Some("openai:gpt-5"),
             "set the environment variable `OPENAI_API_KEY`",

@@ -264,7 +264,7 @@ impl Shaping {
                 constitutional: memory.constitutional,
             },
             gone: memory.gone.map(|gone| ForeignGone {
-                why: gone.why.code(),
+                why: gone.why.as_str(),
                 at: gone.at,
             }),
         }
