@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// No outside host, nothing inline; forms go nowhere else, and nobody frames a page.
+// `data:` is for the blank icon in each head, without which browsers would ask for one.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -48,11 +49,13 @@ pub(crate) struct FormTarget(pub(crate) String);
 
 /// The answer with the headers of a page.
 pub(crate) fn with_headers(mut response: Response) -> Response {
+    // Not beside what an answer may have: of two values of one header the browser would choose.
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
     }
     if let Some(FormTarget(origin)) = response.extensions_mut().remove() {
+        // Browsers hold the redirect that answers a form against `form-action`, too.
         let policy = POLICY.replace(
             "form-action 'self'",
             &format!("form-action 'self' {origin}"),
@@ -175,6 +178,8 @@ impl IntoResponse for PageFailure {
         let heading = heading(self.status);
         let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
+        // Beside the answer, since the frame needs whoever is signed in, and only the layer above knows who
+        // that is.
         response.extensions_mut().insert(self);
         response
     }

@@ -32,6 +32,7 @@ pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
 const IDLE_SECONDS: i64 = 2 * 3_600;
 
 /// The cookie where browsers come by TLS: they take it from this very host and from no other.
+// Browsers refuse a cookie of this prefix that another host of the same domain sets, or that comes without TLS.
 const SEALED_COOKIE: &str = "__Host-memoir";
 /// The cookie on this machine, where there is no TLS.
 const OPEN_COOKIE: &str = "memoir";
@@ -100,6 +101,7 @@ fn comes_from_elsewhere(parts: &Parts) -> bool {
 
 /// The same look once more, led to by a page of this host.
 fn once_more(parts: &Parts) -> Response {
+    // The path as it came, which names no host: whatever led here can make the browser look at this host only.
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let markup = html! {
         h1 { "Connect a program" }
@@ -218,6 +220,7 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
         Some(site) => site == "same-origin",
         // Older browsers, and those that come without TLS.
         None => {
+            // By the host alone: behind what ends TLS the scheme that is seen here is not the browser's.
             let origin = text("origin").and_then(|origin| Some(origin.split_once("://")?.1));
             origin.is_some() && origin == text("host")
         }

@@ -69,6 +69,7 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFa
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
+    // Written once more, since the deserializer would read a blank as a value and not as what is left out.
     let text = serde_urlencoded::to_string(given)
         .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     serde_urlencoded::from_str(&text)

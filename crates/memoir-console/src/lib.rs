@@ -180,6 +180,8 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .merge(guarded)
         .merge(asked_by_scripts)
+        // Around all pages, the refusals of the layers above among them. Files come after it: they are to be
+        // kept by browsers.
         .route_layer(from_fn(answer::guard_page))
         .route("/assets/{name}", get(assets::serve))
         .with_state(host)

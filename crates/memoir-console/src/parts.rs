@@ -225,6 +225,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
 
 /// Tells what was just done; nothing for a word that stands for nothing.
 pub(crate) fn notice(done: Option<&str>) -> Markup {
+    // By a word and not by the text itself: a link could make the page say anything otherwise.
     let found = DONE.iter().find(|(word, _)| Some(*word) == done);
     html! {
         @if let Some((_, text)) = found {

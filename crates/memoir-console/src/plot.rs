@@ -93,6 +93,7 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     let path = happened.iter().rev().find_map(|one| one.path.clone());
     let count = happened.len();
     let mut told: Vec<String> = happened.into_iter().map(|one| one.told).collect();
+    // One line less than may be told, since the last one tells how many more there are.
     if count > MOST_TOLD {
         told.truncate(MOST_TOLD - 1);
         told.push(format!("And {} more", count - told.len()));
@@ -109,6 +110,8 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
 /// out.
 pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening>> {
     let last = history.points.len().saturating_sub(1);
+    // A point tells of the time since the one before it, so that what happened belongs to the first one behind
+    // it.
     let place = |at: Timestamp| {
         history
             .points

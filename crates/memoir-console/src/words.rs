@@ -28,6 +28,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> u64 {
     if whole == 0 {
         return 0;
     }
+    // In 128 bits, since a hundred times a number of 64 may be more than they hold.
     let share = u128::from(part) * 100 + u128::from(whole) / 2;
     u64::try_from(share / u128::from(whole)).unwrap_or(u64::MAX)
 }

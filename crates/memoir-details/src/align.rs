@@ -48,6 +48,7 @@ pub(crate) fn windows(s: &[Word], n: &[Word], mut found: impl FnMut(&[u32]) -> b
         if places != early && found(&places) {
             return true;
         }
+        // A window that begins here or before would hold the one that was just tried.
         from = places[0] as usize + 1;
         if n.len() - from.min(n.len()) < s.len() {
             return false;
@@ -65,6 +66,7 @@ pub(crate) fn common(s: &[Word], n: &[Word]) -> Vec<u32> {
     }
     let blocks = s.len().div_ceil(64);
     let masks = Masks::new(s, blocks);
+    // All rows are kept: the way back from the last one leads through them.
     let mut rows = vec![!0_u64; blocks * (n.len() + 1)];
     for (j, word) in n.iter().enumerate() {
         let mut carry = false;
@@ -79,6 +81,7 @@ pub(crate) fn common(s: &[Word], n: &[Word]) -> Vec<u32> {
         for (block, mask) in masks.iter().enumerate() {
             let before = rows[j * blocks + block];
             let hits = before & mask;
+            // The blocks are one long number: what one of them carries goes into the next.
             let (sum, one) = before.overflowing_add(hits);
             let (sum, two) = sum.overflowing_add(u64::from(carry));
             carry = one || two;

@@ -19,6 +19,7 @@ pub(crate) fn hash(folded: &str) -> u64 {
 /// The folded form of `word`, written into `out`.
 pub(crate) fn fold_into(word: &str, out: &mut String) {
     out.clear();
+    // Of ASCII nothing below changes more than the case, and most words are ASCII.
     if word.is_ascii() {
         out.push_str(word);
         out.make_ascii_lowercase();
@@ -44,9 +45,11 @@ pub(crate) fn fold_into(word: &str, out: &mut String) {
 fn push_lower(c: char, out: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
+            // In capitals it is written so: STRASSE.
             'ß' => out.push_str("ss"),
             // One letter in Turkish writing of any case; elsewhere there is no ı.
             'ı' => out.push('i'),
+            // Only the end of a word has this form, and capitals do not tell it.
             'ς' => out.push('σ'),
             '\u{2019}' | '\u{2018}' | '\u{02BC}' | '\u{FF07}' => out.push('\''),
             '\u{2010}' | '\u{2011}' | '\u{2013}' | '\u{2212}' => out.push('-'),
@@ -60,6 +63,7 @@ fn push_lower(c: char, out: &mut String) {
 
 /// Characters that are not seen and make no other word.
 pub(crate) fn is_invisible(c: char) -> bool {
+    // U+0640 is the Arabic stroke that only makes a word longer on the page.
     matches!(
         c,
         '\u{00AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2064}'

@@ -139,6 +139,8 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
                 if fate.said_by.is_some() && !fate.marks_differ {
                     continue;
                 }
+                // Read only where something is lost or marked otherwise: most edits leave most sentences as
+                // they are.
                 let present =
                     present.get_or_insert_with(|| ReadIn::new(one.present, wording.language()));
                 let before = present.fate(wording, s);
@@ -194,6 +196,7 @@ fn run_together(
                     continue;
                 };
                 let words = view.reading.of_sentence(n);
+                // All of it is the sentence, so that nothing follows inside.
                 if words.len() == wording.of_sentence(s).len() {
                     continue;
                 }
@@ -214,6 +217,7 @@ fn run_together(
             }
         }
     }
+    // What stood so in a text that is replaced was run together before this edit.
     let is_new = |n: usize| {
         !replaced.iter().any(|one| {
             let read = &views.view(one.present.language()).reading;
@@ -320,6 +324,7 @@ fn loss(
     let count = |gone: usize| if is_short(gone) { of } else { gone };
     let gone_before = before.map_or(0, |before| count(before.gone()));
     let gone = fate.gone();
+    // A sentence that says another one is no piece that is left of this one.
     let piece = is_short(gone) && view.keeps_piece(wording, s, |n| !saying.contains(&n));
     let whole = is_short(gone) && !piece;
     let newly: Vec<&Word> = words
@@ -436,6 +441,7 @@ impl<'a> Views<'a> {
     }
 
     fn view(&self, language: Option<Language>) -> &ReadIn<'a> {
+        // `of` has made one for the language of each text and wording that is asked about.
         &self.views[&language]
     }
 

@@ -71,6 +71,8 @@ impl Language {
         let mut words = 0_u32;
         for token in tokens {
             let Some(script) = token.script else { continue };
+            // Bytes, not letters: scripts differ in how many bytes a letter has, and the one of more bytes
+            // weighs more.
             letters[script as usize] += token.end - token.start;
             words += 1;
             if let Some(entry) = token.entry {
@@ -99,6 +101,8 @@ impl Language {
             Script::Hangul => Some(Language::Korean),
             Script::Arabic => (!text.contains(NOT_ARABIC)).then_some(Language::Arabic),
             Script::Cyrillic if text.contains(NOT_RUSSIAN) => None,
+            // The letters of the languages beside Russian may not occur in a short text, so that its words must
+            // be Russian, too.
             Script::Cyrillic => decide(&scores, words).filter(|l| *l == Language::Russian),
             Script::Latin => decide(&scores, words),
             Script::Other => None,
@@ -119,6 +123,8 @@ fn count_evidence(entry: &LexiconEntry, scores: &mut [u32; LANGUAGES]) {
     let mut languages = entry.evidence;
     // A word that only one language has says more than one that several share.
     let worth = if languages.count_ones() == 1 { 2 } else { 1 };
+    // A word of every day in one language only is weak evidence, and none beside a word that is listed as
+    // evidence.
     if entry.common.count_ones() == 1 && languages & entry.common == 0 {
         scores[entry.common.trailing_zeros() as usize] += 1;
     }
@@ -146,5 +152,6 @@ fn decide(scores: &[u32; LANGUAGES], words: u32) -> Option<Language> {
     // One word of one language alone is enough in a short sentence only: a long one in that
     // language would have more of them.
     let enough = best >= 3 || best >= 2 && second == 0 && words <= 8;
+    // Half as much again as the next: neighbours such as Spanish and Portuguese share many words.
     (enough && best > second + second / 2).then_some(language)
 }

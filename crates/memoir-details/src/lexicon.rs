@@ -91,6 +91,8 @@ impl LexiconEntry {
     pub(crate) fn free_bit(&self, place: usize) -> u32 {
         match self.free[place] {
             0 => 0,
+            // A word has 32 bits for the free words before it. Two words with the same bit can be exchanged
+            // without being seen.
             number => 1 << ((number - 1) % 32),
         }
     }
@@ -385,6 +387,7 @@ impl Builder {
                 continue;
             };
             let long: Vec<u64> = long.split('_').map(|word| self.hash(word)).collect();
+            // A word that may hide in a short form is not missing where it does not stand by itself.
             self.elusive.extend(&long);
             let short = self.fold(short);
             self.elusive.insert(hash(&short));
@@ -414,6 +417,7 @@ impl Builder {
         for (one, other) in std::mem::take(&mut self.same) {
             let (one, other) = (lead(&leader, one), lead(&leader, other));
             if one != other {
+                // The smaller one leads, so that no two lead each other.
                 leader.insert(one.max(other), one.min(other));
             }
         }

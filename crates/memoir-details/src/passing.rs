@@ -64,6 +64,7 @@ fn put_back(replaced: &[Replaced<'_>], sentences: &mut Vec<String>) {
         for s in 0..one.present.sentences() {
             let sentence = one.present.sentence(s);
             let reading = Reading::in_language(sentence, one.present.language());
+            // Read anew for each: what was just put back may say the next one, too.
             let there = Reading::in_language(&sentences.join("\n\n"), one.present.language());
             if !unsaid(&[&reading], &there).is_empty() {
                 sentences.push(sentence.to_owned());

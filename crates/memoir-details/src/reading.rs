@@ -71,6 +71,8 @@ impl Reading {
                 end: span.end,
                 from: from as u32,
                 to: words.len() as u32,
+                // In their order, which a sum of the keys would forget; equal values are compared word by word
+                // (`same`).
                 same: own.iter().fold(own.len() as u64, |mixed, word| {
                     (mixed.rotate_left(5) ^ word.key).wrapping_mul(0x9E37_79B9_7F4A_7C15)
                 }),
@@ -198,6 +200,7 @@ impl Drop for Reading {
 
 /// The bit of a word in a signature.
 pub(crate) fn bit(key: u64) -> u64 {
+    // The upper six bits of the hash; any six are as good.
     1 << (key >> 58)
 }
 

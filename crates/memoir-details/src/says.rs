@@ -131,6 +131,7 @@ impl<'a> ReadIn<'a> {
             }
             otherwise_marked.get_or_insert(n);
         }
+        // One bit a word: where a bit is missing, a word is. Bits that are all there prove nothing yet.
         let signature = wording.outline(s).signature;
         let length = wording.of_sentence(s).len();
         let may_say = |n: &usize| {
@@ -185,6 +186,8 @@ impl<'a> ReadIn<'a> {
                 let mut keys: Vec<u64> = words.iter().map(|word| word.key).collect();
                 keys.sort_unstable();
                 keys.dedup();
+                // The rarest first: words that stand everywhere say little of where a sentence is, and the
+                // places are limited.
                 keys.sort_by_key(|key| filed.by_word.get(key).map_or(0, Vec::len));
                 let mut near: Vec<usize> = keys
                     .into_iter()
@@ -199,6 +202,8 @@ impl<'a> ReadIn<'a> {
                 .filter(|n| self.reading.outline(*n).signature & signature != 0)
                 .collect(),
         };
+        // By the bits in common, which are nearly the words; then in the text's order again, of which the first
+        // counts where two keep as much.
         if near.len() > COMPARED {
             near.sort_by_key(|n| {
                 std::cmp::Reverse((self.reading.outline(*n).signature & signature).count_ones())
@@ -287,6 +292,7 @@ impl Filed {
                 .push(n as u32);
             for word in reading.of_sentence(n) {
                 let sentences = filed.by_word.entry(word.key).or_default();
+                // They come in order, so that looking at the last one is enough to have each once.
                 if sentences.last() != Some(&(n as u32)) {
                     sentences.push(n as u32);
                 }
@@ -381,6 +387,7 @@ impl<'a> Pair<'a> {
     fn marks_differ(&self, places: &[u32]) -> bool {
         let pairs = places.windows(2).zip(&self.s[1..]);
         pairs.into_iter().any(|(two, word)| {
+            // A joining word is no mark: it may come or go.
             two[1] == two[0] + 1 && (word.marks ^ self.n[two[1] as usize].marks) & !JOINED != 0
         })
     }
@@ -430,6 +437,7 @@ impl<'a> Pair<'a> {
         let head = &self.n[first];
         // "The father of Ann died" does not say "Ann died".
         let tied = before.is(ATTACH) && head.marks & PARTING == 0;
+        // A number or its sign before a number makes it another one: "-5 degrees" does not say "5 degrees".
         !(tied || before.is(NUMBER) && head.is(NUMBER))
     }
 

@@ -104,6 +104,7 @@ pub(crate) fn scan(text: &str) -> Scanned {
     let mut scanner = Scanner {
         text,
         at: 0,
+        // About what ordinary text has; a wrong guess costs a copy and nothing else.
         tokens: Vec::with_capacity(8 + text.len() / 5),
         sentences: Vec::with_capacity(2 + text.len() / 60),
         from: 0,
@@ -127,6 +128,7 @@ pub(crate) fn scan(text: &str) -> Scanned {
 /// Whether words of the character's script are written without spaces between them.
 pub(crate) fn is_unspaced(c: char) -> bool {
     let code = c as u32;
+    // First, since most characters of most texts are told by it.
     code >= 0xE00
         && (matches!(code, 0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF)
             || matches!(Script::of(c), Script::Han | Script::Kana))
@@ -287,6 +289,7 @@ impl Scanner<'_> {
             }
             ends.push(end);
         }
+        // The longest first: it may begin with a shorter one that is listed too.
         for end in ends.into_iter().rev() {
             fold_into(self.text.get(start..end).unwrap_or(""), &mut self.scratch);
             let whole = hash(&self.scratch);
@@ -326,6 +329,7 @@ impl Scanner<'_> {
             })
             .unwrap_or(rest.len());
         let mut chunk = &rest[..length];
+        // Marks behind an address are the sentence's; a bracket is so only where the address does not open it.
         while let [head @ .., last] = chunk {
             let closes = match last {
                 b')' => !head.contains(&b'('),
@@ -358,6 +362,7 @@ impl Scanner<'_> {
     /// Takes a word of plain letters with white space or a comma behind it, as most are.
     fn plain_word(&mut self) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
+        // A quick way and no rule: what it gives is what the longer one would.
         let Some((first, more)) = rest
             .split_first()
             .filter(|(first, _)| first.is_ascii_alphabetic())
@@ -367,6 +372,7 @@ impl Scanner<'_> {
         let length = 1 + more.iter().take_while(|b| b.is_ascii_lowercase()).count();
         let ends = match rest.get(length) {
             Some(b' ' | b'\n' | b',') | None => true,
+            // One letter with a stop may be an initial, or begin an abbreviation.
             Some(b'.') => length > 1 && matches!(rest.get(length + 1), Some(b' ' | b'\n') | None),
             _ => false,
         };
@@ -489,6 +495,7 @@ impl Scanner<'_> {
             }
             self.at += c.len_utf8();
         }
+        // Always on by one character, or `run` would have no end.
         if self.at == start {
             self.at += self.peek().map_or(1, char::len_utf8);
         }
@@ -585,6 +592,7 @@ impl Scanner<'_> {
     fn open_quotation(&mut self, closer: char) {
         self.begins = true;
         let mut end = (self.at + LONGEST_QUOTATION).min(self.text.len());
+        // The limit is in bytes and may fall within a character.
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
@@ -762,6 +770,7 @@ impl Scanner<'_> {
                         .is_some_and(|id| lexicon::entry(id).abbreviation)
             }
             TokenKind::Number => {
+                // Ordinals that are written with a stop are of days and places, which have two digits at most.
                 slice.len() <= 2 && (self.tokens.len() == self.from + 1 || self.ordinal_ahead())
             }
             _ => false,
@@ -786,6 +795,7 @@ impl Scanner<'_> {
         let word: String = rest
             .chars()
             .take_while(|c| c.is_alphabetic())
+            // Longer than the listed words: what is cut off is in no table.
             .take(24)
             .collect();
         let mut folded = String::new();

@@ -28,6 +28,7 @@ pub(crate) fn stem(word: &str, language: Option<Language>, out: &mut String) {
     out.push_str(word);
     if language == Language::Arabic {
         for prefix in ["وال", "بال", "كال", "فال", "ال", "لل", "و"] {
+            // Three letters must stay: an Arabic root has as many.
             if out.starts_with(prefix) && out.chars().count() >= prefix.chars().count() + 3 {
                 out.drain(..prefix.len());
                 break;

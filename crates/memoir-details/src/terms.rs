@@ -81,6 +81,7 @@ impl<'t> Cut<'t> {
             let slice = self.text.get(token.start as usize..token.end as usize);
             let slice = slice.unwrap_or("");
             let follows = token.start == last_end;
+            // Only a character right behind another one follows it: pairs go over nothing.
             last_end = u32::MAX;
             match token.kind {
                 scan::TokenKind::Word if is_by_characters(slice) => {
@@ -107,6 +108,7 @@ pub fn key(folded: &str) -> u64 {
 /// A key that all forms of a word share in a language, of a term's word.
 pub fn stem_key(word: &str, language: Option<Language>, scratch: &mut String) -> u64 {
     let key = hash(word);
+    // What begins with a digit is a number or an identifier, the same in all languages.
     let place = place(language.filter(|_| !word.starts_with(|c: char| c.is_ascii_digit())));
     if let Some(id) = lexicon::find(key)
         && lexicon::entry(id).class(place) & NUMBER != 0
@@ -380,6 +382,7 @@ fn name(slice: &str, number: u32, scratch: &mut Scratch, give: &mut impl FnMut(T
         scratch.give(rest, TermKind::Word, number, give);
         parts += 1;
     }
+    // Where signs part it, the parts with their marks say as much.
     if parts > 1 && marks == 0 {
         scratch.give(slice, TermKind::Whole, number, give);
     }

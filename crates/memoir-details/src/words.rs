@@ -165,6 +165,7 @@ impl<'t> TokenReader<'t> {
     fn name_class(&mut self, token: &Token, class: WordClass) -> WordClass {
         let mut turns = 0;
         for part in lexicon::turning_parts(self.place) {
+            // Where no language is sure, letters that many languages share would make words turn by chance.
             let applies = self.place != lexicon::NONE || !part.is_ascii();
             if applies {
                 fold_into(self.slice(token), &mut self.scratch);
@@ -174,6 +175,7 @@ impl<'t> TokenReader<'t> {
                 }
             }
         }
+        // Such a word with a capital begins a sentence or stands in a title, and names nobody.
         let function = FREE | TURN | PRONOUN | JOIN | NUMBER | ATTACH;
         if !token.capital || class & function != 0 {
             return turns;
@@ -208,9 +210,11 @@ impl<'t> TokenReader<'t> {
             (',', '.')
         };
         let mut parts = self.scratch.split(point);
+        // Two points are a date or a version.
         let (Some(whole), fraction, None) = (parts.next(), parts.next(), parts.next()) else {
             return token.hash;
         };
+        // The apostrophe of Swiss numbers parts thousands in every language.
         let separator = if whole.contains('\'') { '\'' } else { group };
         let mut groups = whole.split(separator);
         let first = groups.next().unwrap_or("");
@@ -286,6 +290,7 @@ impl<'t> TokenReader<'t> {
         if kept != 0 && class & ATTACH != 0 {
             class |= kept;
         }
+        // The capital is the whole's; which of its words it belongs to cannot be told.
         if token.capital || self.slice(token).chars().any(char::is_uppercase) {
             let part = Token {
                 capital: true,

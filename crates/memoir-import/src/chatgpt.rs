@@ -17,6 +17,8 @@ use crate::{
 };
 
 /// Most bytes of a conversation.
+// Four times what other entries may have: a conversation is one element here, with all its branches and what
+// tools answered.
 const CONVERSATION_BYTES: usize = 64 << 20;
 const LISTS: Lists = Lists {
     element_bytes: Some(CONVERSATION_BYTES),
@@ -98,12 +100,15 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, ou
     let mut next = current
         .and_then(Raw::id)
         .filter(|id| nodes.contains_key(id));
+    // A file that does not say where the conversation ended is read with all branches: too much can be taken
+    // out again.
     if next.is_none() {
         for node in nodes.values() {
             message(*node, said_at, notes);
         }
         return;
     }
+    // Taken out of the map, so that parents that lead in a circle come to an end.
     while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
         message(node, said_at, notes);
         let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
@@ -122,6 +127,7 @@ fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut ChatGptNotes) 
         let names = ["content_type", "parts", "text", "model_set_context"];
         let [class, parts, text, list] = content.fields(names).ok()?;
         let is_told =
+            // Only the model writes to `bio`. What the tool answers, or a user writes, may look the same.
             json::text(role)? == "assistant" && json::text(recipient).as_deref() == Some("bio");
         if is_told {
             let parts = parts.and_then(|parts| parts.elements().ok());
@@ -133,6 +139,8 @@ fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut ChatGptNotes) 
         }
         if json::text(class).as_deref() == Some("model_editable_context")
             && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
+            // A list without a date gives way to any that has one. Of two as late the one further on in the
+            // file counts.
             && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
         {
             notes.list = Some((at, list));
@@ -272,6 +280,7 @@ fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
 /// A line that begins an entry: its number must be the next one.
 fn numbered(line: &str, expected: u64) -> Option<(Option<Timestamp>, &str)> {
     let (number, rest) = line.trim_start().split_once('.')?;
+    // The next number and no other, since an entry may have a numbered list in it.
     if number.parse::<u64>().ok()? != expected {
         return None;
     }

@@ -24,6 +24,7 @@ const LISTS: Lists = Lists {
 };
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
+    // Before the memories, which name projects by identifiers only: `memories.json` comes first by its name.
     let projects = projects(&mut files, out);
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
@@ -54,9 +55,12 @@ fn projects(files: &mut Files, out: &mut Out<'_>) -> BTreeMap<String, String> {
         let name = files.name(index);
         let is_list = name.ends_with("projects.json")
             || name.contains("projects/") && name.ends_with(".json");
+        // One file has no other beside it, and of a stream the one reading is for the memories.
         if files.is_one() || !is_list {
             continue;
         }
+        // Without the names the memories come all the same, so that nothing is reported of a list that cannot
+        // be read.
         let Ok(bytes) = files.bytes(index, out.options.limits.entry_bytes) else {
             continue;
         };
@@ -132,6 +136,8 @@ fn element(
     if let Some(text) = json::text(about) {
         out.entry(FoundEntry {
             text,
+            // The page has no identifier. With the account's the exports of two people do not pass for one
+            // another's.
             id: format!("conversations/{account}"),
             kind: Some(Kind::Core),
             is_page: true,
@@ -153,6 +159,7 @@ fn element(
         out.entry(FoundEntry {
             text,
             kind: Some(Kind::Core),
+            // Where the name is not known the second tag is empty, and `tags::bounded` leaves it out.
             tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
             id: format!("project/{id}"),
             is_page: true,

@@ -18,6 +18,7 @@ pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let written = text.parse().ok();
     let number = || text.parse().ok().and_then(of_number);
+    // ` +00:00` and ` UTC` behind a space are in no standard form, but in what programs print.
     let spaced = || {
         text.replacen(" +", "+", 1)
             .replacen(" UTC", "Z", 1)
@@ -29,6 +30,8 @@ pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
 
 /// The same of a number.
 pub(crate) fn of_number(number: f64) -> Option<Timestamp> {
+    // 2·10^10 seconds is the year 2603, and the other bounds are the same day in finer units. So milliseconds
+    // before August 1970 are taken for seconds: no program had memories then.
     let per_microsecond = match number.abs() {
         size if size > 2e16 => 1e-3,
         size if size > 2e13 => 1.0,

@@ -12,6 +12,7 @@ use memoir_transcripts::source::HEAD_BYTES;
 use crate::{EntryPosition, Error, ImportLimits, Input, NoMemoryReason, out::Out, zip::Archive};
 
 /// The folders that hold a program's own files.
+// Not counted and not named: of a repository's own files there are thousands, and none is anybody's page.
 const PASSED_FOLDERS: [&str; 4] = [".git", ".obsidian", ".trash", "node_modules"];
 /// What an SQLite database begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -80,6 +81,7 @@ impl Files {
                 let mut head = Vec::new();
                 stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
                 let is_archive = is_archive(&head);
+                // Anything else is read as it comes, so that an input of any length needs no room on the disk.
                 if !is_archive && !head.starts_with(SQLITE) {
                     let rest = Some(stream);
                     return Ok(Self::one(
@@ -97,6 +99,8 @@ impl Files {
                 let mut whole = Cursor::new(&head).chain(stream);
                 io::copy(&mut whole, spool.as_file_mut())?;
                 if is_archive {
+                    // The name is let go of, and with it the file once the archive is: nothing is left behind
+                    // by a process that dies.
                     return Self::archive(spool.into_file(), limits);
                 }
                 let path = Some(spool.path().to_owned());
@@ -125,6 +129,7 @@ impl Files {
         let archive = Archive::open(file, limits)?;
         let mut files = Self {
             names: Vec::new(),
+            // In place of the archive, whose names are looked at below.
             store: FileSet::Folder(PathBuf::new()),
             passed: Vec::new(),
         };
@@ -153,10 +158,12 @@ impl Files {
             store: FileSet::Folder(root.clone()),
             passed: Vec::new(),
         };
+        // A list and not recursion, so that folders within folders cost no stack.
         let mut folders = vec![(String::new(), 0)];
         while let Some((folder, depth)) = folders.pop() {
             let entries = match fs::read_dir(root.join(&folder)) {
                 Ok(entries) => entries,
+                // The folder that was named must be readable; one within it is counted as what cannot be read.
                 Err(error) if folder.is_empty() => return Err(error.into()),
                 Err(_) => {
                     files
@@ -186,6 +193,7 @@ impl Files {
                     continue;
                 }
                 let name = format!("{folder}{name}");
+                // First, since a link may lead to a folder above this one, or out of what was given.
                 if kind.is_symlink() {
                     files.passed.push((in_file(&name), NoMemoryReason::Link));
                 } else if kind.is_dir() && depth < limits.depth {
@@ -206,6 +214,7 @@ impl Files {
     }
 
     fn sort(&mut self) {
+        // `find` searches by halves, and what comes first must not depend on the disk's order.
         self.names.sort_by(|one, other| one.name.cmp(&other.name));
     }
 
@@ -290,6 +299,7 @@ impl Files {
     pub(crate) fn reader(&mut self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         match &mut self.store {
             FileSet::One { head, rest, .. } => {
+                // Whoever reads a stream twice gets nothing: what was read is not kept.
                 let rest = rest.take().unwrap_or_else(|| Box::new(io::empty()));
                 Ok(Box::new(Cursor::new(std::mem::take(head)).chain(rest)))
             }
@@ -308,6 +318,7 @@ impl Files {
     pub(crate) fn bytes(&mut self, index: usize, limit: usize) -> Result<Vec<u8>, NoMemoryReason> {
         let mut bytes = Vec::new();
         let reader = self.reader(index).map_err(|_| NoMemoryReason::Unreadable)?;
+        // One byte more than allowed tells a file that is too large from one that just fits.
         let read = reader.take(limit as u64 + 1).read_to_end(&mut bytes);
         match read {
             Ok(_) if bytes.len() > limit => Err(NoMemoryReason::TooLarge),
@@ -350,6 +361,7 @@ impl Files {
 
 /// Opens a file of a folder that may have been exchanged for a link since it was listed.
 fn open_file(path: &Path) -> io::Result<File> {
+    // Also for what is no file any more: opening a pipe would wait for whoever writes to it.
     if fs::symlink_metadata(path)?.is_file() {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(0))?;
@@ -364,6 +376,7 @@ fn is_passed(name: &str) -> bool {
 }
 
 pub(crate) fn is_archive(head: &[u8]) -> bool {
+    // The second is an archive without files.
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 

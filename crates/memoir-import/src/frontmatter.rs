@@ -26,12 +26,14 @@ pub(crate) fn split(page: &str) -> (Fields, &str) {
     };
     let mut at = 0;
     for line in rest.split_inclusive('\n').take(LINES) {
+        // YAML ends a document with dots, too.
         if matches!(line.trim_end(), "---" | "...") {
             let body = &rest[at + line.len()..];
             return (Fields::read(&rest[..at]), body);
         }
         at += line.len();
     }
+    // Without an end they are not fields: nothing of a page is to be lost by its first line.
     (Fields::default(), page)
 }
 
@@ -76,6 +78,7 @@ impl Fields {
             }
             let indentation = indentation(line);
             while within.last().is_some_and(|(at, _)| *at >= indentation)
+                // A list may stand as deep as its name, in YAML, and still belong to it.
                 && !(bare.starts_with("- ")
                     && within.last().is_some_and(|(at, _)| *at == indentation))
             {
@@ -99,6 +102,7 @@ impl Fields {
             let value = value.trim();
             match value.chars().next() {
                 None => within.push((indentation, whole)),
+                // The mark with its two signs at most (`|2-`); more is a text that begins with it.
                 Some('|' | '>') if value.len() <= 3 => {
                     let mut block: Vec<&str> = Vec::new();
                     while let Some(next) = lines.peek()
@@ -146,12 +150,14 @@ fn indentation(line: &str) -> usize {
 fn scalar(value: &str) -> String {
     let value = value.trim();
     if value.starts_with('"') && value.len() > 1 && value.ends_with('"') {
+        // The escapes of YAML's double quotes are those of JSON, as far as pages use them.
         let unescaped = serde_json::from_str::<String>(value);
         return unescaped.unwrap_or_else(|_| value.trim_matches('"').to_owned());
     }
     if value.starts_with('\'') && value.len() > 1 && value.ends_with('\'') {
         return value[1..value.len() - 1].replace("''", "'");
     }
+    // With a space before it: `a#b` is a value.
     let end = value.find(" #").unwrap_or(value.len());
     let value = value[..end].trim();
     match value {

@@ -15,11 +15,13 @@ use memoir_domain::Timestamp;
 use crate::date;
 
 /// Most lines of the log that are read.
+// A history without end, or one made to have none, would hold up the import, and each name is kept.
 const LINES: usize = 2_000_000;
 
 /// The files of the folder with the dates of their first commits; none where it is no repository, or git is
 /// not there.
 pub(crate) fn dates(root: &Path) -> BTreeMap<String, Timestamp> {
+    // A `.git` that is a file leads to a repository wherever it says.
     if !root.join(".git").is_dir() {
         return BTreeMap::new();
     }
@@ -27,6 +29,8 @@ pub(crate) fn dates(root: &Path) -> BTreeMap<String, Timestamp> {
 }
 
 fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
+    // Given on the command line, they come before what the repository's own `config` says, which may name
+    // programs to be run. `protocol.allow` keeps git from the network.
     let settings = [
         "core.fsmonitor=false",
         "core.hooksPath=/dev/null",
@@ -46,6 +50,8 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
     let mut child = command
         .arg("-C")
         .arg(root)
+        // `%at` is a number: the author's name and the message, which are a stranger's words, never come here.
+        // `-z` gives names as they are, with no quotes to undo.
         .args(["--no-pager", "log", "--format=@%at", "--name-only", "-z"])
         .args([
             "--no-ext-diff",
@@ -54,11 +60,14 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
             "--diff-filter=A",
             "--relative",
         ])
+        // In a partial clone even a look at the log may fetch what is missing; and nothing is to be written or
+        // asked.
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        // Its complaints may hold names of files.
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
@@ -67,6 +76,7 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
     let stdout = BufReader::new(child.stdout.take()?);
     for piece in stdout.split(0).take(LINES) {
         let Ok(piece) = piece else { break };
+        // A name that is not UTF-8 is not in the list of files either.
         let Ok(piece) = std::str::from_utf8(&piece) else {
             continue;
         };
@@ -86,6 +96,8 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
             }
         }
     }
+    // Where the limit or an error ended the reading, git may have much of the log before it: nobody waits for
+    // that.
     let _ = child.kill();
     let _ = child.wait();
     Some(found)

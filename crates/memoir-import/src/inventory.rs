@@ -8,6 +8,7 @@ use crate::{
 };
 
 /// Pages whose fields are looked at.
+// A folder may have hundreds of thousands of pages, and each look opens one.
 const PAGES: usize = 50;
 
 /// The form of a folder or an archive.
@@ -16,6 +17,8 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         .map(|index| files.name(index).to_owned())
         .collect();
     let ends = |ending: &str| names.iter().position(|name| is_called(name, ending));
+    // From here on what is surest comes first: names that one program alone gives, then what its pages hold,
+    // then that there are pages at all.
     // What an export is made of.
     if ends("memories.json").is_some()
         || names
@@ -29,6 +32,8 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         file.starts_with("conversations") && file.ends_with(".json")
     });
     if let Some(index) = conversations {
+        // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it
+        // only where they say nothing.
         let head = files.head(index);
         if let Some(by) = recognise::json(&head).filter(|by| by.format == ImportFormat::ChatGpt) {
             return Some(by);
@@ -58,8 +63,10 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         return Some(known(ImportFormat::Letta, "system/*.md"));
     }
     let mut claude = 0;
+    // By the fields, not the names: a folder of one project may be called anything.
     for index in pages.iter().take(PAGES) {
         let text = files
+            // What is larger is passed over here, and read or reported by the reader of the form.
             .text(*index, limits.entry_bytes.min(1 << 20))
             .unwrap_or_default();
         let (fields, _) = frontmatter::split(&text);
@@ -69,6 +76,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
                 ..known(ImportFormat::Markdown, "pages that Memoir wrote")
             });
         }
+        // Not at once: a page that Memoir wrote may still follow, and is surer.
         claude += usize::from(is_of_claude(&fields));
     }
     if claude > 0 {
@@ -106,6 +114,7 @@ fn is_called(name: &str, file: &str) -> bool {
 
 fn is_of_claude(fields: &Fields) -> bool {
     let is_node = fields.text("metadata.node_type") == Some("memory");
+    // `type: project` alone is in many a page of Obsidian: only with the two other fields is it Claude's.
     let class = fields.first(&["metadata.type", "type"]);
     let is_class = matches!(class, Some("user" | "feedback" | "project" | "reference"));
     is_node || is_class && fields.has("description") && fields.has("name")
@@ -118,6 +127,7 @@ pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
     if !is_page && !has_fields {
         return None;
     }
+    // The beginning may end within a character, which says nothing against the page.
     let text = String::from_utf8_lossy(head);
     let (fields, _) = frontmatter::split(&text);
     Some(if is_of_claude(&fields) {

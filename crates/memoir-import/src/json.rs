@@ -13,6 +13,7 @@ use crate::{EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files
 /// Most bytes of a key that is looked at.
 const KEY_BYTES: usize = 1 << 10;
 /// Objects within objects in which lists are looked for.
+// `object` and `field` call each other: a file made of one object within another must not use up the stack.
 const DEPTH: usize = 4;
 /// Most bytes of a value beside the lists that is kept.
 const BESIDE_BYTES: usize = 1 << 16;
@@ -68,6 +69,7 @@ pub(crate) fn walk<'a>(
     found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
 ) -> ReadResult {
     let file = files.place(index);
+    // Told before the source is opened, which takes the beginning of a stream along.
     let is_around = is_object_around(&files.head(index), lists);
     let (source, _) = FileSource::open(files.reader(index)?).map_err(failure)?;
     let mut walk = Walk {
@@ -188,6 +190,8 @@ impl<R: Read> Walk<'_, R> {
                     self.source.peek()?;
                 }
                 Some(_) if first => {}
+                // Without a comma nothing tells whether the next value is an element: what came before is
+                // given, and the rest is one loss with its place.
                 Some(_) => {
                     return Err(WalkStop::Broken(
                         self.source.place(),
@@ -221,6 +225,8 @@ impl<R: Read> Walk<'_, R> {
                 return Err(WalkStop::Broken(position, NoMemoryReason::Malformed));
             }
         }
+        // Taken out so that the value may borrow it while `found` is called, and put back so that its room is
+        // used again.
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
             Ok(raw) => found(JsonPart::Element(raw), place, out),
@@ -283,6 +289,7 @@ impl<R: Read> Walk<'_, R> {
         self.expect(KEY_BYTES)?;
         let key = Raw::whole(&self.source.piece).ok();
         let key = key.and_then(|key| key.string().ok().flatten());
+        // A key that cannot be decoded is none that is looked for; its value is passed over like any other.
         let key = key.unwrap_or_default();
         if self.source.peek()? != Some(b':') {
             return Err(WalkStop::Broken(
@@ -299,12 +306,14 @@ impl<R: Read> Walk<'_, R> {
                 self.object(depth + 1, out, found)
             }
             _ => {
+                // What is larger is no field that a form asks for: vectors, or lists under another name.
                 if !self.expect(BESIDE_BYTES)? {
                     return Ok(());
                 }
                 let piece = std::mem::take(&mut self.source.piece);
                 let given = match Raw::whole(&piece) {
                     Ok(raw) => found(JsonPart::Beside(&key, raw), place, out),
+                    // It belongs to no entry, so that there is nothing to count.
                     Err(_) => Ok(()),
                 };
                 self.source.piece = piece;
@@ -370,6 +379,7 @@ pub(crate) fn why_no_text<const N: usize>(
         match value.string() {
             Err(Undecodable::NotUtf8) => return NoMemoryReason::NotUtf8,
             Err(Undecodable::Malformed) => return NoMemoryReason::Malformed,
+            // Later than what cannot be decoded: bytes that are wrong are the nearer cause.
             Ok(None) if !value.is_null() => reason = NoMemoryReason::InvalidField(name),
             Ok(_) => {}
         }

@@ -77,6 +77,7 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         .ok_or(Error::Database("it is in an archive"))?;
     let database = sqlite::open(&path)?;
     let columns = sqlite::columns(&database, "store")?;
+    // Not every store has that column, and the query must not fail by it.
     let expires = match columns.iter().any(|column| column == "expires_at") {
         true => "expires_at",
         false => "NULL",
@@ -122,6 +123,7 @@ fn row(
     }
     // A column that was written as a text holds the object within it.
     let inner = json::text(Some(value));
+    // Only an object: a text in quotes is the memory itself.
     let inner = inner.filter(|text| text.trim_start().starts_with('{'));
     let unwrapped = inner
         .as_deref()
@@ -133,13 +135,17 @@ fn row(
         .flatten()
         .and_then(|[kind, class]| json::first_text([kind, class]));
     let found = text_of(value, 0);
+    // Here JSON is what the agent remembers; elsewhere a text that is JSON and nothing else is the rest of a
+    // program.
     let may_be_json = found.is_none();
+    // LangMem's name for what happened once, which is what the journal is for.
     let is_episode = kind
         .as_deref()
         .is_some_and(|kind| kind.to_lowercase().contains("episod"));
     let mut tags: Vec<String> = vec![namespace.clone()];
     tags.extend(kind.filter(|kind| kind != "Memory"));
     out.entry(FoundEntry {
+        // As one text for one value, since source and text tell whether a file was read before.
         text: found.unwrap_or_else(|| canonical(value)),
         id: format!("{namespace}/{key}"),
         kind: Some(if is_episode {
@@ -164,6 +170,7 @@ fn text_of(value: Raw<'_>, depth: usize) -> Option<String> {
         .fields(["content", "text", "memory", "data", "value"])
         .ok()?;
     let mut fields = fields.into_iter().flatten();
+    // A field that is there and blank must not hide the next one.
     fields.find_map(|field| text_of(field, depth + 1).filter(|text| !text.trim().is_empty()))
 }
 

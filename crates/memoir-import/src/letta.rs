@@ -51,12 +51,14 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let head = files.head(index);
     let begin = head.iter().copied().find(|byte| !is_space(*byte));
+    // Only at the beginning: further down the word may stand in anybody's text.
     let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
         .contains("\"passages\"");
     if begin == Some(b'[') || is_around {
         return json::elements(files, index, &PASSAGES, out, passage);
     }
     let place = files.place(index);
+    // In whole and not as a stream: which agent a block belongs to may stand behind the block.
     let limit = out.options.limits.entry_bytes.saturating_mul(2);
     let mut bytes = match files.bytes(index, limit) {
         Ok(bytes) => bytes,
@@ -65,6 +67,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             return Ok(());
         }
     };
+    // `recognise` takes a file that is a text of JSON. Each layer is a copy, and a file made of thousands would
+    // take hours.
     for _ in 0..LAYERS {
         let inner = Raw::whole(&bytes)
             .ok()
@@ -104,6 +108,7 @@ fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let mut count = 0_u64;
     count_messages(messages, out);
     secrets_of(raw, &mut secrets);
+    // Agents before blocks: their names are in the blocks' identifiers, by which a file read again is known.
     for agent in elements(agents) {
         let names = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(names) else {
@@ -130,6 +135,7 @@ fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
             .ok()
             .and_then(|[id]| id)
             .and_then(Raw::id);
+        // A block that no agent names must have some identifier that stays the same: that of the first.
         let owner = id.and_then(|id| owners.get(&id)).unwrap_or(&first);
         block(one, owner, &place, out)?;
     }
@@ -148,6 +154,7 @@ fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
 
 fn elements<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
     let list = list.and_then(|list| list.elements().ok());
+    // Behind a broken element nothing tells where the next one begins.
     list.into_iter().flatten().map_while(Result::ok)
 }
 
@@ -160,6 +167,7 @@ fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
     let Ok(found) = raw.fields(names) else { return };
     for held in found.into_iter().flatten() {
         let entries = held.entries().into_iter().flatten().flatten();
+        // Written as an object by name, or as a list of objects. The values are not decoded at all.
         secrets.extend(entries.filter_map(|(key, _)| key.string().ok().flatten()));
         for one in elements(Some(held)) {
             let [key, name] = one.fields(["key", "name"]).unwrap_or_default();
@@ -175,6 +183,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     out.leave_out(NoMemoryReason::Secret, secrets.len() as u64);
     let mut named: Vec<String> = Vec::new();
     for secret in secrets {
+        // A name is the file's word and may be of any length.
         let name: String = secret.chars().take(60).collect();
         if !named.contains(&name) && named.len() < NAMED {
             named.push(name);
@@ -235,6 +244,7 @@ pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
         return;
     }
     let offered = match out.report.system_prompt.take() {
+        // The same persona may stand in the agent and among the blocks.
         Some(before) if before.expose().contains(&text) => before,
         Some(before) => format!("{}\n\n{text}", before.expose()).into(),
         None => PrivateText::from(text),
@@ -265,6 +275,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
     });
     let id = id.and_then(Raw::id);
     out.entry(FoundEntry {
+        // Without an identifier the text is one: the same file adds nothing a second time.
         id: id.unwrap_or_else(|| crate::out::hex(&text)[..32].to_owned()),
         text,
         // They are not in the agent's prompt there either.
@@ -313,6 +324,7 @@ fn page(
         created_at: dates
             .get(name)
             .copied()
+            // Git first: what a page says of its own date was written by the agent.
             .or_else(|| markdown::dated(&fields)),
         constitutional: fields.is_true("read_only"),
         is_persona,

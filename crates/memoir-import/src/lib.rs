@@ -143,11 +143,15 @@ pub struct ImportLimits {
 impl Default for ImportLimits {
     fn default() -> Self {
         Self {
+            // One entry lies in memory whole, and once more as its decoded text.
             entry_bytes: 16 << 20,
+            // As many as a memory may have (`memory::CONTENT_LIMIT`): the use case would refuse a longer one.
             memory_characters: 10_000,
             page_characters: 1_500,
             files: 200_000,
             depth: 32,
+            // Deflate gives up to about 1000 bytes for one, texts as people write them far fewer: more than 200
+            // is made to harm.
             inflated_bytes: 64 << 30,
             inflation: 200,
         }
@@ -496,6 +500,8 @@ impl Import {
         options: &ImportOptions,
         give: &mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
     ) -> Result<ImportReport, Error> {
+        // What the list of files passed over is counted before a reader begins, since one that is stopped
+        // half-way gives its report too.
         let Self { files, recognised } = self;
         let mut out = Out::new(recognised.format, *options, give);
         files.tell_passed(&mut out);
@@ -509,6 +515,7 @@ impl Import {
             ImportFormat::LangGraph => langgraph::read(files, &mut out),
         };
         match read {
+            // Whoever stops the reading wants to know of what came before: that is a report, not an error.
             Ok(()) | Err(Halt::Stopped) => Ok(out.finish()),
             Err(Halt::Failed(error)) => Err(error),
         }

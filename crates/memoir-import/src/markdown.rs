@@ -62,16 +62,19 @@ fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoM
             .iter()
             .any(|folder| names.contains(&folder.to_lowercase().as_str()))
     };
+    // A `README.md` is a page like others unless it lies beside what an agent is: there it explains the folder.
     let is_instruction = INSTRUCTIONS.contains(&file) && file != "README.md"
         || file == "README.md" && workspace.has_soul
         || is_in(&["skills"]);
     if is_instruction && !instructions {
         return Some(NoMemoryReason::Instruction);
     }
+    // Also where instructions are asked for: a template is nobody's instruction, but blanks to be filled in.
     if is_in(&["templates", "_templates", "template"]) {
         return Some(NoMemoryReason::Template);
     }
     let is_derived = file == "DREAMS.md"
+        // Only beside the page that they were made from; alone they may be all that is left.
         || workspace.has_memory
             && (matches!(file, "memory_summary.md" | "raw_memories.md")
                 || is_in(&["rollout_summaries"]));
@@ -98,6 +101,7 @@ fn page(
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let is_listing = matches!(file, "index.md" | "log.md" | "_index.md");
     let (links, without_links) = without_links(body);
+    // A listing with words of its own is a page: only one that is nothing but links says nothing by itself.
     if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
         out.pass(place, NoMemoryReason::Index);
         return Ok(());
@@ -125,6 +129,7 @@ fn page(
         });
     }
     let day = day_of(stem);
+    // From what the author wrote to what the disk says, which copying a folder changes.
     let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
     let is_persona = matches!(file, "SOUL.md" | "IDENTITY.md");
     if is_persona {
@@ -139,6 +144,7 @@ fn page(
     }
     if let Some(class) = fields
         .text("type")
+        // These say of every page the same.
         .filter(|class| !matches!(*class, "note" | "fact" | "memory"))
     {
         all_tags.push(class.to_owned());
@@ -152,11 +158,13 @@ fn page(
     };
     let id = match fields.text("permalink") {
         Some(permalink) => permalink.to_owned(),
+        // From a stream there is no name, and the text alone can tell a second reading.
         None if name.is_empty() => format!("sha256-{}", &hex(body)[..32]),
         None => name.to_owned(),
     };
     let title = fields.text("title").map(str::to_owned);
     let title = title.or_else(|| {
+        // A name that is a date or the program's says nothing about the text.
         let says_something = day.is_none() && !is_special(file) && !stem.is_empty();
         says_something.then(|| stem.replace(['-', '_'], " "))
     });
@@ -180,6 +188,8 @@ fn page(
         }
         return Ok(());
     }
+    // Other pages have such lines by chance: `- [method] …` is an observation only where the page is of
+    // basic-memory.
     let is_graph = fields.has("permalink") || fields.has("title") && has_observations(body);
     let prose = if is_graph {
         observations(
@@ -192,6 +202,7 @@ fn page(
     } else {
         body.to_owned()
     };
+    // All that it said was given as observations; what is left are its headings.
     if is_graph && is_bare(&prose) {
         return Ok(());
     }
@@ -243,6 +254,7 @@ fn day_of(stem: &str) -> Option<Timestamp> {
 
 /// Why a page of the Open Knowledge Format does not hold any more.
 fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
+    // Before the date: what is deprecated does not hold, however far its date is.
     if matches!(fields.text("status"), Some("deprecated")) {
         return Some(ImportedGone {
             why: WhyGone::Invalidated,
@@ -277,6 +289,7 @@ fn inline_tags(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut in_fence = false;
     for line in text.lines() {
+        // A comment of a shell script begins like a tag.
         in_fence ^= line.trim_start().starts_with("```");
         if in_fence {
             continue;
@@ -315,7 +328,9 @@ fn line(line: &str) -> Option<MarkdownLine<'_>> {
     let item = line.trim().strip_prefix("- ")?.trim();
     if let Some(rest) = item.strip_prefix('[') {
         let (category, text) = rest.split_once(']')?;
+        // Boxes of task lists, Obsidian's own among them.
         let is_box = matches!(category.trim(), "" | "x" | "X" | "-" | "/" | ">");
+        // `- [a](b)`, `- [a][b]` and `- [[b]]` are links, not observations of a category.
         let is_link = rest.starts_with('[') || text.starts_with('(') || text.starts_with('[');
         let is_short = category.chars().count() <= 40 && !text.trim().is_empty();
         return (!is_box && !is_link && is_short).then_some(MarkdownLine::Observation {
@@ -329,6 +344,7 @@ fn line(line: &str) -> Option<MarkdownLine<'_>> {
     let is_kind = !kind.is_empty() && kind.chars().count() <= 60 && !target.is_empty();
     is_kind.then_some(MarkdownLine::Relation {
         kind,
+        // Obsidian's links may have another text behind a bar; the page's name is before it.
         target: target.split('|').next().unwrap_or(target),
         rest: rest.trim(),
     })

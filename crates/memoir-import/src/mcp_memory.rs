@@ -23,6 +23,8 @@ const LISTS: Lists = Lists {
     within: &["graph", "data"],
 };
 /// What every object of a file begins with.
+// The server writes the type first. After a cut only this tells an object's beginning from a brace within a
+// text.
 const BEGIN: &[u8] = b"{\"type\"";
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
@@ -35,6 +37,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             continue;
         }
         let head = files.head(index);
+        // Compared without white space, which says nothing about who wrote it.
         let begin: Vec<u8> = head
             .iter()
             .copied()
@@ -94,6 +97,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
             byte: place.byte.map(|byte| byte + at as u64),
             ..place.clone()
         };
+        // From the second byte on: the first is the beginning of the one that is being looked at.
         let next_begin = find(rest.get(1..).unwrap_or_default(), BEGIN).map(|next| next + 1);
         let length = match Scan::default().run(rest) {
             Some((end, ScanStep::Last)) => Some(end + 1),
@@ -101,6 +105,8 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
         };
         let raw = length.and_then(|length| Raw::whole(rest.get(..length)?).ok());
         match (
+            // Asks for nothing, but goes through the fields: only so does a brace that was closed by another
+            // object's show.
             raw.filter(|raw| raw.is_object() && raw.fields([]).is_ok()),
             length,
         ) {
@@ -168,6 +174,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let ends = raw.fields(ends).unwrap_or_default();
     let created_at = date::of_value(created.or(created_too));
     let subject = json::first_text([name, entity_name]);
+    // A `null` beside a filled field is what a program writes that has both names.
     let listed = observations
         .filter(|value| !value.is_null())
         .or(contents.filter(|value| !value.is_null()));
@@ -180,6 +187,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
             };
             observed(&about, listed, place, out)
         }
+        // A relation may have a name, too: it is one where it has ends.
         (Some(_), None) if !json::any_of(ends) => {
             // A name and nothing about it.
             out.pass_entry(place, NoMemoryReason::Empty);
@@ -251,6 +259,7 @@ fn observation(
     let says_it = bare
         .get(..subject.len())
         .is_some_and(|begin| begin.eq_ignore_ascii_case(subject));
+    // Counted without the subject: it would turn an empty observation into one of a length that is taken.
     let text = match bare.chars().count() {
         0..3 => bare.to_owned(),
         _ if says_it => bare.to_owned(),
@@ -258,6 +267,7 @@ fn observation(
     };
     out.entry(FoundEntry {
         text,
+        // The same for all observations of an entity: the text beside it tells them apart.
         id: subject.to_owned(),
         kind: Some(Kind::Core),
         tags: about.tag.clone().into_iter().collect(),

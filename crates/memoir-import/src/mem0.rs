@@ -53,6 +53,7 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         }
         Ok(())
     })?;
+    // Of this file alone: a folder may hold several lists.
     let rows = out.report.read - before;
     if more {
         out.notice(
@@ -157,6 +158,7 @@ fn row(
     for (name, scope) in [("user", user), ("agent", agent)] {
         if let Some(scope) = scope.and_then(Raw::id).filter(|scope| !scope.is_empty()) {
             let tag = format!("{name}:{scope}");
+            // The count is for a sentence; a list of a million users must not fill the memory for it.
             if scopes.len() < SCOPES {
                 scopes.insert(tag.clone());
             }
@@ -164,6 +166,7 @@ fn row(
         }
     }
     let id = outer_id.or(inner_id).and_then(Raw::id);
+    // SQLite has no truth values, and dumps of it write 1.
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
         Some(ImportedGone {
             why: WhyGone::Deleted,
@@ -208,6 +211,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
     let query = format!(
+        // By `rowid` last, since of two events in one second the later one was written later.
         "SELECT {columns} FROM history ORDER BY memory_id, coalesce(updated_at, created_at), rowid"
     );
     sqlite::each(&database, &query, out, &mut |row, out| {
@@ -215,6 +219,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
+        // One memory at a time, which the order of the rows allows: the history is never held whole.
         if memory
             .first()
             .is_some_and(|first| first.memory != event.memory)
@@ -232,6 +237,7 @@ fn event(row: &Row<'_>) -> Option<HistoryLine> {
     let is_deletion = event.eq_ignore_ascii_case("DELETE") || sqlite::number(row, 4) == Some(1);
     Some(HistoryLine {
         memory: sqlite::text(row, 0)?,
+        // The line of a deletion has no new text; what was deleted stands in the old one.
         text: sqlite::text(row, if is_deletion { 5 } else { 1 }),
         is_deletion,
         at: sqlite::time(row, 3),
@@ -262,6 +268,7 @@ fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
         };
         out.entry(FoundEntry {
             text,
+            // One identifier for all that a memory ever said: source and text together tell them apart.
             id: event.memory.clone(),
             kind: Some(Kind::Core),
             created_at: event.at.or(created_at),

@@ -111,6 +111,7 @@ impl<'a> Out<'a> {
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
         let text = PrivateText::from(text.into());
         let notice = Notice { code, text };
+        // A folder may have many files that each give the same cause.
         if !self.report.notices.contains(&notice) {
             self.report.notices.push(notice);
         }
@@ -120,6 +121,7 @@ impl<'a> Out<'a> {
     pub(crate) fn entry(&mut self, entry: FoundEntry) -> ReadResult {
         self.report.read += 1;
         let text = clean(&entry.text);
+        // Three characters are enough to know it; a text may have megabytes.
         let length = text.chars().take(FEWEST_CHARACTERS).count();
         let junk = match length {
             0 => Some(NoMemoryReason::Empty),
@@ -133,18 +135,23 @@ impl<'a> Out<'a> {
         }
         let limits = self.options.limits;
         let title = entry.title.as_deref().map(clean).unwrap_or_default();
+        // A title over several lines would end the heading that it becomes.
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = title.chars().take(TITLE_CHARACTERS).collect();
         let begins_with = |text: &str| {
             let text = text.trim_start_matches(['#', ' ']);
+            // Compared by ASCII's letters alone: those keep their length in bytes, so that the cut stays right.
             text.get(..title.len())
                 .is_some_and(|begin| begin.eq_ignore_ascii_case(&title))
         };
+        // Of a page the title goes before each part that does not begin with it; of anything else only where
+        // the text has none.
         let head = if title.is_empty() || begins_with(&text) && !entry.is_page {
             String::new()
         } else {
             format!("# {title}\n\n")
         };
+        // With the title put before it a part must still be within the limit of a memory.
         let room = limits
             .memory_characters
             .saturating_sub(head.chars().count());
@@ -166,7 +173,10 @@ impl<'a> Out<'a> {
         let is_split = parts.len() > 1;
         if is_split {
             self.report.split += 1;
+            // Made from the source, so that a file read again gives the same mark. 32 bits are for people who
+            // look for the other parts; nothing is decided by it.
             let together = format!("parts:{}", &hex(source.expose())[..8]);
+            // Room for the mark by which the parts are found together: it counts more than a sixteenth tag.
             tags.truncate(tags::MOST - 1);
             tags.push(together.into());
         }
@@ -184,6 +194,7 @@ impl<'a> Out<'a> {
                 tags: tags.clone(),
                 source: source.clone(),
                 created_at: entry.created_at,
+                // What the other program does not hold for true any more must stay free to be changed here.
                 constitutional: entry.constitutional && entry.gone.is_none(),
                 is_persona: entry.is_persona,
                 page_of: entry.page_of.clone(),
@@ -204,12 +215,14 @@ impl<'a> Out<'a> {
         if is_plain {
             whole.into()
         } else {
+            // 128 bits: the source decides whether a file was read before, and no two must be made to meet.
             format!("{}:sha256-{}", self.format, &hex(id)[..32]).into()
         }
     }
 
     /// That something is gone since a time, unless that time is still to come.
     pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<ImportedGone> {
+        // What expires in the future is a memory like any other: Memoir has no date of expiry to give it.
         let at = at.filter(|at| *at <= self.options.now)?;
         Some(ImportedGone {
             why: WhyGone::Expired,
@@ -227,6 +240,7 @@ pub(crate) fn hex(text: &str) -> String {
 fn is_bare_json(text: &str) -> bool {
     let is_bracketed = text.starts_with('{') && text.ends_with('}')
         || text.starts_with('[') && text.ends_with(']');
+    // Brackets alone are no sign: `[Ann] likes tea {a lot}` is a text.
     is_bracketed && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
         || matches!(text, "null" | "true" | "false" | "undefined")
 }

@@ -22,6 +22,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
         ));
     }
     let head = files.head(0);
+    // Before all else: every second byte of it is zero, so that nothing below would name the cause.
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         return Err(Error::Utf16);
     }
@@ -32,6 +33,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
     if let Some(by) = json(&head) {
         return Ok(by);
     }
+    // A conversation is named as one, so that whoever gave it is sent to the command that reads it.
     inventory::page(&name, &head).ok_or_else(|| match form_of(&head) {
         Some(form) if !is_empty_list(&head) => Error::Conversation(form),
         _ => Error::Unrecognised(kind_of(&head)),
@@ -53,6 +55,7 @@ fn known(format: ImportFormat, by: &str) -> Recognised {
 }
 
 fn database(files: &Files) -> Result<Recognised, Error> {
+    // Inside of an archive it has no path, and SQLite opens nothing else.
     let path = files.path(0).ok_or(Error::Unrecognised(DATABASE))?;
     let database = sqlite::open(&path)?;
     for table in sqlite::tables(&database)? {
@@ -87,6 +90,8 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
         b'[' => of_elements("", &first_keys_of_elements(head)?),
         // Doubly encoded.
         b'"' => {
+            // Looked for in the escaped text as it stands, since it need not be whole: its end may be beyond
+            // the beginning that was read.
             let text = String::from_utf8_lossy(head.get(..4096.min(head.len()))?);
             let is_agent = ["\\\"agents\\\"", "\\\"core_memory\\\"", "\\\"blocks\\\""];
             let is_agent = is_agent.iter().any(|name| text.contains(name));
@@ -125,6 +130,7 @@ fn of_object(head: &[u8]) -> Option<Recognised> {
             return Some(known(format, by));
         }
     }
+    // Of a list the elements decide, whatever it is called: several programs answer with `data` or `results`.
     for list in ["results", "memories", "result", "points", "data"] {
         if has(list) {
             let inside = inside(head, list)?;
@@ -151,6 +157,8 @@ fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
     let has = |name: &str| keys.contains(&name.as_bytes());
+    // In this order, since fields of the later forms may be in the earlier ones: `memory` and `id` are words
+    // that anybody uses.
     for (wanted, format) in [
         (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
         (&["namespace", "key", "value"], ImportFormat::LangGraph),

@@ -7,6 +7,7 @@ use memoir_domain::PrivateText;
 use crate::{EntryPosition, NoMemoryClass, NoMemoryReason};
 
 /// Most places that a report names.
+// Enough to find the cause by; a file that is broken all through has one for each entry.
 const PLACES: usize = 20;
 
 /// Something that the user should know of the file as a whole.
@@ -48,6 +49,8 @@ pub struct ImportReport {
 impl ImportReport {
     pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         *self.passed.entry(reason).or_default() += 1;
+        // Junk and what is left out by design would use up the places, and there is nothing for anybody to mend
+        // there.
         if reason.class() == NoMemoryClass::NotUnderstood && self.places.len() < PLACES {
             self.places.push((place, reason));
         }

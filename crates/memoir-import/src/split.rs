@@ -32,6 +32,7 @@ const LEANING: [&str; 22] = [
 
 /// A text that is one memory unless it is over `limit` characters.
 pub(crate) fn text(text: &str, limit: usize) -> Vec<String> {
+    // One character more than the limit tells: a text may have megabytes.
     if text.chars().take(limit + 1).count() <= limit {
         return vec![text.to_owned()];
     }
@@ -127,6 +128,7 @@ impl HeadedSection<'_> {
         for block in blocks {
             let together = length(&part) + 2 + length(block);
             let leans = leans(block);
+            // One that leans may make a part longer than is aimed at, but not longer than is allowed.
             let fits = together <= short.min(room) || leans && together <= room;
             if !part.is_empty() && !fits {
                 flush(&mut part);
@@ -189,6 +191,7 @@ fn blocks(text: &str) -> Vec<&str> {
             (Some(open), Some(mark)) if open == mark => fence = None,
             _ => {}
         }
+        // Within a fence a line that begins with `#` is a comment of somebody's script.
         let is_break = is_outside && (bare.is_empty() || is_heading(line));
         if is_break && let Some(begin) = begin.take() {
             blocks.push(text[begin..end].trim_end());
@@ -222,6 +225,8 @@ fn broken(block: &str, limit: usize) -> Vec<String> {
             continue;
         }
         let mut rest = line;
+        // Counted up to the limit only: all of the rest, for each piece anew, would take the square of the
+        // line's length.
         while length_over(rest, limit) {
             let end = rest
                 .char_indices()
@@ -229,6 +234,7 @@ fn broken(block: &str, limit: usize) -> Vec<String> {
                 .map_or(rest.len(), |(end, _)| end);
             let cut = rest[..end]
                 .rfind(char::is_whitespace)
+                // White space at the very beginning would give an empty piece, and no end.
                 .filter(|cut| *cut > 0)
                 .unwrap_or(end);
             pieces.push(rest[..cut].to_owned());

@@ -13,13 +13,18 @@ use crate::{Error, Halt, ReadResult, date, out::Out};
 /// Steps of SQLite's machine between two looks at whether it goes on for ever.
 const STEPS: i32 = 1_000_000;
 /// So many times.
+// Together 2·10^10 steps, counted over all statements of a connection: some minutes where a schema is made to
+// go on for ever.
 const LOOKS: u64 = 20_000;
 
 /// Opens a database for reading.
 pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
     let broken = |_| Error::Database("it is damaged, or no SQLite database");
+    // No other thread has this connection, so that SQLite need not lock it.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut database = Connection::open_with_flags(path, flags).map_err(broken)?;
+    // The schema is the file's, and SQLite runs what it names: functions in indices and generated columns, and
+    // a view where a table is expected.
     let settings = [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -30,6 +35,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
         database.set_db_config(setting, value).map_err(broken)?;
     }
     database
+        // A cell comes as one piece, of whatever size the file gives it.
         .set_limit(Limit::SQLITE_LIMIT_LENGTH, 64 << 20)
         .map_err(broken)?;
     let mut looks = 0;
@@ -53,6 +59,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
     let broken = |_| Error::Database("it is damaged");
     let mut statement = database
+        // A limit, since the names are all kept and a form is told by one or two of them.
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000")
         .map_err(broken)?;
     let names = statement
@@ -64,6 +71,7 @@ pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
 /// The names of a table's columns.
 pub(crate) fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Error> {
     let broken = |_| Error::Database("it is damaged");
+    // The table's name is a value here, not a part of the statement: it comes from the file.
     let mut statement = database
         .prepare("SELECT name FROM pragma_table_info(?1)")
         .map_err(broken)?;
@@ -98,6 +106,7 @@ pub(crate) fn each<'a>(
 /// A column's text; `None` where it is none, or not UTF-8.
 pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
+        // SQLite checks the encoding of neither.
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             std::str::from_utf8(bytes).ok().map(str::to_owned)
         }

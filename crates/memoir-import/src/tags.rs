@@ -11,6 +11,7 @@ use memoir_transcripts::raw::Raw;
 /// Most tags of a memory.
 pub(crate) const MOST: usize = TAGS_LIMIT;
 /// Most tags that are looked at.
+// 16 are kept; the rest only serves to say how many were left out.
 const LOOKED_AT: usize = 1_000;
 
 /// A value that holds tags: a list, a text with commas, a text such as `#a #b`, or a text that is a list.
@@ -28,6 +29,8 @@ pub(crate) fn of_value(value: Raw<'_>) -> Vec<String> {
 /// The same of a text.
 pub(crate) fn of_text(text: &str) -> Vec<String> {
     let text = text.trim();
+    // As JSON first, where commas within quotes part nothing; a list as YAML has it, without quotes, comes
+    // below.
     if text.starts_with('[')
         && let Ok(list) = serde_json::from_str::<Vec<String>>(text)
     {
@@ -39,6 +42,7 @@ pub(crate) fn of_text(text: &str) -> Vec<String> {
         .unwrap_or(text);
     let parts: Vec<&str> = if text.contains(',') {
         text.split(',').collect()
+    // White space parts tags only where each has its mark: `Tea time` is one tag.
     } else if text.contains('#') {
         text.split_whitespace().collect()
     } else {
@@ -57,6 +61,7 @@ pub(crate) fn bounded(tags: Vec<String>) -> (Vec<PrivateText>, u64) {
     let mut kept: Vec<PrivateText> = Vec::new();
     let mut left_out = 0;
     for tag in tags {
+        // Before doubles are looked for: `a  b` and `a b` are the same to whoever reads them.
         let tag = tag.split_whitespace().collect::<Vec<_>>().join(" ");
         if tag.is_empty() || !seen.insert(tag.clone()) {
             continue;

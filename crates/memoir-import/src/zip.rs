@@ -13,10 +13,13 @@ use flate2::read::DeflateDecoder;
 use crate::{Error, ImportLimits, NoMemoryReason};
 
 /// The end of the list, with the longest comment behind it.
+// 22 is the end record without its comment, and a comment's length has 16 bits (PKWARE APPNOTE 4.3.16).
 const END_BYTES: u64 = 22 + 65_535;
 /// Inflating up to here is nobody's harm, however small the archive.
+// The ratio alone would refuse small archives of much repetition, such as exports are.
 const FREE_BYTES: u64 = 64 << 20;
 /// The most bytes of a list of files.
+// The list is read in whole. 200,000 entries of 46 bytes fit, each with a name of a thousand characters.
 const LIST_BYTES: u64 = 256 << 20;
 
 /// An archive.
@@ -40,6 +43,7 @@ struct ZipEntry {
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     let bytes = bytes.get(at..at.checked_add(2)?)?;
+    // All numbers of an archive lie with the lowest byte first, whatever the machine is.
     Some(u16::from_le_bytes(bytes.try_into().ok()?))
 }
 
@@ -58,6 +62,7 @@ impl Archive {
     pub(crate) fn open(mut file: File, limits: &ImportLimits) -> Result<Self, Error> {
         let length = file.seek(SeekFrom::End(0))?;
         let (at, size) = list_place(&mut file, length)?;
+        // Before anything is reserved: both numbers are whatever the file says.
         if size > LIST_BYTES || at.checked_add(size).is_none_or(|end| end > length) {
             return Err(Error::Archive("its list of files lies outside of it"));
         }
@@ -66,6 +71,8 @@ impl Archive {
         Ok(Self {
             file,
             entries,
+            // One account for all files, since what bursts may be spread over many of them. What is read twice,
+            // its beginning and then the whole, counts twice.
             left: limits
                 .inflated_bytes
                 .min(FREE_BYTES.max(length.saturating_mul(limits.inflation))),
@@ -84,6 +91,8 @@ impl Archive {
     /// Why a file is not read; `None` where it may be.
     pub(crate) fn refusal(&self, index: usize) -> Option<NoMemoryReason> {
         let entry = self.entries.get(index)?;
+        // In an archive a link is a small file that holds a path: read as a page, the path would become a
+        // memory.
         if entry.is_link {
             Some(NoMemoryReason::Link)
         } else if entry.is_encrypted || !matches!(entry.method, 0 | 8) {
@@ -99,13 +108,17 @@ impl Archive {
     pub(crate) fn reader(&mut self, index: usize) -> io::Result<impl Read + '_> {
         let entry = self.entries.get(index).ok_or(io::ErrorKind::NotFound)?;
         let header = read_at(&mut self.file, entry.header_at, 30).map_err(|_| wrong())?;
+        // The lengths of name and extra field are read from the file's own header: those of the list can be
+        // others.
         let is_header = header.starts_with(b"PK\x03\x04");
         let (Some(name), Some(extra), true) = (u16_at(&header, 26), u16_at(&header, 28), is_header)
         else {
             return Err(wrong());
         };
+        // Cannot overflow: the header has just been read here, so that its end lies inside of the file.
         let begin = entry.header_at + 30 + u64::from(name) + u64::from(extra);
         self.file.seek(SeekFrom::Start(begin))?;
+        // By the list's size, not by that of the header, where a program that writes to a stream leaves 0.
         let packed = BufReader::new((&mut self.file).take(entry.compressed));
         let inflated: Box<dyn Read + '_> = match entry.method {
             8 => Box::new(DeflateDecoder::new(packed)),
@@ -134,6 +147,8 @@ impl<R: Read> Read for BoundedReader<'_, R> {
         match self.left.checked_sub(count as u64) {
             Some(left) => *self.left = left,
             None => {
+                // So that all later files fail with their first byte, too: what is left would let some of each
+                // through.
                 *self.left = 0;
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
@@ -146,6 +161,7 @@ fn read_at(file: &mut File, at: u64, size: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at))?;
     file.take(size).read_to_end(&mut bytes)?;
+    // `take` ends early without an error where the file is shorter.
     if bytes.len() as u64 == size {
         Ok(bytes)
     } else {
@@ -159,16 +175,21 @@ fn list_place(file: &mut File, length: u64) -> Result<(u64, u64), Error> {
     let tail = read_at(file, tail_at, length - tail_at)?;
     let end = tail
         .windows(4)
+        // The last one, since the bytes of a file can look like it. A comment that holds them misleads this:
+        // such an archive has no files, or is refused.
         .rposition(|bytes| bytes == b"PK\x05\x06")
         .ok_or(Error::Archive("it is cut off, or no archive"))?;
     let cut = Error::Archive("its end is cut off");
     let (Some(size), Some(at)) = (u32_at(&tail, end + 12), u32_at(&tail, end + 16)) else {
         return Err(cut);
     };
+    // The largest value of 32 bits says that the 64-bit end record has the number (APPNOTE 4.4.23, 4.4.24).
     let is_large = size == 0xFFFF_FFFF || at == 0xFFFF_FFFF;
     if !is_large {
         return Ok((at, size));
     }
+    // The locator, 20 bytes, stands right before the end record and tells where the 64-bit one is (APPNOTE
+    // 4.3.15).
     let locator = end
         .checked_sub(20)
         .filter(|at| tail[*at..].starts_with(b"PK\x06\x07"))
@@ -196,6 +217,7 @@ fn entries(list: &[u8], most: usize) -> Result<Vec<ZipEntry>, Error> {
 }
 
 fn entry(bytes: &[u8]) -> Option<(ZipEntry, usize)> {
+    // The numbers below are the offsets of a central directory header (APPNOTE 4.3.12).
     let made_by = u16_at(bytes, 4)? >> 8;
     let flags = u16_at(bytes, 8)?;
     let name_length = usize::from(u16_at(bytes, 28)?);
@@ -210,6 +232,7 @@ fn entry(bytes: &[u8]) -> Option<(ZipEntry, usize)> {
         u32_at(bytes, 20)?,
         u32_at(bytes, 42)?,
     )?;
+    // Only where Unix made it do the upper 16 bits hold a mode; 0o12 of it is a symbolic link.
     const UNIX: u16 = 3;
     let entry = ZipEntry {
         name: String::from_utf8_lossy(name).into_owned(),
@@ -227,6 +250,8 @@ fn large(mut extra: &[u8], inflated: u64, compressed: u64, at: u64) -> Option<(u
     const TOO_LARGE: u64 = 0xFFFF_FFFF;
     while let (Some(id), Some(size)) = (u16_at(extra, 0), u16_at(extra, 2)) {
         let data = extra.get(4..4 + usize::from(size))?;
+        // The 64-bit extension holds only those of the numbers that are too large, in this order (APPNOTE
+        // 4.5.3). The inflated size is not used, but stands before the others.
         if id == 1 {
             let mut place = 0;
             let mut next = |value: u64| -> Option<u64> {
@@ -246,6 +271,8 @@ fn large(mut extra: &[u8], inflated: u64, compressed: u64, at: u64) -> Option<(u
 
 /// Whether a name would lead out of where the archive is unpacked.
 fn leads_out(name: &str) -> bool {
+    // Nothing is unpacked, so that such a name can do no harm here. It is refused all the same: it would become
+    // the source of a memory, and only an archive that was made to harm has one.
     let is_absolute = name.starts_with(['/', '\\']) || name.get(1..2) == Some(":");
     is_absolute || name.contains('\0') || name.split(['/', '\\']).any(|part| part == "..")
 }

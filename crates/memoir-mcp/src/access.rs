@@ -33,6 +33,7 @@ pub(crate) const TOOL: &str = "answer_access_request";
 /// The tools whose results tell who asks: an agent calls them again and again.
 const TELLING: [&str; 3] = ["get_context", "save_memory", "view_config"];
 /// How long a person may think about a request before it is left waiting.
+// Its lock is held meanwhile: others who ask wait behind the one who is being thought about.
 const THINKING_TIME: Duration = Duration::from_secs(600);
 /// Under which name the person's answer comes back with a repeated call.
 const ANSWER: &str = "answer";
@@ -67,6 +68,7 @@ pub(crate) async fn tell(agent: &OwnAgent, tool: &str, result: &mut Value) {
 
 /// What of a request its agent must know to answer it.
 fn brief(request: &AccessRequestView) -> Result<Value> {
+    // Chosen out of the shown type, so that nothing stands here that the agent could not be shown.
     let whole = shown(request)?;
     let known = [
         "id",
@@ -156,6 +158,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         let reason = arguments.text("reason")?.map(PrivateText::from);
         return written(agent, id, Some((is_granted, reason))).await;
     }
+    // Before the request is looked at: a repeated call is the answer to a question that was put already.
     if let Some(said) = call.said {
         return written(agent, id, said_in(said)).await;
     }
@@ -166,6 +169,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         _ => None,
     };
     let request = agent.lens().access_request(id).await?;
+    // Nobody is asked about what is answered, or is over, by now.
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
@@ -230,6 +234,7 @@ impl AskedRequests {
             };
             let waiting = open
                 .into_iter()
+                // What is granted is open, too, and no question.
                 .filter(|request| request.state == AccessState::Asked);
             for request in waiting {
                 if !asked.insert(request.id) {
@@ -258,12 +263,14 @@ fn said_in(value: &Value) -> Option<(bool, Option<PrivateText>)> {
 }
 
 fn answer_of(result: ElicitResult) -> Option<(bool, Option<PrivateText>)> {
+    // Declined and put off are not a no: the request waits on, and the agent may answer itself.
     if result.action != ElicitationAction::Accept {
         return None;
     }
     let content = result.content?;
     let reason = content["reason"].as_str().map(str::trim);
     let reason = reason.filter(|reason| !reason.is_empty());
+    // Accepted without a yes or no says neither.
     Some((content["granted"].as_bool()?, reason.map(PrivateText::from)))
 }
 
@@ -325,6 +332,7 @@ fn question(request: &AccessRequestView) -> String {
     });
     format!(
         "The administrator {} asks the agent {} {what}{minutes}. Their purpose, in their words: {}",
+        // Quoted: they are the words of others, which the person must not take for those of the question.
         quote(&request.asked_by.name),
         quote(&request.agent),
         quote(request.purpose.expose()),

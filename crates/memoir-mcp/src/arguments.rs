@@ -16,6 +16,7 @@ impl<'a> Arguments<'a> {
         let Value::Object(map) = value else {
             return Err(Invalid::new("arguments", "must be a JSON object"));
         };
+        // A name that is misspelt would be passed over in silence, and the agent believe that it was heard.
         match map.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Self(map)),
             // Not its name: the model chose it, and it may be words.

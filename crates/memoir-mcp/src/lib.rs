@@ -191,6 +191,8 @@ impl ServerHandler for AgentTools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let agent = self.agent(&context)?;
+        // Here, since the knife answers an unknown name with a refusal, and a client expects an error of the
+        // protocol.
         if !tools::is_one(&request.name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));
         }
@@ -209,6 +211,7 @@ impl ServerHandler for AgentTools {
             });
         }
         let result = Self::call(&agent, &request.name, &arguments).await;
+        // After the call and beside it: nobody waits for a person to get a result.
         self.ask_person(&agent, &context);
         Ok(complete(&request.name, result))
     }
@@ -309,6 +312,7 @@ pub fn over_http<H: ServerHandler>(
 ) -> StreamableHttpService<H, NeverSessionManager> {
     // Whoever mounts this knows by which names it is called, and has looked at them.
     let config = StreamableHttpServerConfig::default()
+        // Nothing is kept between requests, so that any process of the service can answer any of them.
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .disable_allowed_hosts();

@@ -35,6 +35,7 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     let Some(Value::Array(items)) = arguments.get("messages") else {
         return Err(Invalid::new("messages", "must be a list of messages").into());
     };
+    // Before any of them is read, though the use case holds the limit, too.
     if items.len() > MESSAGES_LIMIT {
         let problem = format!(
             "has {}, and the limit is {MESSAGES_LIMIT}; hand them over in parts",

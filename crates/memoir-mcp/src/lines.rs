@@ -13,6 +13,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 /// Most bytes of one message: more than a tool needs for the longest that it takes.
 pub(crate) const LINE_BYTES: usize = 4 << 20;
 /// How much of either end of a line that is too long is looked through for its identifier.
+// Programs write the identifier first or last. The middle may be somebody's words, in which `"id"` means
+// nothing.
 const END_BYTES: usize = 4 << 10;
 /// What stands in the place of a message that was too long.
 const TOO_LONG: &str = "memoir/too_long";
@@ -69,6 +71,7 @@ fn id_in(piece: &[u8]) -> Option<Value> {
     let place = piece.windows(NAME.len()).position(|found| found == NAME)?;
     let rest = piece[place + NAME.len()..].trim_ascii_start();
     let rest = rest.strip_prefix(b":")?.trim_ascii_start();
+    // One value and no more: the piece ends anywhere.
     let id = serde_json::Deserializer::from_slice(rest)
         .into_iter::<Value>()
         .next()?

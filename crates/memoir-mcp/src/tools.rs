@@ -53,6 +53,7 @@ impl ToolEffect {
             .read_only(reads)
             .destructive(destroys)
             .idempotent(settles)
+            // All tools end in the agent's own memory.
             .open_world(false)
     }
 }
@@ -177,6 +178,7 @@ fn made() -> Vec<Tool> {
         let effect = match knife::Tool::from_name(&definition.name) {
             Some(knife::Tool::Search) => ToolEffect::Reads,
             Some(knife::Tool::Protect) => ToolEffect::Settles,
+            // A second delete of the same memory finds nothing to delete.
             Some(knife::Tool::Delete) => ToolEffect::Replaces,
             _ => ToolEffect::Changes,
         };
@@ -286,6 +288,7 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         created_at: arguments.time("created_at")?,
+        // Not by this door: inside a session, or by an administrator (SPEC 2.4).
         constitutional: false,
     };
     let saved = agent.save(&[input], &agent.as_actor()).await?;

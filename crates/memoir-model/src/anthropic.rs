@@ -175,6 +175,7 @@ fn kind(block: &Value) -> Option<&str> {
 /// Reads a call and gives it an id, and an object as input, where it has none.
 fn take_call(block: &mut Value, ids: &mut CallIds) -> ToolCall {
     let id = ids.claim(block.get("id").and_then(Value::as_str));
+    // Written back, since the result must name the identifier that stands in the echo.
     block["id"] = id.as_str().into();
     let name = block
         .get("name")
@@ -182,6 +183,7 @@ fn take_call(block: &mut Value, ids: &mut CallIds) -> ToolCall {
         .unwrap_or_default()
         .to_owned();
     let arguments = arguments::read(block.get("input").unwrap_or(&Value::Null));
+    // The API refuses the whole conversation for a call whose input is no object.
     if !block.get("input").is_some_and(Value::is_object) {
         block["input"] = match &arguments {
             Arguments::Json(object) => object.expose().clone(),

@@ -11,6 +11,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
     match sent {
         Value::Null => Arguments::Json(PrivateJson::new(Value::Object(Map::new()))),
         Value::Object(_) => Arguments::Json(PrivateJson::new(sent.clone())),
+        // Models that call a tool without arguments send an empty text, which is no JSON.
         Value::String(text) if text.trim().is_empty() => read(&Value::Null),
         Value::String(text) => match serde_json::from_str(text) {
             // The guard ends it here: what is encoded three times is malformed, however deep it goes on.
@@ -18,6 +19,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
             Ok(inner @ (Value::Object(_) | Value::Null)) => read(&inner),
             _ => Arguments::Malformed(PrivateText::new(text.as_str())),
         },
+        // Kept as text and not made to fit: the refusal can say what is wrong with it.
         other => Arguments::Malformed(PrivateText::new(other.to_string())),
     }
 }
@@ -31,6 +33,7 @@ pub(crate) fn is_object_text(text: &str) -> bool {
 pub(crate) fn as_text(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Json(object) => object.expose().to_string(),
+        // The result that follows says what was wrong; servers refuse the echo of what is no object.
         Arguments::Malformed(_) => "{}".to_owned(),
     }
 }

@@ -20,6 +20,7 @@ impl CallIds {
 
     /// The id as sent where it can serve, else `call_TURN_INDEX`.
     pub(crate) fn claim(&mut self, sent: Option<&str>) -> String {
+        // Results are joined to calls by identifier: of two equal ones, one result would answer both.
         let sent = sent.filter(|id| !id.is_empty() && !self.taken.contains(*id));
         let free = || {
             // The numbers have no end and the ids of one reply have, so that a free one is found.

@@ -193,9 +193,11 @@ fn decode(answer: &Value, texts: usize) -> Result<Vec<Vector>, ModelError> {
             )
         })?);
     }
+    // Nothing falls out here: as many places as texts, each filled once.
     let vectors: Vec<Vector> = vectors.into_iter().flatten().collect();
     let mut lengths = vectors.iter().map(Vector::dimensions);
     let first = lengths.next();
+    // Vectors of different lengths cannot be compared, and which of them is wrong nobody can tell.
     if lengths.any(|length| Some(length) != first) {
         return Err(retryable("vectors of different lengths"));
     }
@@ -206,6 +208,7 @@ fn vector(one: &Value) -> Option<Vector> {
     let values = one.get("embedding")?.as_array()?;
     // What is too large becomes infinite, which is no direction.
     let values = values.iter().map(|value| Some(value.as_f64()? as f32));
+    // Numbers tell much of the text that they were made of.
     let values = zeroize::Zeroizing::new(values.collect::<Option<Vec<f32>>>()?);
     Vector::of(&values)
 }

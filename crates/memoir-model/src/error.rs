@@ -149,6 +149,8 @@ impl ErrorCode {
     /// `None` where `text` is no name that is known.
     pub fn new(text: &str) -> Option<Self> {
         let known = KNOWN_CODES.iter().find(|code| **code == text);
+        // The name of the list is kept, not the one that was sent: what is printed later is a word of this
+        // file.
         known.map(|code| Self(code))
     }
 
@@ -174,6 +176,8 @@ impl ModelError {
         matches!(
             self,
             Self::Rejected {
+                // Providers do not agree on the status for a request that is too large: any of the three may be
+                // meant.
                 status: 400 | 413 | 422,
                 ..
             }

@@ -43,6 +43,8 @@ impl Endpoint {
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json")
+            // Over all of it, the body too: a server that sends a byte now and then must not hold a session for
+            // ever.
             .timeout(self.timeout)
             .body(body.to_string())
             .send()
@@ -52,6 +54,7 @@ impl Endpoint {
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
         let content_type = media_type(response.headers());
+        // Before the body, which a redirect may have and which says nothing.
         if (300..400).contains(&status) {
             return Err(redirect(status));
         }
@@ -78,6 +81,7 @@ impl Endpoint {
             },
             Some(_) => Err(retryable("JSON, but no object")),
             None if is_html(content_type, text) => Err(self.web_page(status, content_type)),
+            // Another attempt would be answered in the same way: it is the server's setting.
             None if content_type == "text/event-stream" => Err(ModelError::BadAnswer {
                 what: "a stream of events, though none was asked for".to_owned(),
                 retryable: false,
@@ -99,6 +103,7 @@ impl Endpoint {
                 _ => None,
             });
         let status = number.and_then(|number| u16::try_from(number).ok());
+        // Other numbers under this name are the provider's own and no status.
         let status = status.filter(|status| (400..600).contains(status));
         let by_name = || match error.get("type").or(error.get("code"))?.as_str()? {
             "rate_limit_error" | "rate_limit_exceeded" => Some(429),
@@ -112,6 +117,7 @@ impl Endpoint {
             "not_found_error" => Some(404),
             _ => None,
         };
+        // The number first: names differ from provider to provider.
         match status.or_else(by_name) {
             Some(status) => self.failure(status, wait, Some(error)),
             None => ModelError::BadAnswer {
@@ -234,6 +240,7 @@ async fn read(
     let mut bytes = Vec::new();
     loop {
         match response.chunk().await {
+            // Before the chunk is kept: a body that inflates without end is cut at its limit.
             Ok(Some(chunk)) if bytes.len() + chunk.len() > LARGEST_BODY_BYTES => {
                 return Err(ModelError::BadAnswer {
                     what: format!("more than {LARGEST_BODY_BYTES} bytes"),
@@ -367,6 +374,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         let text = text(&reqwest::header::RETRY_AFTER)?.trim();
         text.parse::<f64>().ok().or_else(|| {
             let until = rfc2822::parse(text).ok()?.timestamp();
+            // Without the answer's own date there is nothing sure to compare with, and no wait is told.
             let now = rfc2822::parse(text_of_date(headers)?).ok()?.timestamp();
             Some(until.duration_since(now).as_secs_f64().max(0.0))
         })

@@ -38,6 +38,8 @@ impl ApiKey {
         if text.len() > 4096 {
             return Err(BadKey::TooLong(text.chars().count()));
         }
+        // Here and not where the header is made, so that it is told as a mistake in the settings and not at the
+        // first request.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BadKey::Unprintable);
         }
@@ -47,6 +49,8 @@ impl ApiKey {
     /// The header value `prefix` + key, marked sensitive so that HTTP logs leave it out.
     /// `None` never happens for a key made by [`ApiKey::new`].
     pub(crate) fn header(&self, prefix: &str) -> Option<HeaderValue> {
+        // The header itself keeps a copy that is not cleared: that is the client's, and lives as long as the
+        // model does.
         let whole = Zeroizing::new(format!("{prefix}{}", self.0.as_str()));
         let mut value = HeaderValue::from_str(&whole).ok()?;
         value.set_sensitive(true);

@@ -31,6 +31,7 @@ pub(crate) struct OpenAi {
 /// Whether a model is one of Anthropic's behind OpenRouter, which hands marks for the cache on in the parts of
 /// a message.
 pub(crate) fn takes_cache_marks(provider: &Provider, model: &str) -> bool {
+    // By name or by host: somebody may have configured it under a name of their own.
     let is_openrouter = provider.name == "openrouter"
         || provider
             .base_url
@@ -96,6 +97,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     body.insert("model".to_owned(), model.into());
     body.insert("messages".to_owned(), messages.into());
     body.insert(limit.to_owned(), request.max_output_tokens.into());
+    // Said although it is the default: an answer in pieces is not read.
     body.insert("stream".to_owned(), false.into());
     if let Some(effort) = request.reasoning_effort {
         // OpenRouter, Ollama and vLLM know it under the same name.
@@ -219,6 +221,7 @@ fn take_calls(message: &mut Map<String, Value>, turn: usize) -> Vec<ToolCall> {
     };
     let (name, arguments) = take_function(function);
     vec![ToolCall {
+        // The form before tools has no identifiers; the loop needs one.
         id: CallIds::new(turn).claim(None),
         name,
         arguments,
@@ -231,6 +234,7 @@ fn take_call(call: &mut Value, ids: &mut CallIds) -> Option<ToolCall> {
     let id = ids.claim(call.get("id").and_then(Value::as_str));
     call.insert("id".to_owned(), id.as_str().into());
     call.entry("type").or_insert_with(|| "function".into());
+    // A call without a function has no name: the loop answers it as one of a tool that does not exist.
     let (name, arguments) = take_function(call.get_mut("function").unwrap_or(&mut Value::Null));
     Some(ToolCall {
         id,

@@ -195,6 +195,8 @@ impl Provider {
                 "https://openrouter.ai/api/v1",
                 required("OPENROUTER_API_KEY"),
             ),
+            // By address and not as `localhost`, which may be looked up as an address of IPv6 on which it does
+            // not listen.
             "ollama" => (
                 ProviderKind::OpenAi,
                 "http://127.0.0.1:11434/v1",
@@ -302,6 +304,7 @@ impl Provider {
 
         match (&settings.key_env, &settings.key_file) {
             (Some(_), Some(_)) => return Err(SettingsProblem::TwoKeys),
+            // Empty takes the key of a built-in provider away, for a server that wants none in its place.
             (Some(variable), None) if variable.trim().is_empty() => provider.key = KeySource::None,
             (Some(variable), None) => {
                 let variable = variable.trim().to_owned();
@@ -332,6 +335,7 @@ fn base_url(text: &str) -> Result<Url, SettingsProblem> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(SettingsProblem::Scheme);
     }
+    // It would be printed with the address, and sent beside the key.
     if !url.username().is_empty() || url.password().is_some() {
         return Err(SettingsProblem::Credentials);
     }
@@ -351,6 +355,8 @@ fn is_variable_name(text: &str) -> bool {
 
 /// Whether what is sent to `url` stays on this machine, going by how its host is written.
 pub fn is_loopback(url: &Url) -> bool {
+    // By how it is written: asking for the name's address here would say nothing of where the request goes
+    // later.
     let host = url.host_str().unwrap_or_default();
     // An address of IPv6 has brackets in a URL.
     let host = host.trim_start_matches('[').trim_end_matches(']');

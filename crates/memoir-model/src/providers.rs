@@ -267,6 +267,8 @@ impl Providers {
         base_url: &Url,
     ) -> Result<Option<ApiKey>, ConnectError> {
         let key = self.key(provider)?;
+        // Only with a key: that an address without encryption is named at all is the owner's word for the
+        // prompts.
         if key.is_some() && !provider.allow_insecure {
             refuse_open_line(provider, base_url)?;
         }
@@ -297,6 +299,7 @@ impl Providers {
         let text = match &provider.key {
             KeySource::None => return Ok(None),
             KeySource::Environment { variable, required } => {
+                // Set and empty is what shells and units leave of a variable that is not there.
                 let found = (self.environment)(variable).filter(|text| !text.trim().is_empty());
                 match (found, required) {
                     (Some(text), _) => text,
@@ -350,6 +353,7 @@ impl Providers {
                 .find_map(|name| (self.environment)(name))
                 .filter(|value| !value.is_empty())
         };
+        // So that not even a wrong use of this client sends anything in the open.
         let mut builder = builder().https_only(true);
         let proxy = variable(["HTTPS_PROXY", "https_proxy"])
             .or_else(|| variable(["ALL_PROXY", "all_proxy"]));
@@ -448,6 +452,7 @@ fn refuse_open_line(provider: &Provider, url: &Url) -> Result<(), ConnectError> 
 /// `path` under `base_url`, whether or not that ends with a slash.
 fn joined(base_url: &Url, path: &str) -> Url {
     let mut url = base_url.clone();
+    // Not `join`, which would take the last part of the path away where no slash ends it.
     url.set_path(&format!("{}/{path}", base_url.path().trim_end_matches('/')));
     url
 }
@@ -473,6 +478,7 @@ fn read_key_file(path: &Path) -> Result<String, std::io::ErrorKind> {
     use std::io::Read;
     let mut text = String::new();
     std::fs::File::open(path)
+        // A path to a device must not fill the memory.
         .and_then(|file| file.take(LARGEST_KEY_FILE_BYTES).read_to_string(&mut text))
         .map_err(|error| error.kind())?;
     Ok(text)

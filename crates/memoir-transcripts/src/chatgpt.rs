@@ -55,6 +55,7 @@ fn conversation(
     for entry in mapping.entries().map_err(malformed)? {
         match entry {
             Ok((key, value)) => nodes.push(node(key, value)),
+            // What was read until here is given, and the break is told after it.
             Err(at) => broken = Some(malformed(at)),
         }
     }
@@ -88,6 +89,7 @@ fn give(
     nodes: &[ChatGptNode<'_>],
     current: Option<Raw<'_>>,
 ) {
+    // In the order of the file, so that lines are counted once; the path has another order.
     let places: Vec<_> = nodes
         .iter()
         .map(|node| element.place_of(node.at, Some(node.id.clone())))
@@ -101,6 +103,7 @@ fn give(
     let last = current
         .and_then(Raw::id)
         .and_then(|id| index.get(id.as_str()).copied());
+    // Where the file names no end, or one that it does not hold.
     let last = last.or_else(|| {
         let times: Vec<_> = nodes
             .iter()
@@ -117,6 +120,8 @@ fn give(
         if standing == NodeStatus::Taken {
             continue;
         }
+        // What the node itself is says more than where it stands: a tool's turn on another branch is a tool's
+        // turn.
         let reason = match (said(node), standing) {
             (Err(reason), _) => reason,
             (Ok(_), NodeStatus::Detached) => NoMessageReason::Detached,
@@ -139,6 +144,7 @@ fn parents(nodes: &[ChatGptNode<'_>], index: &HashMap<&str, usize>) -> Vec<Paren
     }
     let parent = |(at, node): (usize, &ChatGptNode<'_>)| {
         let named = node.parent.filter(|parent| !parent.is_null()).map(Raw::id);
+        // What a node says of itself counts before what others say of it.
         match (named, by_child.get(&at)) {
             (Some(Some(id)), _) => index
                 .get(id.as_str())
@@ -210,6 +216,7 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
         _ => return Err(NoMessageReason::NotText),
     };
     Ok(FoundMessage {
+        // Messages without an identifier of their own have their node's, which the file does not repeat.
         id: Some(id.and_then(Raw::id).unwrap_or_else(|| node.id.clone())),
         at: created(Some(message)),
         speaker: role,

@@ -38,6 +38,7 @@ impl<I: Iterator<Item = TranscriptMessage>> Iterator for Chunks<I> {
         }
         for message in self.messages.by_ref() {
             let size = tokens(message.text.expose());
+            // Where a chunk is empty even a message over the budget is taken: otherwise it would never be.
             if !chunk.is_empty() && used.saturating_add(size) > self.budget {
                 self.next = Some((message, size));
                 break;

@@ -67,6 +67,7 @@ fn conversation(
 
 fn entry(element: &mut ExportedConversation<'_>, message: Raw<'_>) -> ClaudeEntry {
     let names = ["uuid", "parent_message_uuid", "created_at"];
+    // What is wrong with the message is told by `said`.
     let [id, parent, at] = message.fields(names).unwrap_or_default();
     let id = id.and_then(Raw::id);
     ClaudeEntry {
@@ -84,6 +85,7 @@ fn give(
     entries: Vec<ClaudeEntry>,
     current: Option<String>,
 ) {
+    // One link is enough: without them all branches would be taken for what was said.
     let standings = if entries.iter().any(|entry| entry.parent.is_some()) {
         standings(&entries, current.as_deref())
     } else {
@@ -104,6 +106,7 @@ fn standings(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> 
     let mut index = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {
+            // Of two with one identifier the first is the parent, as it is the one that is given.
             index.entry(id.as_str()).or_insert(at);
         }
     }

@@ -57,6 +57,7 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
                 .filter(|message| !message.is_null())
                 .ok_or(NoMessageReason::MissingField("message"))?;
             let [content, model] = message.fields(["content", "model"])?;
+            // The program writes these itself, in the assistant's name.
             if optional(model) == "<synthetic>" {
                 return Err(NoMessageReason::System);
             }
@@ -72,9 +73,11 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     if blocks.text.is_empty() {
         return Err(blocks.other.unwrap_or(NoMessageReason::Empty));
     }
+    // What is attached was typed by the user.
     let is_users = kind != "assistant";
     let not_said = NOT_SAID
         .iter()
+        // Only at the beginning: a user may speak of such marks.
         .find(|(begin, _)| is_users && blocks.text.starts_with(begin));
     if let Some((_, reason)) = not_said {
         return Err(*reason);

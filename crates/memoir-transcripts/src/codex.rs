@@ -16,6 +16,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, at, payload] = line.fields(["type", "timestamp", "payload"])?;
     match string(kind, "type")?.as_str() {
         "event_msg" => {}
+        // What the model was sent repeats what the events say, with what the program added.
         "response_item" => return Err(NoMessageReason::System),
         _ => return Err(NoMessageReason::Bookkeeping),
     }
@@ -34,6 +35,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     }
     let written_at = optional(at);
     Ok(FoundMessage {
+        // By the time as it is written, which no way of reading it can change.
         id: (!written_at.is_empty()).then(|| format!("{written_at} {speaker}")),
         at: time(at),
         speaker: speaker.to_owned(),

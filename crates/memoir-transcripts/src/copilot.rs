@@ -25,6 +25,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     if !optional(helper).is_empty() || !optional(call).is_empty() {
         return Err(NoMessageReason::Sidechain);
     }
+    // Programs put prompts into the user's place, too, and say so here.
     if !matches!(optional(source).as_str(), "" | "user") {
         return Err(NoMessageReason::Hidden);
     }

@@ -78,6 +78,7 @@ impl Gathered {
         conversation: Option<&PrivateText>,
         place: &FilePosition,
     ) -> Result<TranscriptMessage, NoMessageReason> {
+        // Before it is cleaned, which copies it.
         if said.text.len() > self.limits.message_bytes {
             return Err(NoMessageReason::TooLarge);
         }
@@ -85,6 +86,8 @@ impl Gathered {
             return Err(NoMessageReason::InvalidField("speaker"));
         }
         let text = clean(&said.text);
+        // Before it counts as given: a message of Gemini's is written again under its identifier, and may have
+        // no text the first time.
         if text.is_empty() {
             return Err(if said.left_out > 0 {
                 NoMessageReason::NotText
@@ -96,6 +99,7 @@ impl Gathered {
         let mut place = place.clone();
         let id = PrivateText::from(id);
         place.id.get_or_insert_with(|| id.clone());
+        // Over all of the file: an identifier names one message, whatever conversation it stands in.
         if !self.seen.insert(digest(&[id.expose()])) {
             return Err(NoMessageReason::DuplicateId);
         }
@@ -114,6 +118,8 @@ impl Gathered {
         match &said.id {
             Some(id) if !id.is_empty() => fitting(id),
             _ => {
+                // Counted in, so that the same words said twice are two messages; by the order in the file, so
+                // that a file read again gives the same identifiers.
                 self.nameless += 1;
                 let position = self.nameless.to_string();
                 let at = said.at.map_or(String::new(), |at| at.to_string());
@@ -140,6 +146,7 @@ pub fn clean(text: &str) -> String {
         control if control.is_control() => '\u{FFFD}',
         other => other,
     };
+    // First, so that the two characters of one line break do not become two.
     let text = text.trim().replace("\r\n", "\n");
     if text.contains(char::is_control) {
         text.chars().map(replace).collect()
@@ -170,6 +177,7 @@ pub(crate) fn string(
     value: Option<Raw<'_>>,
     name: &'static str,
 ) -> Result<String, NoMessageReason> {
+    // Programs write `null` for what is not there.
     let value = value.filter(|value| !value.is_null());
     match value.ok_or(NoMessageReason::MissingField(name))?.string() {
         Ok(Some(text)) => Ok(text),
@@ -187,6 +195,7 @@ pub(crate) fn optional(value: Option<Raw<'_>>) -> String {
 
 /// A time as text; `None` where there is none that can be read.
 pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
+    // A message without a time that can be read is a message all the same.
     optional(value).parse().ok()
 }
 
@@ -229,6 +238,7 @@ impl<'a> ExportedConversation<'a> {
     /// The place of the byte `at` of it. Places are to be asked for in their order, so that lines are
     /// counted once.
     pub(crate) fn place_of(&mut self, at: usize, id: Option<String>) -> FilePosition {
+        // A place before the last one costs counting from the beginning, and is right as well.
         if at < self.counted {
             self.counted = 0;
             self.line = self.place.line;

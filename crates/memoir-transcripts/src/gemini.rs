@@ -55,6 +55,7 @@ fn parts(content: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
         }
         answers += u32::from(answer.is_some());
     }
+    // What a tool answered comes in the user's name.
     match texts.is_empty() && answers > 0 {
         true => Err(NoMessageReason::Tool),
         false => Ok((texts.join("\n"), left_out)),
@@ -67,6 +68,7 @@ fn without_hooks(text: &str) -> String {
     let mut rest = text;
     while let Some((before, hooks)) = rest.split_once(begin) {
         said.push_str(before);
+        // Without an end nothing tells the hook's words from the user's: what may be a program's is left out.
         rest = hooks.split_once(end).map_or("", |(_, after)| after);
     }
     said + rest

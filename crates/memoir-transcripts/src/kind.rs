@@ -1,6 +1,7 @@
 //! Says what a file is that is of no form that is read, by its first bytes and in no word of it.
 
 /// Beginnings that no text has.
+// The two letters of a program for Windows are not among them: a conversation may begin with `MZ`.
 const MARKS: [(&[u8], &str); 18] = [
     (b"%PDF-", "a PDF document"),
     (b"{\\rtf", "an RTF document"),
@@ -38,6 +39,7 @@ pub fn kind_of(head: &[u8]) -> &'static str {
     }
     match text.first() {
         None => EMPTY,
+        // No text has a zero byte, but most files of programs have one early.
         _ if head.contains(&0) => "data of some program, and no text",
         _ if begins("<!doctype html") || begins("<html") => "a page of HTML",
         Some(b'<') => "XML",

@@ -108,6 +108,7 @@ pub struct TranscriptLimits {
 impl Default for TranscriptLimits {
     fn default() -> Self {
         Self {
+            // A conversation is held whole, since its order shows only at its end: who answers whom.
             conversation_bytes: 64 << 20,
             message_bytes: 4 << 20,
         }

@@ -9,6 +9,8 @@ use crate::{
 /// Reads one message. Identifiers may be numbers.
 pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [id, at, speaker, text] = raw.fields(["id", "at", "speaker", "text"])?;
+    // `null` is none; anything else that is no identifier is a mistake which whoever wrote the file should hear
+    // of.
     let id = id.filter(|id| !id.is_null());
     let at = at.filter(|at| !at.is_null());
     Ok(FoundMessage {

@@ -33,6 +33,7 @@ impl Scan {
     pub fn run(&mut self, bytes: &[u8]) -> Option<(usize, ScanStep)> {
         let mut at = 0;
         while at < bytes.len() {
+            // Most bytes of an export stand within strings, and only these two mean something there.
             if self.in_string && !self.escaped {
                 at += bytes[at..]
                     .iter()
@@ -52,6 +53,7 @@ impl Scan {
             return self.step_in_string(byte);
         }
         if self.in_scalar {
+            // The end of a number or a word shows only in the byte behind it, which belongs to what follows.
             let ends =
                 matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || is_space(byte);
             return if ends {
@@ -63,13 +65,17 @@ impl Scan {
         match byte {
             b'"' => self.in_string = true,
             b'{' | b'[' => self.depth += 1,
+            // Which of the two closes is not looked at, since that would take a stack: such a file is no JSON
+            // either way.
             b'}' | b']' if self.depth > 0 => {
                 self.depth -= 1;
                 if self.depth == 0 {
                     return ScanStep::Last;
                 }
             }
+            // Commas, colons, and whatever is no JSON: one wrong byte within a value must not end it.
             _ if self.depth > 0 => {}
+            // Also what is no JSON, such as `NaN`: it can be passed over as one value.
             b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.in_scalar = true,
             _ => return ScanStep::NoValue,
         }
@@ -154,6 +160,8 @@ impl<'a> Raw<'a> {
 
     /// Whether it begins as an object does.
     pub fn is_object(self) -> bool {
+        // By the first byte: a `Raw` is one value as far as brackets and quotes tell, and may be no JSON
+        // within.
         self.first() == b'{'
     }
 
@@ -191,6 +199,7 @@ impl<'a> Raw<'a> {
         if !self.is_string() {
             return Ok(None);
         }
+        // As it is first: half pairs are rare, and mending them copies the text.
         if let Ok(text) = serde_json::from_slice(self.bytes) {
             return Ok(Some(text));
         }
@@ -205,6 +214,7 @@ impl<'a> Raw<'a> {
         if let Ok(Some(text)) = self.string() {
             return Some(text);
         }
+        // No identifier is a longer number: one of 128 bits has 39 digits.
         let is_number = self.first().is_ascii_digit() && self.bytes.len() <= 40;
         let digits = is_number && self.bytes.iter().all(u8::is_ascii_digit);
         digits.then(|| String::from_utf8_lossy(self.bytes).into_owned())
@@ -220,9 +230,12 @@ impl<'a> Raw<'a> {
     ) -> Result<[Option<Raw<'a>>; N], BrokenJson> {
         let mut found = [None; N];
         for entry in self.entries()? {
+            // Also where all that is asked for was found: of two fields of one name the later one counts.
             let (key, value) = entry?;
             if let Some(at) = names
                 .iter()
+                // As it is written: programs give their own fields names that need no escapes, and so no key is
+                // decoded.
                 .position(|name| name.as_bytes() == key.inside())
             {
                 found[at] = Some(value);
@@ -275,6 +288,7 @@ fn mend_surrogates(string: &str) -> String {
     while let Some(at) = rest.find('\\') {
         mended.push_str(&rest[..at]);
         rest = &rest[at..];
+        // An escape has 6 bytes, a pair of them 12.
         let unit = unit(rest);
         let taken = match unit {
             Some(0xD800..=0xDBFF)
@@ -311,6 +325,7 @@ pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
         at: 1,
     };
     loop {
+        // What is looked at is the beginning of a file and may end anywhere: the keys until there are enough.
         let Ok(key) = cursor.value() else { return keys };
         if !key.is_string() || cursor.peek() != Some(b':') {
             return keys;
@@ -333,6 +348,7 @@ pub fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
         at: 1,
     };
     loop {
+        // Of all objects, since the first may be one that says nothing.
         if cursor.peek() == Some(b'{') {
             keys.get_or_insert_with(Vec::new)
                 .extend(first_keys(cursor.bytes));
@@ -417,6 +433,7 @@ impl<'a> Parts<'a> {
             }
             self.cursor.advance(1);
         }
+        // Behind a comma there must be a part: a list that ends with one is broken.
         let part = read(&mut self.cursor);
         self.state = if part.is_ok() {
             KeyState::Later

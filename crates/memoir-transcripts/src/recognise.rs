@@ -32,6 +32,7 @@ pub(crate) fn recognise(
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
+        // First, since whatever is no JSON would be taken for plain text below.
         None if is_no_text(head) => return Err(Error::Unrecognised(kind_of(head))),
         None => begin
             .format()
@@ -50,6 +51,7 @@ pub(crate) fn recognise(
         }
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
+            // An empty file of a form that was named has nothing in it; it is not of another form.
             Begin::Object(_) | Begin::Nothing,
         ) => FileLayout::Values,
         (TranscriptFormat::Messages, _) => FileLayout::Lines,
@@ -87,6 +89,7 @@ impl<'a> Begin<'a> {
         let head = skip_space(head);
         match head {
             [] => Self::Nothing,
+            // Plain text may begin with a bracket: the byte behind it decides.
             [b'{', rest @ ..] if matches!(skip_space(rest).first(), None | Some(b'"' | b'}')) => {
                 Self::Object(first_keys(head))
             }
@@ -100,12 +103,14 @@ impl<'a> Begin<'a> {
 
     fn format(&self) -> Option<TranscriptFormat> {
         let (keys, is_array) = match self {
+            // `[2026-03-01 10:00] Ann: …` begins like an array, and holds no object.
             Self::Nothing | Self::Other | Self::Array(None) => return Some(TranscriptFormat::Text),
             // An export of nobody who talked: there is nothing in it in any form.
             Self::Array(Some(keys)) if keys.is_empty() => return Some(TranscriptFormat::Messages),
             Self::Array(Some(keys)) => (keys, true),
             Self::Object(keys) => (keys, false),
         };
+        // From what one program alone writes to what several have; the first that fits counts.
         let has = |names: &[&str]| names.iter().any(|name| keys.contains(&name.as_bytes()));
         if has(&["mapping", "current_node"]) {
             Some(TranscriptFormat::ChatGpt)

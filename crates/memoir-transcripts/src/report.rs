@@ -60,6 +60,7 @@ impl fmt::Display for TranscriptReport {
         for (place, reason) in &self.losses {
             write!(formatter, "\n{place}: {reason}")?;
         }
+        // Cannot go below zero: each place is of one that was counted.
         let more = self.lost() - self.losses.len() as u64;
         if more > 0 {
             write!(formatter, "\nand {more} more")?;

@@ -10,6 +10,7 @@ use crate::{
 /// So many bytes of a file are looked at to tell its form.
 pub const HEAD_BYTES: u64 = 256 << 10;
 /// A buffer that grew beyond this for one piece is given back.
+// Otherwise one large conversation would hold its room until the end of the file.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// A file being read.
@@ -53,6 +54,7 @@ impl<R: Read> FileSource<R> {
         if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
             return Err(Error::Utf16);
         }
+        // Before the form is looked for, so that whoever gives the export as it arrived is told to unpack it.
         if head.starts_with(b"PK\x03\x04") {
             return Err(Error::Packed);
         }
@@ -60,6 +62,7 @@ impl<R: Read> FileSource<R> {
             source.byte = 3;
             head.drain(..3);
         }
+        // Only now: an error above is told with the source's place, and `head` is given to the caller too.
         *source.reader.get_mut().get_mut().0 = Cursor::new(head.clone());
         Ok((source, head))
     }
@@ -87,6 +90,7 @@ impl<R: Read> FileSource<R> {
             match self.reader.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.failed(error.kind())),
+                // Asked for again, since what `fill_buf` gave would borrow the reader through all of the loop.
                 Ok(_) => return Ok(self.reader.buffer()),
             }
         }
@@ -113,6 +117,7 @@ impl<R: Read> FileSource<R> {
             let length = bytes.len();
             let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
             let found = bytes.get(spaces).copied();
+            // White space of any length is passed piece by piece and never kept.
             self.consume(spaces);
             if spaces < length {
                 return Ok(found);
@@ -139,6 +144,7 @@ impl<R: Read> FileSource<R> {
             let bytes = self.reader.buffer().get(..count).unwrap_or_default();
             self.piece.extend_from_slice(bytes);
         } else {
+            // Let go at once: what is passed over may be gigabytes.
             self.start_piece();
         }
         self.consume(count);
@@ -157,6 +163,8 @@ impl<R: Read> FileSource<R> {
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
+                // A number or a word has no last byte of its own; at the end of the file it is whole, anything
+                // else is cut off.
                 return Ok(if scan.may_end() {
                     whole
                 } else {
@@ -200,6 +208,7 @@ impl<R: Read> FileSource<R> {
             if !fits {
                 limit = 0;
             }
+            // An empty rest fits even where there is no room left: a line that was too large stays so.
             taken = if fits && taken != PieceRead::TooLarge {
                 PieceRead::Whole
             } else {

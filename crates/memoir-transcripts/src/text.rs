@@ -80,6 +80,7 @@ impl PlainText {
         };
         match line {
             Ok(line) => self.line(line.trim_end(), place, limit, gathered),
+            // What can be read of the message is given first, so that the items stand in the file's order.
             Err(reason) => {
                 self.finish(gathered);
                 gathered.skip(place, reason);
@@ -105,6 +106,7 @@ impl PlainText {
             return;
         }
         if let Some((_, said)) = &mut self.message
+            // Less than, since the line break takes a byte.
             && said.text.len() + line.len() < limit
         {
             said.text.push('\n');
@@ -112,6 +114,7 @@ impl PlainText {
             return;
         }
         self.finish(gathered);
+        // Who spoke last speaks on, where a message was ended for its length.
         let header = self.header.clone().unwrap_or_default();
         self.begin(&header, line, place);
     }
@@ -144,6 +147,7 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
             speaker: String::new(),
             at: before,
         };
+        // A time alone begins a message, of a speaker who is not named.
         return before.map(|_| (header, rest));
     };
     let (speaker, behind) = match name.find('[') {
@@ -177,6 +181,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
     let from = bracket.map_or(Some(0), |at| text[at..].find(']').map(|end| at + end))?;
     let colon = from + text[from..].find([':', '：'])?;
     let (name, rest) = text.split_at(colon);
+    // The wide colon of Chinese and Japanese stands without white space behind it.
     let is_wide = rest.starts_with('：');
     let rest = rest.trim_start_matches([':', '：']);
     let (name, rest) = match bold {
@@ -186,7 +191,9 @@ fn name(text: &str) -> Option<(&str, &str)> {
         ),
         None => (name, rest),
     };
+    // `https://…` has a colon too.
     let ends = rest.is_empty() || is_wide || rest.starts_with(char::is_whitespace);
+    // Brackets that hold no time are no part of a name: `Ann [later]: …` is a line like others.
     let is_time_good =
         bracket.is_none_or(|at| name.get(at..).is_some_and(|time| bracketed(time).is_some()));
     let bare = bracket.map_or(name, |at| name.get(..at).unwrap_or(name));
@@ -197,7 +204,9 @@ fn is_name(name: &str) -> bool {
     let name = name.trim_end();
     let is_short =
         name.chars().count() <= NAME_CHARACTERS && name.split_whitespace().count() <= NAME_WORDS;
+    // Not "is a capital letter": most scripts have none.
     let begins = name.starts_with(|first: char| first.is_alphabetic() && !first.is_lowercase());
+    // Only the first and the last word: names have small words between them, as in `Jan de Vries`.
     let last = name.rsplit(' ').next().unwrap_or_default();
     let is_sentence = last.starts_with(char::is_lowercase);
     let plain = |character: char| character.is_alphanumeric() || " .'’-_()&@".contains(character);

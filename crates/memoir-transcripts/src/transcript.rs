@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// Most bytes of a key that is looked at.
+// Only `messages` is looked for; a longer key is passed over as any other is.
 const KEY_BYTES: usize = 1 << 10;
 
 /// A file of conversations, as a stream of what it holds.
@@ -123,6 +124,7 @@ impl<R: Read> TranscriptReader<R> {
             TranscriptState::Key { first, found } => self.key(first, found)?,
             TranscriptState::End => match self.source.peek()? {
                 None => self.state = TranscriptState::Over,
+                // What stands behind the end would be lost in silence: a second array, or half of one.
                 Some(_) => return Err(Error::Broken(self.source.place())),
             },
             TranscriptState::Over => {}
@@ -137,6 +139,7 @@ impl<R: Read> TranscriptReader<R> {
             .take_line(self.gathered.limits().conversation_bytes)?
         {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
+            // Nothing is lost with a blank line, so that it is not told.
             PieceRead::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
             PieceRead::Whole => self.message(place),
             PieceRead::Truncated | PieceRead::Nothing => self.state = TranscriptState::Over,
@@ -200,6 +203,7 @@ impl<R: Read> TranscriptReader<R> {
             Some(byte) if byte == opening => self.source.pass(),
             Some(_) => return Err(Error::Broken(self.source.place())),
         }
+        // `take_value` begins where it stands, and white space may be there.
         self.source.peek()?;
         self.expect(KEY_BYTES)?;
         let is_messages = self.source.piece == b"\"messages\"";
@@ -215,6 +219,7 @@ impl<R: Read> TranscriptReader<R> {
             Some(b'[') if is_messages => self.state = TranscriptState::Open { in_object: true },
             _ => {
                 let place = self.source.place();
+                // 0: passed over, and nothing of it kept.
                 self.expect(0)?;
                 if is_messages {
                     self.gathered
@@ -242,6 +247,7 @@ impl<R: Read> TranscriptReader<R> {
         );
         let mut place = self.source.place();
         if is_export {
+            // Counted whether it can be read or not: the number is that of the conversation in the file.
             self.conversations += 1;
             place = place.within(self.conversations);
         }
@@ -253,6 +259,8 @@ impl<R: Read> TranscriptReader<R> {
             PieceRead::Whole if is_export => self.conversation(place),
             PieceRead::Whole => self.message(place),
             PieceRead::Truncated => {
+                // Told twice, as what is lost and as why the file is not read on: the one has the place where
+                // it began.
                 self.gathered.skip(place, NoMessageReason::Malformed);
                 return Err(Error::Truncated(self.source.place()));
             }
@@ -277,6 +285,7 @@ impl<R: Read> TranscriptReader<R> {
         };
         match self.format {
             TranscriptFormat::ClaudeCode => {
+                // Before it is read, so that a message which is refused is named in the report.
                 place.id = claude_code::id(raw).map(PrivateText::from);
                 let (said, session) = claude_code::read(raw);
                 gathered.take(said, session.as_ref(), place);

@@ -29,6 +29,7 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
     let mut path = Vec::new();
     let mut next = last.filter(|last| *last < parents.len());
     while let Some(at) = next {
+        // Parents may lead in a circle: the path ends where it meets itself.
         if standings[at].is_some() {
             break;
         }
@@ -46,6 +47,7 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
     } else {
         NodeStatus::Detached
     };
+    // After the path: what leads to it must find it settled.
     for at in 0..parents.len() {
         settle(parents, &mut standings, beginning, at);
     }

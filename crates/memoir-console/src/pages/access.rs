@@ -97,6 +97,7 @@ impl<'a> AccessForm<'a> {
             purpose: self.purpose.into(),
         };
         match draft.check() {
+            // Also where the kind is wrong, so that all that is wrong is told at once.
             Ok(draft) => kind.map(|_| draft),
             Err(invalid) => {
                 self.fault(&invalid);
@@ -162,6 +163,8 @@ impl<'a> AccessForm<'a> {
                 Ok(None)
             }
             Err(
+                // What can only be waited for keeps what was typed; whatever else went wrong has a page of its
+                // own.
                 error @ (Error::Access(
                     AccessRefusal::TooManyWaiting | AccessRefusal::RefusedBefore { .. },
                 )

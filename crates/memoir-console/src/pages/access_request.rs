@@ -151,6 +151,7 @@ pub(crate) async fn show(
         .scripts(&[PageScript::Access])
         .show(content);
     // So that the page tells of the end where no script runs.
+    // A second later than the end, so that the page that is asked for then finds it over.
     let seconds = asked.is_granted().then(|| asked.seconds_left() + 1);
     Ok(refreshing(shown, seconds, &asked.path()))
 }

@@ -40,6 +40,7 @@ pub(crate) async fn show(
     };
     let (search, faults) = wanted.read();
     let before = wanted.before()?;
+    // Apart from what is looked for, whose newest record need not be the log's.
     let newest = agent
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
@@ -95,6 +96,7 @@ async fn found(
     search: &RecordFilter,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
+    // One more than is shown tells whether there is another page, without counting them all.
     let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);

@@ -162,6 +162,7 @@ fn read<T>(
 
 /// The end of what was given: of a day its last moment, of a minute its last one.
 fn until(text: &str) -> Option<Timestamp> {
+    // A browser's field gives whole minutes: until 12:00 holds all of 12:00.
     const REST_OF_A_MINUTE: i64 = 59_999_999;
     let time = Timestamp::parse_until(text).ok()?;
     let is_minute = time.to_jiff().strftime(MINUTE).to_string() == text.trim();
@@ -177,6 +178,7 @@ fn moment(typed: &Option<String>, parse: impl FnOnce(&str) -> Option<Timestamp>)
         return String::new();
     };
     match parse(typed) {
+        // The field of a browser takes no other form, and would be blank.
         Some(time) => time.to_jiff().strftime(MINUTE).to_string(),
         None => typed.clone(),
     }

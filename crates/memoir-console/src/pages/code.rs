@@ -95,6 +95,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
             ]);
             Ok((cookies, see_other(next)).into_response())
         }
+        // The browser keeps what it holds: a wrong digit need not cost the password once more.
         Err(refusal) => {
             let shown = CodePage {
                 name: &half.name,

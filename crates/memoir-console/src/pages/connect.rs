@@ -179,6 +179,7 @@ async fn question(
         )
     })?;
     let mut given: Vec<(&'static str, String)> = Vec::new();
+    // Given twice, two readers of the same address could each take another one of them (RFC 6749, 3.1).
     for name in PARAMETERS {
         let mut values = pairs.iter().filter(|(known, _)| known == name);
         let value = values.next();
@@ -193,6 +194,8 @@ async fn question(
         given.find_map(|(known, value)| (*known == name).then_some(value.as_str()))
     };
     let client = of("client_id").unwrap_or_default();
+    // Who asks and where it may be reached come first. Until both are known nothing is sent to an address that
+    // the question names.
     let client = console.memoir().client(connecting, client).await?;
     let client = match client {
         Some(client) if visitor.account.takes_client(&client).await? => client,
@@ -249,6 +252,7 @@ fn check<'a>(
             "Its `state` is longer than 4,000 characters.",
         ));
     }
+    // `plain` would show the secret to whoever sees the address.
     if of("code_challenge_method") != Some("S256") {
         let problem =
             "It must prove that the code is its own (PKCE): `code_challenge_method=S256`.";
@@ -256,9 +260,11 @@ fn check<'a>(
     }
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let challenge = of("code_challenge").unwrap_or_default();
+    // 32 bytes in base64 without padding.
     if challenge.len() != 43 || !challenge.bytes().all(is_letter) {
         return Err(("invalid_request", "Its `code_challenge` is no SHA-256."));
     }
+    // A token that is meant for another service must not be asked for here, nor taken for one of ours.
     if of("resource") != Some(connecting.resource().as_str()) {
         let problem = "It must name this service in `resource`, to the letter of the address under which it is known.";
         return Err(("invalid_target", problem));
@@ -269,6 +275,7 @@ fn check<'a>(
 /// A question that is not as it must be. Whoever looks decides whether the program is told.
 fn refused(visitor: &Visitor, wrong: &Wrong) -> Response {
     let told = [("error", wrong.code)];
+    // A link and no redirect: whoever can register a program would have a way to send browsers on.
     let back = answer(&wrong.address, wrong.state.as_deref(), &wrong.issuer, &told);
     let content = html! {
         h1 { "Not connected" }
@@ -329,6 +336,7 @@ async fn choosing(
     question: &ConnectionQuestion,
     faults: &Faults,
 ) -> Result<Markup, PageFailure> {
+    // One more than is listed tells that there are more.
     let agents = visitor.account.agent_page(None, MOST_LISTED + 1).await?;
     let is_listed = agents.len() <= MOST_LISTED as usize;
     let agents: Vec<_> = agents

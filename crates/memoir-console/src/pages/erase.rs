@@ -33,6 +33,8 @@ pub(crate) async fn erase(
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let typed = form.field(NAME);
+    // Held against the name within the decision, so that an agent that was renamed meanwhile is not erased by
+    // its old one.
     let name = fold_name(typed.trim());
     let named = agent.where_agent(move |now| name == fold_name(&now.name));
     let mut faults = Faults::default();

@@ -61,6 +61,7 @@ impl PageQuery {
             text: self.q.clone().unwrap_or_default(),
             order,
             descending: greatest_first != self.is_turned(),
+            // The number of the page is whatever the address says.
             offset: (self.page() - 1).saturating_mul(u64::from(AT_ONCE)),
             limit: AT_ONCE,
         }

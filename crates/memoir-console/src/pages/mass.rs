@@ -72,6 +72,8 @@ async fn told(
     // Nothing is to be seen of the time before it was made.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
+    // An agent of an hour has no 720 parts: each would be shorter than what is drawn, or a row of the table an
+    // empty one.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.stats(None, Some(now), parts).await?.history,

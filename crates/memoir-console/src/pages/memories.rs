@@ -300,5 +300,6 @@ pub(crate) async fn handle(
     let after = form.field("after").parse().unwrap_or(0);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, after, &word);
+    // To the row that was handled: of a long page whoever works through it would lose the place.
     Ok(see_other(&format!("{address}#memory-{number}")))
 }

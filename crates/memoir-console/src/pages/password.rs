@@ -53,6 +53,7 @@ pub(crate) async fn change(
 ) -> PageResult {
     let (head, _) = request.into_parts();
     let mut faults = Faults::default();
+    // Before the proof, which would use up a code for a password that is not taken.
     check_new(&form, NEW, AGAIN, &mut faults);
     if !faults.is_empty() {
         return Ok(page_of(
@@ -67,6 +68,7 @@ pub(crate) async fn change(
     };
     let new = PrivateText::from(form.field(NEW.0));
     let made = visitor.change_password(proven, &new).await?;
+    // A new sign-in: the one of this browser ended with all the others.
     browser::enter(&console, &made, "/account?done=password")
 }
 

@@ -84,6 +84,7 @@ impl GrantedLook {
         covers: impl Fn(&ShownRequest) -> bool,
     ) -> Result<Result<Self, Response>, PageFailure> {
         let asked = ShownRequest::find(visitor, request).await?;
+        // For the way to the right page only. That nobody reads without a grant is held by the lens.
         if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
             return Ok(Err(see_other(&asked.path())));
         }
@@ -108,6 +109,7 @@ impl GrantedLook {
 
     /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
     async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> PageResult {
+        // Between the words that were read and now the agent may have taken its leave back.
         self.asked.look_again().await?;
         let path = self.asked.path();
         if !self.asked.is_granted() {
@@ -194,6 +196,7 @@ pub(crate) struct PageQuery {
 impl PageQuery {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
     fn page(&self, scope: Option<&str>) -> Result<MemoryPage, PageFailure> {
+        // Whatever the address asks for: under a grant of the core it is the core.
         let all = scope == Some("all");
         let kind = match all {
             true => memories::kind(self.kind.as_deref())?,
@@ -236,6 +239,7 @@ pub(crate) async fn memories(
     };
     let page = wanted.page(look.asked.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
+    // What the grant does not cover comes without words, and is no memory to be read.
     memories.retain(|memory| memory.words.is_some());
     let is_more = memories.len() > AT_ONCE as usize;
     memories.truncate(AT_ONCE as usize);
@@ -429,6 +433,7 @@ async fn records_after(
     wanted: &PageQuery,
     path: &str,
 ) -> Result<Markup, PageFailure> {
+    // Places are kept as signed numbers, and an address may hold any.
     let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
     let mut records = lens.record_page(asked, from, AT_ONCE + 1).await?;

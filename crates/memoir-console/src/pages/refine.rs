@@ -50,6 +50,7 @@ impl Hindrance {
     /// `latest` are the agent's sessions, newest first: one that runs is the newest.
     fn of(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Self> {
         let running = latest.iter().find(|session| session.ended_at.is_none());
+        // In the order of `lifecycle::begin`, so that the page names what an attempt would be refused for.
         if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
             Some(Self::OutOfService)
         } else if let Some(session) = running {

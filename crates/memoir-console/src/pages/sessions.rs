@@ -265,6 +265,7 @@ pub(crate) async fn events(
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
+    // A stream is got by a look, which carries no form's token.
     browser::check_site(&head.headers)?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     Ok(console.watch(&head, visitor, &agent, id).await)
@@ -276,6 +277,7 @@ pub(crate) async fn cancel(
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     match agent.cancel(id, &visitor.actor()).await {
+        // It ended by itself between the page and the click: no fault of the service.
         Err(Error::SessionLost(_)) => Err(PageFailure::new(
             axum::http::StatusCode::CONFLICT,
             "The session is over already.",

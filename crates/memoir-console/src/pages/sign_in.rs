@@ -41,6 +41,7 @@ pub(crate) async fn show(
 ) -> PageResult {
     let (head, _) = request.into_parts();
     let wanted: PageQuery = form::query(query.as_deref())?;
+    // Here and where the form is sent: both come from whoever made the link.
     let next = browser::own_path(wanted.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
         return Ok(see_other(next));
@@ -57,6 +58,8 @@ pub(crate) async fn show(
 
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
+    // Without a form's token, which only those have who are signed in: otherwise another site could sign a
+    // browser in as somebody else.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
@@ -87,6 +90,7 @@ fn sign_in_page(
     has_users: bool,
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
+    // Forbidden is the way, not the password: a form would send one over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     parts::bare(
         "Sign in",
@@ -142,6 +146,7 @@ pub(crate) async fn sign_out(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
 ) -> PageResult {
+    // In the store first: a browser that keeps the cookie has one that opens nothing.
     visitor.sign_out().await?;
     signed_out(&console, "signed-out")
 }

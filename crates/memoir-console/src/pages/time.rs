@@ -60,6 +60,7 @@ impl PageQuery {
         let fields = [&self.record, &self.slide];
         let moved = fields
             .into_iter()
+            // Both are sent with each look, and only what was moved was meant.
             .find(|field| field.is_some() && **field != self.shown);
         let number = |text: &String| text.trim().parse().map(Point::Record);
         let chosen = moved.unwrap_or(&self.shown).as_ref();
@@ -86,6 +87,7 @@ pub(crate) async fn show(
     };
     let view = agent.look_back(point).await?;
     if let Some(Point::Record(seq)) = point
+        // Shown all the same, at the newest point, with why.
         && seq > view.history.newest_seq
     {
         problem = Some(format!(
@@ -213,6 +215,7 @@ fn curve(view: &LookBack) -> Markup {
     let bands = history
         .sessions
         .iter()
+        // A rehearsal changes nothing, so that the curve has no part of it.
         .filter(|span| !span.rehearsal)
         .take(BANDS);
     let line = outline(history, highest);
@@ -444,6 +447,7 @@ pub(crate) async fn go_back(
         .ok_or_else(|| PageFailure::invalid("The form does not say which point to go back to."))?;
     let actor = visitor.actor();
     let problem = match agent
+        // What was foreseen is what happens: a record that came after it makes all of it another question.
         .as_seen(newest)
         .rewind(Point::Record(point), &actor)
         .await

@@ -58,6 +58,7 @@ impl TimelinePage {
         let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = records.len() > AT_ONCE as usize;
         records.truncate(AT_ONCE as usize);
+        // The log is read from its end, and told from its beginning.
         records.reverse();
         Ok(Self {
             records,

@@ -139,6 +139,8 @@ pub(crate) async fn make(
     let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
         "" => None,
+        // Only what is offered, though the use case would take any: a form that says something else was not
+        // filled in here.
         days if LIFETIMES.iter().any(|(known, _)| *known == days) => days.parse().ok(),
         _ => {
             return Err(PageFailure::invalid(
@@ -153,6 +155,7 @@ pub(crate) async fn make(
         .await
     {
         Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
+        // The agent has memories by now: the page says how to ask it, where an error would only say no.
         Err(error @ Error::ConsentNeeded(_)) => {
             let failure = PageFailure::from(error);
             settings::with_refused_token(&console, &visitor, &agent, &failure).await

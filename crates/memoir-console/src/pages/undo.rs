@@ -110,6 +110,8 @@ pub(crate) async fn roll_back(
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let actor = visitor.actor();
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
+        // Held to what was shown only with later changes too: without them, whatever stands in the way by now
+        // refuses it.
         (false, _) => agent.roll_back(id, false, &actor).await,
         (true, Some(newest)) => agent.as_seen(newest).roll_back(id, true, &actor).await,
         (true, None) => {

@@ -61,6 +61,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64, may_consolidate: b
 pub(super) fn groups<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Vec<usize>> {
     let mut by_form: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (position, text) in texts.into_iter().enumerate() {
+        // Nothing that is fuzzier: people who differ by one word are different people (SPEC 3.4).
         by_form.entry(folded(text)).or_default().push(position);
     }
     // `?` and `!` are not the same text although nothing is left of either.
@@ -69,6 +70,8 @@ pub(super) fn groups<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Vec<us
         .into_values()
         .filter(|group| group.len() > 1)
         .collect();
+    // In the order of the ledger and not of the words: where there is room for some only, the oldest doubles
+    // go.
     groups.sort();
     groups
 }
@@ -95,6 +98,7 @@ fn settle(rows: &[LedgerRow], group: &[usize], may_consolidate: bool) -> Vec<(Pl
     // What a protected double covers can go without it being touched.
     let (covered, rest): (Vec<usize>, Vec<usize>) = free.into_iter().partition(|position| {
         let covers =
+            // An older one only, which keeps the earlier date.
             |by: &usize| by < position && rows[*by].tags.is_superset(&rows[*position].tags);
         protected.iter().any(covers)
     });
@@ -117,6 +121,7 @@ fn settle(rows: &[LedgerRow], group: &[usize], may_consolidate: bool) -> Vec<(Pl
         steps.push((
             PlannedEdit::Consolidate {
                 numbers,
+                // The words of one of them as they stand: it can make no text of its own.
                 content: rows[best].content.clone(),
             },
             takes,

@@ -65,11 +65,13 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
         ModelMessage::Assistant(_) | ModelMessage::ToolResult { .. } => None,
     });
     let question = question.unwrap_or_default();
+    // By what is offered: only a session has this tool.
     if offers("complete_refinement") {
         let rows: Vec<LedgerRow> = ledger::parse_rows(question)
             .into_iter()
             .map(LedgerRow::from)
             .collect();
+        // Without the limit it deletes nothing: better too little than a breaker that trips.
         let removable = prompt::parse_removable_tokens(question).unwrap_or(0);
         return next_step(
             &plan(&rows, removable, offers("consolidate_memories")),
@@ -114,6 +116,7 @@ fn core_memories(system: &str) -> Vec<String> {
         .skip_while(|line| **line != context::CORE_HEADING)
         .skip(1);
     let mut memories: Vec<String> = Vec::new();
+    // The next heading ends the core memories; what the journal says is not compared.
     for line in after.take_while(|line| !line.starts_with("## ")) {
         if let Some(first) = line.strip_prefix("- ") {
             memories.push(first.to_owned());

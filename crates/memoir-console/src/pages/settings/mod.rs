@@ -150,6 +150,8 @@ impl SettingsForm {
     fn read(form: &SentForm) -> Self {
         let plain = PLAIN.into_iter().filter_map(|field| {
             let typed = form.field(field.as_str());
+            // Against what was shown, not against what is set: what somebody else changed meanwhile is not put
+            // back by a form that never touched it.
             let is_touched = typed.trim() != form.field(&shown(field)).trim();
             is_touched.then(|| (field.as_str(), typed.to_owned()))
         });
@@ -186,6 +188,7 @@ impl SettingsForm {
         standing: &SettingsView,
         seen: u64,
     ) {
+        // It is asked once for each attempt, and what was in the way before may be gone.
         self.faults = Faults::default();
         for (field, (typed, is_reset)) in PROMPTS
             .into_iter()
@@ -207,6 +210,7 @@ impl SettingsForm {
     /// Who changed a setting since the form was shown, unless to what it is to be now.
     fn meanwhile(&self, field: Field, standing: &SettingsView, seen: u64) -> Option<String> {
         let typed = self.plain.get(field.as_str());
+        // Whoever wants what is set by now is in nobody's way.
         if typed.is_some_and(|typed| typed.trim() == written(&standing.view, field)) {
             return None;
         }
@@ -247,6 +251,7 @@ pub(crate) async fn change(
     let agent = visitor.account.agent(&agent).await?;
     let mut draft = SettingsForm::read(&form);
     let assignments = draft.assignments(&form);
+    // Without the field everything counts as changed since, so that the page is shown once more.
     let seen = form.field(SEEN).parse().unwrap_or(0);
     let path = agent_path(agent.scope().agent);
     if assignments.is_empty() {
