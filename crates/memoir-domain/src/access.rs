@@ -231,6 +231,8 @@ impl AccessKind {
             }
         }
         match (weight(self), weight(asked)) {
+            // More includes less: who was refused a session may not ask for everything at once, in the hope of
+            // another answer.
             (Some(this), Some(that)) => this >= that,
             _ => self == asked,
         }
@@ -489,6 +491,8 @@ impl AccessRequest {
             .filter_map(|other| other.question?.held_until(now));
         let again_at = self.question.map(QuestionClaim::again_at);
         let again_at = again_at.and_then(|time| QuestionClaim::ahead(time, now));
+        // One question at a time for the agent, not for the request: its model is asked by whoever holds the
+        // claim.
         match held.chain(again_at).max() {
             Some(not_before) => Err(not_before),
             None => Ok(QuestionClaim {
