@@ -491,8 +491,6 @@ impl AccessRequest {
             .filter_map(|other| other.question?.held_until(now));
         let again_at = self.question.map(QuestionClaim::again_at);
         let again_at = again_at.and_then(|time| QuestionClaim::ahead(time, now));
-        // One question at a time for the agent, not for the request: its model is asked by whoever holds the
-        // claim.
         match held.chain(again_at).max() {
             Some(not_before) => Err(not_before),
             None => Ok(QuestionClaim {
