@@ -231,6 +231,8 @@ impl AccessKind {
             }
         }
         match (weight(self), weight(asked)) {
+            // More includes less: who was refused a session may not ask for everything at once, in the hope of
+            // another answer.
             (Some(this), Some(that)) => this >= that,
             _ => self == asked,
         }

@@ -560,6 +560,7 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
         Field::ReasoningEffort => json!(settings.reasoning_effort),
         Field::AnswerTokens => json!(settings.answer_tokens),
         Field::Paused => json!(settings.paused),
+        // The other way round than it is kept: a row without the field is of an agent in service.
         Field::Active => json!(!settings.inactive),
     }
 }
@@ -729,6 +730,7 @@ pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
 }
 
 fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
+    // A list in JSON may hold a comma in a tag, which the short form cannot.
     let list: Vec<String> = if raw.trim_start().starts_with('[') {
         serde_json::from_str(raw).map_err(|_| {
             Invalid::new(

@@ -312,6 +312,7 @@ impl Change {
             wordings: (before.wordings != after.wordings).then(|| after.wordings.clone()),
             protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
             discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
+            // Never taken back, so that there is no setting to nothing.
             shredded_at: after
                 .shredded_at
                 .filter(|_| before.shredded_at != after.shredded_at),
@@ -367,6 +368,7 @@ impl Change {
                     after.discarded_at = setting.value();
                 }
                 if patch.shredded_at.is_some() {
+                    // A shredding alone takes the source away, and so the patch has no field for it.
                     after.source = None;
                 }
                 after.shredded_at = patch.shredded_at.or(after.shredded_at);
@@ -416,6 +418,7 @@ impl Change {
                 *current = before.clone();
             }
         }
+        // Nothing gives its words back, and what else it was went with them.
         if current.shredded_at.is_some() {
             return;
         }

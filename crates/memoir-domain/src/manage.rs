@@ -26,6 +26,7 @@ pub fn create_agent(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, Invalid> {
+    // The name first, and as a setting like others, so that the first record tells of it too.
     let mut all = vec![(Field::Name, Some(name))];
     all.extend_from_slice(assignments);
     let (agent, changes) = assign(blank(id, now), &all, actor)?;
@@ -220,6 +221,7 @@ fn assign(
         .into_iter()
         .filter(|field| is_unseen(*field))
         .collect();
+    // The old ones are kept whole: a later assignment of the list may set the same field again.
     let before = (agent.name.clone(), agent.settings.clone());
     for &(field, value) in assignments {
         agent::set_field(&mut agent.name, &mut agent.settings, field, value)?;
@@ -430,6 +432,7 @@ pub fn restore_wording(
             tags: memory.tags.clone(),
             source: own.source.clone(),
             created_at: Some(own.created_at),
+            // What was protected is the text that stays; to protect this one as well is for somebody to decide.
             constitutional: false,
             door: SavedBy {
                 origin: own.origin,
@@ -561,6 +564,7 @@ pub fn edit(
     let mut draft = Draft::new(agent, None, now);
     let door = SavedBy::of(actor.kind);
     let door = SavedBy {
+        // Otherwise an edit by the owner would raise what somebody else had said.
         origin: memory.weak_origin().unwrap_or(door.origin),
         ..door
     };
@@ -717,6 +721,7 @@ pub fn erase(
     check_idle(&agent, running)?;
     agent.erased_at = Some(now);
     let tally = agent.tally;
+    // Counted in the open, since nothing sealed can be opened afterwards.
     let facts = Facts::default()
         .count("core_tokens", tally.core_tokens)
         .count("core_count", tally.core_count)

@@ -158,6 +158,7 @@ fn first_control(text: &str) -> Option<(usize, char)> {
 pub(crate) fn is_single_line(text: &str) -> bool {
     !text
         .chars()
+        // These two are no control characters by their class, and yet break a line.
         .any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
 }
 
@@ -516,6 +517,8 @@ impl Tally {
 
     /// Counts one memory out. The counts must hold it.
     pub fn remove(&mut self, memory: &Memory) {
+        // Stored counts may have been tampered with; verifying names that, and no decision is to end in a panic
+        // for it.
         self.count(memory, |value, by| *value = value.saturating_sub(by));
     }
 

@@ -63,6 +63,7 @@ fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMi
 }
 
 fn keep_first(kept: &mut Option<ReplayMisfit>, misfit: ReplayMisfit) {
+    // What has no place comes last: a record that is wrong explains more than a count that is.
     let place = |misfit: &ReplayMisfit| misfit.seq.unwrap_or(u64::MAX);
     if kept
         .as_ref()
@@ -236,6 +237,7 @@ impl Replay {
     }
 
     fn known(&self, number: Number) -> Option<&KnownMemory> {
+        // Numbers begin with 1, so that the list has each at one place less and needs no map.
         let index = usize::try_from(number.0).ok()?.checked_sub(1)?;
         self.memories.get(index)
     }
@@ -403,6 +405,7 @@ impl Replay {
                 let Some((request, last_seq)) = begun else {
                     return misfit("is of a request for access that was never made");
                 };
+                // A copy, since a record that does not follow must leave what was known before as it is.
                 match request.clone().follow(record) {
                     Some(after) => *request = after,
                     None => return misfit("does not follow what became of its request before"),
@@ -569,6 +572,7 @@ impl MemoryComparison {
     /// The wordings whose texts are to be at hand when the memory is added: those that it does not say in
     /// its own words.
     pub fn texts_needed(replay: &Replay, memory: &Memory) -> Vec<WordingId> {
+        // Only what is kept says anything; a discarded one stands for nothing that could be missing.
         if !memory.is_kept_core() {
             return Vec::new();
         }
@@ -626,6 +630,7 @@ impl MemoryComparison {
         mut self,
         replay: &Replay,
     ) -> Result<Carried, (ReplayMisfit, Option<ReplayMisfit>)> {
+        // Ends with the last one that is known: behind it nothing is missing.
         self.pass_over(replay, Number(u64::MAX));
         match (self.differing, self.unsaid) {
             (Some(differing), unsaid) => Err((differing, unsaid)),
@@ -652,6 +657,7 @@ fn says_all(replay: &Replay, memory: &Memory, texts: &WordingTexts) -> bool {
             return true;
         }
         let text = texts.get(&wording.id());
+        // By the mark, since the text comes from a record that may have been changed since it was followed.
         let Some(text) = text.filter(|text| WordsMark::of_text(text.expose()) == mark) else {
             return false;
         };
@@ -754,6 +760,7 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
         return rehearsal_problem(session, records);
     }
     let stats = serde_json::to_value(session.stats).ok();
+    // Compared as text, as it is kept here: maps take more room, and a long log has many sessions.
     let stats = stats.map(|stats| stats.to_string().into_boxed_str());
     let stats_recorded = records.end.as_ref().map(|end| &end.stats);
     let checks = [

@@ -187,6 +187,7 @@ pub fn weekday_and_time(text: &str) -> Option<(civil::Weekday, civil::Time)> {
 pub fn time_of_day(text: &str) -> Option<civil::Time> {
     let (hour, minute) = text.trim().split_once(':')?;
     let part = |text: &str| -> Option<i8> {
+        // Digits alone: the parser would take a sign, too.
         let digits = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| text.parse().ok()).flatten()
     };

@@ -57,6 +57,8 @@ impl Origin {
     pub fn lowered_to(self, asked: Option<Self>) -> Result<Self, Invalid> {
         match asked {
             None => Ok(self),
+            // Not merely "not stronger": agent and administrator are as strong as each other, and one must not
+            // pass for the other.
             Some(asked) if asked == self || asked.weakness() > self.weakness() => Ok(asked),
             Some(asked) => Err(Invalid::new(
                 "origin",
@@ -154,6 +156,8 @@ impl Wording {
             number: given.number,
             seq: given.seq,
             created_at: memory.created_at,
+            // Decided once and kept with it (SPEC 3.12): read in another language, other words of it would be
+            // free.
             language: reading.language(),
             origin: door.origin,
             added_by: door.added_by,
@@ -256,6 +260,7 @@ pub(crate) fn take_back(current: &mut Vec<Wording>, set: &[Wording], before: &[W
         wording.let_go.extend(missing);
         wording.let_go.sort_by_key(|lost| lost.seq);
     }
+    // In the order in which they are kept, so that a state that was taken back equals the one before it.
     current.sort_by_key(Wording::id);
 }
 
@@ -273,6 +278,7 @@ pub fn texts_in(records: &[Record]) -> WordingTexts {
     let mut texts = WordingTexts::new();
     for record in records {
         for after in record.body.changes.iter().map(crate::audit::Change::after) {
+            // Only what this record is the place of: others that it names stand in records of their own.
             let own = |id: &WordingId| id.seq == record.seq && id.number == after.number;
             for id in places(&after).filter(own) {
                 texts.insert(id, after.content.clone());

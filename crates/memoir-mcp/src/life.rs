@@ -35,7 +35,7 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     let Some(Value::Array(items)) = arguments.get("messages") else {
         return Err(Invalid::new("messages", "must be a list of messages").into());
     };
-    // Before any of them is read, though the use case holds the limit, too.
+    // Before any of them is read. The doors hold this limit, and the use case takes what it is given.
     if items.len() > MESSAGES_LIMIT {
         let problem = format!(
             "has {}, and the limit is {MESSAGES_LIMIT}; hand them over in parts",

@@ -38,6 +38,7 @@ macro_rules! pages {
 
 /// Every code.
 pub(crate) const PAGES: &[ErrorPage] = pages! {
+    // What a tool of a session refuses is an answer for the model, which is to go on.
     200 edit_cap
     200 immutable
     200 loss_limit

@@ -140,6 +140,7 @@ struct RequestUnderWay<'a> {
 
 impl Drop for RequestUnderWay<'_> {
     fn drop(&mut self) {
+        // Here and not behind the answer, so that a request whose future is dropped counts too.
         let requests = &self.service.requests;
         let [method, route] = self.labels;
         requests.in_flight.dec();

@@ -12,6 +12,7 @@ pub(crate) fn etag(of: &impl Serialize) -> String {
     use data_encoding::HEXLOWER;
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(serde_json::to_vec(of).unwrap_or_default());
+    // 96 bits: a tag is compared with another one of the same thing, and nobody gains by two that meet.
     format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
 }
 

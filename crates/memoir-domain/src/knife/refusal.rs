@@ -203,10 +203,12 @@ impl Refusal {
             Self::TooLong(_) => "too_long",
             Self::NotFound { .. } => "not_found",
             Self::NotCore { .. } => "not_core",
+            // One code for what protects: a program need not know three, and the sentence says which.
             Self::Constitutional { .. } | Self::NotTightened { .. } | Self::WeakOrigin { .. } => {
                 "constitutional"
             }
             Self::Immutable { .. } => "immutable",
+            // What is wrong is which memories are named together, and so an argument.
             Self::NotMerged { .. } => "invalid_argument",
             Self::WordsAdded { .. } => "words_added",
             Self::WordingGutted { .. } => "wording_gutted",
@@ -333,6 +335,7 @@ impl Near {
 }
 
 /// Most sentences that an answer shows; what a whole long memory would lose is told by its beginning.
+// All of them are in the fields beside it (`More`).
 const SHOWN: usize = 6;
 
 fn would_go(lost: &[LostWords]) -> String {
@@ -375,6 +378,7 @@ fn would_pass(passes: &Option<PrivateText>) -> String {
 
 impl From<Invalid> for Refusal {
     fn from(invalid: Invalid) -> Self {
+        // A code of its own, since splitting up helps there, and correcting does not.
         if invalid.too_long {
             Self::TooLong(invalid)
         } else {
@@ -384,6 +388,7 @@ impl From<Invalid> for Refusal {
 }
 
 fn quoted(texts: &[PrivateText]) -> String {
+    // Quoted, since they are memories' words in a sentence of Memoir's: none may read as a part of it.
     let texts: Vec<String> = texts.iter().map(|text| quote(text.expose())).collect();
     texts.join(", ")
 }

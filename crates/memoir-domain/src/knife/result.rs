@@ -81,6 +81,8 @@ impl More {
                 passes: passes.clone(),
                 ..Self::default()
             },
+            // Without `lost`: of a constitutional text single words are named, which stand in the text, not
+            // sentences with what they lose.
             Refusal::NotTightened { added, .. } => Self {
                 added: added.clone(),
                 ..Self::default()
@@ -115,6 +117,7 @@ impl More {
                 confirm: Some(confirm.clone()),
                 ..Self::default()
             },
+            // The others are about numbers and forms, which their sentence says in full.
             _ => Self::default(),
         }
     }

@@ -30,12 +30,14 @@ pub fn search<'a>(
                 .is_none_or(|query| fold(memory.content.expose()).contains(query))
         })
         .collect();
+    // By number too: many memories may have one date, and the limit must cut the same ones each time.
     found.sort_by_key(|memory| (memory.created_at, memory.number));
     let note = (found.len() > SEARCH_LIMIT).then(|| {
         format!("Only the first {SEARCH_LIMIT} are shown. Narrow the search by query, since or until to see others.")
     });
     ToolResult::SearchResults {
         query: query.cloned(),
+        // All that were found: the note alone would not tell how many are missing.
         count: found.len(),
         results: found.into_iter().take(SEARCH_LIMIT).map(hit).collect(),
         note,

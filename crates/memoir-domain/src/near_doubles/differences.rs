@@ -141,6 +141,7 @@ fn changed_places(words: &[Vec<ShapeWord<'_>>; 2], gaps: &mut [Gap]) -> Option<D
     for side in [0, 1] {
         let mut left_to_move: BTreeMap<&str, usize> = times
             .iter()
+            // As often as both have it: what one text says more often was not moved but added.
             .map(|(key, [left, right])| (*key, *left.min(right)))
             .collect();
         for gap in gaps.iter_mut() {

@@ -117,6 +117,7 @@ impl Alike {
         let classes = classes(entries);
         let sets: Vec<&[u32]> = classes
             .iter()
+            // One member for all: a class is of one look, and so is joined once, however many look so.
             .filter_map(|members| Some(entries[*members.first()?].shape.look.as_slice()))
             .collect();
         let joined = join::join(&sets, STEPS);
@@ -129,6 +130,8 @@ impl Alike {
             let count = members.len() as u64;
             alike.found += count * (count - 1) / 2;
             for (place, one) in members.iter().enumerate() {
+                // Neighbours only, since equal and nearly equal texts stand beside each other; all pairs of a
+                // class would be its square.
                 let next = members[place + 1..].iter().take(PAIRS_A_MEMORY);
                 alike.pairs.extend(next.map(|other| (*one, *other)));
             }

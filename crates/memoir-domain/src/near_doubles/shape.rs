@@ -77,6 +77,7 @@ pub(super) fn look(key: &str) -> Option<Cow<'_, str>> {
         "keine", "keinen", "ne", "pas", "jamais", "nunca", "non", "niet", "geen",
     ];
     let stem = match key.strip_suffix("n't") {
+        // "can't" and "won't" lose a letter of their word.
         Some("ca") => "can",
         Some("wo") => "will",
         Some(helping) => helping,
@@ -97,6 +98,7 @@ pub(super) fn look(key: &str) -> Option<Cow<'_, str>> {
     let mut in_number = false;
     for character in stem.chars() {
         let is_digit = character.is_numeric();
+        // `1,000` and `1.5` are one number, and look like any other.
         let goes_on = in_number && (is_digit || matches!(character, ',' | '.'));
         if !goes_on {
             look.push(if is_digit { '0' } else { character });
@@ -133,6 +135,7 @@ pub(super) fn shared(one: &[u32], other: &[u32]) -> usize {
     while at < one.len() && in_other < other.len() {
         let (left, right) = (one[at], other[in_other]);
         shared += usize::from(left == right);
+        // Without a branch, which no processor could foresee: this runs for each pair.
         at += usize::from(left <= right);
         in_other += usize::from(right <= left);
     }

@@ -212,6 +212,7 @@ fn status(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> 
         format!("- Limit: {allowance}. Most sessions remove none."),
     ];
     if let Some(smallest) = ledger.smallest_unprotected
+        // Said only where it holds: it is the one case in which any deletion trips the breaker.
         && smallest > allowance.tokens
     {
         lines.push(format!(

@@ -63,6 +63,7 @@ impl RecallQuestion {
                 question.words(part);
             }
         }
+        // Beside a phrase the rest is no sentence, and a single element is the whole already.
         if parts.len() < 3 && question.elements.len() > 1 {
             question.whole(text);
         }

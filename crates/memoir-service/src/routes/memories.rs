@@ -512,6 +512,8 @@ async fn ask_to_shred(
     expected: &IfMatch,
     reason: PrivateText,
 ) -> Result<Response, Problem> {
+    // By a look and not within the decision: what is written is the question, and the agent answers it on the
+    // memory that it then finds.
     let now = reached.agent.memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());

@@ -122,6 +122,7 @@ pub fn openapi() -> &'static serde_json::Value {
 /// All routes.
 pub(crate) fn router(service: &Service) -> Router {
     let guard = axum::middleware::from_fn_with_state(service.clone(), guard::admit);
+    // On the routes alone: that there is nothing at a path is told without a look at a token.
     let guarded = Router::from(guarded()).route_layer(guard);
     Router::from(open())
         .merge(guarded)
@@ -134,6 +135,7 @@ pub(crate) fn router(service: &Service) -> Router {
         .layer(axum::extract::DefaultBodyLimit::max(
             service.options.body_bytes,
         ))
+        // The outermost, so that what the others refuse is counted.
         .layer(axum::middleware::from_fn_with_state(
             service.clone(),
             requests::watch,

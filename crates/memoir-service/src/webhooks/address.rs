@@ -31,8 +31,11 @@ fn realm_of_v4(address: Ipv4Addr) -> Realm {
         // Whatever `allow_private` says: what is answered there are credentials of the machine.
         [100, 100, 100, 200] | [168, 63, 129, 16] => Realm::Nowhere,
         [127 | 10, ..] | [192, 168, ..] => Realm::Private,
+        // What providers share among their customers (RFC 6598), and private networks over the public one use.
         [100, second, ..] if second & 0xC0 == 64 => Realm::Private,
         [172, second, ..] if second & 0xF0 == 16 => Realm::Private,
+        // Multicast and reserved ones, link-local, protocol assignments, relays of 6to4,
+        // benchmarks, documentation.
         [0 | 224..=255, ..]
         | [169, 254, ..]
         | [192, 0, 0 | 2, _]
@@ -62,6 +65,7 @@ fn realm_of_v6(address: Ipv6Addr) -> Realm {
         // Teredo, ORCHID, benchmarks; 6to4; documentation.
         _ if first == 0x2001 && second < 0x200 => Realm::Nowhere,
         _ if first == 0x2002 || (first, second) == (0x2001, 0xDB8) => Realm::Nowhere,
+        // Documentation (RFC 9637), and what was the 6bone.
         _ if first & 0xFFF0 == 0x3FF0 => Realm::Nowhere,
         _ => Realm::Public,
     }

@@ -291,6 +291,7 @@ async fn send(service: &Service, webhook: &Webhook, client: &Client, notice: &En
     let Ok(body) = serde_json::to_string(&event) else {
         return failed("cannot be written", 0);
     };
+    // Of the attempt and not of the event: receivers refuse what is old, so that nobody can send it once more.
     let timestamp = service.memoir.now().microseconds().div_euclid(1_000_000);
     let signature = webhook.secret.sign(&id, timestamp, &body);
     let answer = client
