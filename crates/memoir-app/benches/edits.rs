@@ -429,7 +429,7 @@ fn vault_work(key: &AgentKey, rows: &Rows) -> Duration {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Beside the build, on a real disk: a folder in memory would leave out what a commit costs.
+    /// WrittenBeside the build, on a real disk: a folder in memory would leave out what a commit costs.
     fn new() -> Self {
         let place = std::env::var_os("CARGO_TARGET_TMPDIR")
             .map_or_else(|| PathBuf::from("target"), PathBuf::from);
@@ -672,7 +672,7 @@ async fn carried(folder: &Folder) {
         let handle = agent(&memoir, &format!("wren {number}"), MEMORIES).await;
         let limit = [(Field::LossGuard, Some("limit"))];
         handle.configure(&limit, &person()).await.unwrap();
-        // Beside its first memories, each as a part of a longer one.
+        // WrittenBeside its first memories, each as a part of a longer one.
         let longer: String = (0..EDITS)
             .map(|turn| format!("{} She wrote the next day.", customer(turn)))
             .map(|content| json!({"content": content}).to_string() + "\n")

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView,
     codec::{
-        Base, Beside, Sealer, Writing,
+        Base, Sealer, Writing, WrittenBeside,
         document::{self, NoWords, digest},
     },
     connections::ConnectionDocument,
@@ -749,9 +749,9 @@ impl AgentHandle {
         token: HeldToken,
     ) -> Result<(Option<Writing>, HeldToken)> {
         let sealer = self.memoir.sealer(base.key());
-        let beside = Beside {
+        let beside = WrittenBeside {
             tokens: vec![token.row(&sealer)?],
-            ..Beside::default()
+            ..WrittenBeside::default()
         };
         Ok((Some(Writing { decision, beside }), token))
     }

@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Account, AgentHandle, AgentLens, CONFLICT, Error, Loaded, Memoir, Result, Viewer, again, codec,
-    memories::wanted, schemas, shown::Sight,
+    memories::memory_query, schemas, shown::Sight,
 };
 
 /// A request to an agent to let somebody in, and what became of it.
@@ -137,10 +137,10 @@ impl AccessRequestView {
 /// What this process knows of the grants that it has seen in use: how long each of them may still be used
 /// by a clock that nobody sets, and how far the log was read for each.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Watches(Arc<Mutex<HashMap<AccessRequestId, Watch>>>);
+pub(crate) struct GrantsInUse(Arc<Mutex<HashMap<AccessRequestId, GrantInUse>>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Watch {
+struct GrantInUse {
     /// By the monotonic clock.
     deadline: Duration,
     /// The first record of the log that was not looked at.
@@ -149,17 +149,17 @@ struct Watch {
     latest: Timestamp,
 }
 
-impl Watches {
-    fn get(&self, id: AccessRequestId) -> Option<Watch> {
+impl GrantsInUse {
+    fn get(&self, id: AccessRequestId) -> Option<GrantInUse> {
         let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watches.get(&id).copied()
     }
 
     /// Notes what was seen, beside what others of this process saw meanwhile. A deadline never moves back.
-    fn note(&self, id: AccessRequestId, seen: Watch) -> Watch {
+    fn note(&self, id: AccessRequestId, seen: GrantInUse) -> GrantInUse {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = watches.entry(id).or_insert(seen);
-        *known = Watch {
+        *known = GrantInUse {
             // Whoever sets the clock back would otherwise gain time with the next look.
             deadline: known.deadline.min(seen.deadline),
             next_seq: known.next_seq.max(seen.next_seq),
@@ -558,7 +558,7 @@ impl AgentHandle {
         // clock: a clock that was set back does not lengthen a grant (SPEC 5.2).
         let left = request.expires_at.microseconds() - latest.max(now).microseconds();
         let monotonic = self.memoir.clock.monotonic();
-        let seen = Watch {
+        let seen = GrantInUse {
             deadline: monotonic + Duration::from_micros(u64::try_from(left).unwrap_or(0)),
             next_seq: loaded.agent.next_seq,
             latest,
@@ -581,7 +581,7 @@ impl AgentHandle {
             Error::Inconsistent("a request for access was changed without a record".to_owned())
         })?;
         let next_seq = decision.agent.next_seq;
-        self.commit(base, decision, codec::Beside::default())
+        self.commit(base, decision, codec::WrittenBeside::default())
             .await?;
         // After the commit: a grant that was not written must not be counted down.
         self.count_down(&request, next_seq);
@@ -598,7 +598,7 @@ impl AgentHandle {
         {
             let left = request.expires_at.microseconds() - at.microseconds();
             let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-            let seen = Watch {
+            let seen = GrantInUse {
                 deadline: self.memoir.clock.monotonic() + left,
                 next_seq,
                 latest: at,
@@ -677,7 +677,7 @@ impl AgentHandle {
 /// What is to be loaded so that a request can be judged.
 fn wanted_for(kind: AccessKind) -> AgentQuery {
     match kind {
-        AccessKind::Shred { number } => wanted(Selection::Numbers(vec![number])),
+        AccessKind::Shred { number } => memory_query(Selection::Numbers(vec![number])),
         AccessKind::Read { scope, .. } => AgentQuery {
             session: scope.session(),
             ..AgentQuery::default()

@@ -29,7 +29,7 @@ use memoir_vault::Closing;
 use crate::{
     Account, AgentHandle, CONFLICT, DEFAULT_ACCOUNT, Error, Loaded, Memoir, Misfit, Result,
     ShownRecord, Viewer, again,
-    codec::{self, Beside},
+    codec::{self, WrittenBeside},
     users::{self, User},
 };
 
@@ -97,7 +97,7 @@ impl Account {
         let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
-        match self.make(decision, Beside::default()).await {
+        match self.make(decision, WrittenBeside::default()).await {
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
             made => made,
         }
@@ -108,9 +108,9 @@ impl Account {
         again(|| async {
             let loaded = self.load_log().await?;
             let decision = account::tell(loaded.agent, note, self.memoir.now());
-            let beside = Beside {
+            let beside = WrittenBeside {
                 tokens: tokens.to_vec(),
-                ..Beside::default()
+                ..WrittenBeside::default()
             };
             self.log().commit(&loaded.base, decision, beside).await?;
             Ok(())
@@ -129,7 +129,7 @@ impl Account {
         let (commit, _) = codec::commit(
             &loaded.base,
             decision,
-            Beside::default(),
+            WrittenBeside::default(),
             random,
             memoir.time_zone(),
         )?;

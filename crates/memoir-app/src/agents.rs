@@ -29,14 +29,18 @@ impl Account {
         let id = memoir.ids().agent()?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
-        self.make(decision, codec::Beside::default()).await?;
+        self.make(decision, codec::WrittenBeside::default()).await?;
         let mut created = ShownAgent::answered(memoir, &agent, actor);
         created.words.warnings = placeholder_warnings(assignments);
         Ok(created)
     }
 
     /// Writes an agent that is new, under a key of its own.
-    pub(crate) async fn make(&self, decision: Decision, beside: codec::Beside) -> Result<()> {
+    pub(crate) async fn make(
+        &self,
+        decision: Decision,
+        beside: codec::WrittenBeside,
+    ) -> Result<()> {
         let memoir = &self.memoir;
         let name = decision.agent.name.clone();
         let taken = memoir

@@ -3,22 +3,22 @@
 //! The file holds memories, settings, sessions and the whole log, under a passphrase. It is checked to be
 //! all of one piece before it is written and before it is taken in.
 //!
-//! It is the agent as plain data (`adopt::Traveller`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all
+//! It is the agent as plain data (`adopt::ArchivedAgent`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all
 //! its records are replayed to check it. The new installation gives agent and sessions identifiers of its
 //! own, seals everything under a new key, chains the records anew, and adds one that holds the hash that the
 //! chain ended with where it came from.
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{SessionId, adopt::Traveller, audit::Actor};
+use memoir_domain::{SessionId, adopt::ArchivedAgent, audit::Actor};
 use memoir_store::Selection;
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Account, Error, OwnAgent, Result, ShownAgent,
-    codec::{self, Beside},
-    memories::wanted,
+    codec::{self, WrittenBeside},
+    memories::memory_query,
     sessions::Rehearsal,
 };
 
@@ -30,7 +30,7 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 struct ArchiveContents {
     version: u32,
-    traveller: Traveller,
+    traveller: ArchivedAgent,
     rehearsals: BTreeMap<SessionId, Rehearsal>,
 }
 
@@ -41,7 +41,9 @@ impl OwnAgent {
     /// A session is running; what is stored does not fit the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         let contents = self.decide_again(|| async {
-            let loaded = self.load(&wanted(Selection::All).with_prompts()).await?;
+            let loaded = self
+                .load(&memory_query(Selection::All).with_prompts())
+                .await?;
             let rows = self.whole_log(&loaded).await?;
             let store = &self.memoir.store;
             let sessions = store.session_page(self.scope, None, u32::MAX).await?;
@@ -52,7 +54,7 @@ impl OwnAgent {
                 .collect::<Result<_>>()?;
             let mut contents = ArchiveContents {
                 version: VERSION,
-                traveller: Traveller {
+                traveller: ArchivedAgent {
                     memories: loaded.memories.copies().collect(),
                     agent: loaded.agent,
                     sessions: Vec::with_capacity(sessions.len()),
@@ -152,9 +154,9 @@ impl Account {
                 (renamed_to, rehearsal.renamed(&renamed))
             })
             .collect();
-        let beside = Beside {
+        let beside = WrittenBeside {
             rehearsals,
-            ..Beside::default()
+            ..WrittenBeside::default()
         };
         self.make(decision, beside).await?;
         Ok(ShownAgent::answered(&self.memoir, &agent, actor))

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec, life::RULES_ONLY,
-    memories::wanted, sessions::room,
+    memories::memory_query, sessions::room,
 };
 
 /// How long a model may take to answer.
@@ -51,9 +51,9 @@ pub enum AskOutcome {
 
 /// When which requests are looked at again, by the monotonic clock: nothing comes of it earlier.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patience(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
+pub(crate) struct AskingWaits(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
 
-impl Patience {
+impl AskingWaits {
     fn is_over(&self, id: AccessRequestId, now: Duration) -> bool {
         let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waits.get(&id).is_none_or(|next| *next <= now)
@@ -102,7 +102,7 @@ impl AgentHandle {
     /// The agent has no such request; the store fails. A model that cannot be asked is no error.
     pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<AskOutcome> {
         let loaded = self
-            .load(&wanted(Selection::Context {
+            .load(&memory_query(Selection::Context {
                 journal_after: context::journal_since(self.memoir.now()),
             }))
             .await?;
@@ -155,7 +155,7 @@ impl AgentHandle {
         context_tokens: Option<u32>,
     ) -> Result<Option<Prompt>> {
         let now = self.memoir.now();
-        let wanted_context = wanted(Selection::Context {
+        let wanted_context = memory_query(Selection::Context {
             journal_after: context::journal_since(now),
         })
         .with_prompts();
@@ -164,7 +164,9 @@ impl AgentHandle {
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number } => {
-                let found = self.load(&wanted(Selection::Numbers(vec![number]))).await?;
+                let found = self
+                    .load(&memory_query(Selection::Numbers(vec![number])))
+                    .await?;
                 found.memories.copies().next()
             }
             _ => None,
@@ -256,11 +258,11 @@ impl Memoir {
         let mut waiting = self.store.open_access().await?;
         waiting.retain(|open| open.state == AccessState::Asked);
         let ids: Vec<AccessRequestId> = waiting.iter().map(|open| open.id).collect();
-        self.patience.keep(&ids);
+        self.asking_waits.keep(&ids);
         let mut answered = 0;
         let mut asking = JoinSet::new();
         for open in waiting {
-            if !self.patience.is_over(open.id, self.clock.monotonic()) {
+            if !self.asking_waits.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
             // Waits for one that ends, and not for all: a model that hangs keeps one place, for the time of an
@@ -303,7 +305,7 @@ impl AgentHandle {
                 // In the memory of this process only: for an agent whose client answers nothing is
                 // written.
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
-                self.memoir.patience.wait(id, until);
+                self.memoir.asking_waits.wait(id, until);
                 return Ok(None);
             }
             QuestionTurn::Held | QuestionTurn::Over => return Ok(None),
@@ -320,7 +322,7 @@ impl AgentHandle {
         let left = time.microseconds() - self.memoir.now().microseconds();
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
         let until = self.memoir.clock.monotonic() + left;
-        self.memoir.patience.wait(id, until);
+        self.memoir.asking_waits.wait(id, until);
     }
 
     /// Claims asking the agent's model, under the agent's version: of several processes one does.
@@ -382,7 +384,7 @@ impl AgentHandle {
             access: vec![request],
             ..Decision::of_sessions(loaded.agent, Vec::new())
         };
-        self.commit(&loaded.base, decision, codec::Beside::default())
+        self.commit(&loaded.base, decision, codec::WrittenBeside::default())
             .await?;
         Ok(())
     }

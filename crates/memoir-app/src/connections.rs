@@ -205,7 +205,7 @@ pub struct ConnectionWish {
 
 impl ConnectionWish {
     /// The program, as it is told.
-    pub fn told(&self) -> ConnectedClient<'_> {
+    pub fn shown_client(&self) -> ConnectedClient<'_> {
         ConnectedClient {
             name: &self.client.name,
             host: self.address.host(),
@@ -707,7 +707,7 @@ impl AgentHandle {
         purpose: &PrivateText,
         actor: &Actor,
     ) -> Result<AccessRequestView> {
-        let told = client.told();
+        let told = client.introduction();
         let room = PURPOSE_LIMIT.saturating_sub(told.chars().count());
         let purpose = parse_text("purpose", purpose.expose(), room)?;
         let draft = AccessDraft {
@@ -728,7 +728,7 @@ impl AgentHandle {
         client: &ConnectedClient<'_>,
         actor: &Actor,
     ) -> Result<Option<AccessRequestView>> {
-        let told = client.told();
+        let told = client.introduction();
         let open = self.open_access().await?;
         Ok(open.into_iter().find(|request| {
             let is_own = request.kind == "connection" && request.asked_by == *actor;

@@ -7,7 +7,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{OwnAgent, RefinementDue, Result, memories::wanted};
+use crate::{OwnAgent, RefinementDue, Result, memories::memory_query};
 
 /// The text for the agent's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -39,7 +39,7 @@ impl OwnAgent {
         let selection = Selection::Context {
             journal_after: context::journal_since(now),
         };
-        let loaded = self.load(&wanted(selection)).await?;
+        let loaded = self.load(&memory_query(selection)).await?;
         let bounds = context::Bounds::of(&loaded.agent.settings, max_tokens);
         let context = context::build(&loaded.memories, now, bounds);
         Ok(ContextView {

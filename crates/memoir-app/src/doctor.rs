@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    Account, AgentHandle, Memoir, Result, ScheduleView, life::RULES_ONLY, memories::wanted,
+    Account, AgentHandle, Memoir, Result, ScheduleView, life::RULES_ONLY, memories::memory_query,
 };
 
 /// How long one call of a model may take.
@@ -222,7 +222,7 @@ impl Memoir {
         let mut miscounted = Vec::new();
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            match handle.load(&wanted(Selection::All)).await {
+            match handle.load(&memory_query(Selection::All)).await {
                 Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
                 // What cannot be opened is no reason to be silent about the other agents.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
@@ -406,7 +406,7 @@ impl Memoir {
         let mut ahead = 0;
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            let loaded = match handle.load(&wanted(Selection::All)).await {
+            let loaded = match handle.load(&memory_query(Selection::All)).await {
                 // One whose key is gone without a record, as after a backup was restored, is told of by its counts.
                 Err(crate::Error::Erased { .. }) => continue,
                 loaded => loaded?,
@@ -444,7 +444,7 @@ impl Account {
         for agent in self.agents().await? {
             let handle = self.agent(&agent.id.to_string()).await?;
             let was_ahead = handle
-                .decide(&wanted(Selection::All), |loaded, now| {
+                .decide(&memory_query(Selection::All), |loaded, now| {
                     let memories = loaded.memories.copies().collect();
                     let decision = manage::correct_times(loaded.agent, memories, actor, now);
                     let was_ahead = decision.is_some();

@@ -4,7 +4,7 @@ use memoir_domain::near_doubles::{self, Difference};
 use memoir_store::Selection;
 use serde::Serialize;
 
-use crate::{OwnAgent, Result, ShownMemory, memories::wanted};
+use crate::{OwnAgent, Result, ShownMemory, memories::memory_query};
 
 /// Two kept core memories that look alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,7 +40,7 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn near_doubles(&self, limit: usize) -> Result<NearDoublesView> {
-        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+        let loaded = self.load(&memory_query(Selection::KeptCore)).await?;
         let how = loaded.agent.settings.effective_duplicate_match();
         let found = near_doubles::near_doubles(&loaded.memories, how, limit);
         let view = |number| {

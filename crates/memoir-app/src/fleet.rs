@@ -34,12 +34,12 @@ pub struct FleetView {
     /// How many agents the whole list has.
     pub total: u64,
     /// Those of the page.
-    pub agents: Vec<StandingView>,
+    pub agents: Vec<ListedAgent>,
 }
 
 /// How an agent stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StandingView {
+pub struct ListedAgent {
     /// The agent, without its prompts.
     #[serde(flatten)]
     pub agent: AgentFacts,
@@ -97,12 +97,12 @@ impl Account {
 }
 
 impl Memoir {
-    fn standing(&self, row: FleetRow) -> Result<StandingView> {
+    fn standing(&self, row: FleetRow) -> Result<ListedAgent> {
         let agent = codec::listed_agent(&row.agent)?;
         let last = row.last_session.as_ref();
         let last = last.map(codec::listed_session).transpose()?;
         let gauge = gauge(&agent, last.as_ref());
-        Ok(StandingView {
+        Ok(ListedAgent {
             breaker_removable_tokens: gauge.allowance().tokens,
             kept: KeptView::new(&agent, self.now()),
             agent: self.listed_facts(&agent),

@@ -12,7 +12,9 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentHandle, Error, MemoryInput, OwnAgent, Result, again, memories::wanted, parallel};
+use crate::{
+    AgentHandle, Error, MemoryInput, OwnAgent, Result, again, memories::memory_query, parallel,
+};
 
 /// Memories that are sealed at a time.
 // All chunks are one transaction; a chunk bounds what is sealed and held twice meanwhile.
@@ -182,7 +184,7 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn export(&self) -> Result<Vec<Line>> {
-        let loaded = self.load(&wanted(Selection::Kept)).await?;
+        let loaded = self.load(&memory_query(Selection::Kept)).await?;
         Ok(loaded.memories.iter().map(line).collect())
     }
 }

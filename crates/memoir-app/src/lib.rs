@@ -100,10 +100,10 @@ pub use erase::Erased;
 pub use error::{Error, Result};
 pub use fault::{FaultId, TARGET as FAULTS};
 pub use finish::{Finished, Unfinished};
-pub use fleet::{FleetQuery, FleetView, LastSessionView, StandingView};
+pub use fleet::{FleetQuery, FleetView, LastSessionView, ListedAgent};
 pub use life::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, LifeSchedule, Lived, MESSAGES_LIMIT,
-    Noted, Reflected, TranscriptView, UnreadPart,
+    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule,
+    MESSAGES_LIMIT, Noted, Reflected, TranscriptView, UnreadPart,
 };
 pub use look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use memoir_store::{
@@ -222,8 +222,8 @@ pub struct Memoir {
     refusals: sessions::Refusals,
     uses: access::Uses,
     failures: account_log::Failures,
-    watches: access_requests::Watches,
-    patience: asking::Patience,
+    watches: access_requests::GrantsInUse,
+    asking_waits: asking::AskingWaits,
     changes: sessions::AgentChanges,
     metrics: Arc<metrics::Metrics>,
     whole_pasts: parallel::ConcurrencyLimit,
@@ -259,8 +259,8 @@ impl Memoir {
             refusals: sessions::Refusals::default(),
             uses: access::Uses::default(),
             failures: account_log::Failures::default(),
-            watches: access_requests::Watches::default(),
-            patience: asking::Patience::default(),
+            watches: access_requests::GrantsInUse::default(),
+            asking_waits: asking::AskingWaits::default(),
             changes: sessions::AgentChanges::default(),
             metrics,
             whole_pasts: parallel::ConcurrencyLimit::new(rewind::AT_ONCE),
@@ -569,7 +569,7 @@ impl AgentHandle {
         &self,
         base: &codec::Base,
         mut decision: Decision,
-        beside: codec::Beside,
+        beside: codec::WrittenBeside,
     ) -> Result<codec::Base> {
         let refusals = &self.memoir.refusals;
         // Taken before the rows are made, so that of two decisions at once one alone counts them.
@@ -587,7 +587,7 @@ impl AgentHandle {
         &self,
         base: &codec::Base,
         decision: Decision,
-        beside: codec::Beside,
+        beside: codec::WrittenBeside,
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);

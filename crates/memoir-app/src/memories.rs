@@ -145,7 +145,7 @@ impl AgentHandle {
             Handling::Protect | Handling::Unprotect => Selection::Numbers(vec![number]),
             Handling::Restore => return self.give_back(number, actor).await,
         };
-        self.decide(&wanted(selection), |loaded, now| {
+        self.decide(&memory_query(selection), |loaded, now| {
             let mut memories = by_number(loaded.memories.copies());
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             let (agent, memory) = (loaded.agent, &memory);
@@ -174,11 +174,14 @@ impl AgentHandle {
     /// # Errors
     /// As for it.
     pub async fn check_edit(&self, number: Number) -> Result<()> {
-        self.decide(&wanted(Selection::Numbers(vec![number])), |loaded, _| {
-            let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
-            manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
-            Ok((None::<Decision>, ()))
-        })
+        self.decide(
+            &memory_query(Selection::Numbers(vec![number])),
+            |loaded, _| {
+                let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+                manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
+                Ok((None::<Decision>, ()))
+            },
+        )
         .await
     }
 
@@ -197,7 +200,7 @@ impl AgentHandle {
     ) -> Result<Option<ShownMemory>> {
         let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
         // Others gave it what it stands for.
-        self.decide(&wanted(Selection::All), |loaded, now| {
+        self.decide(&memory_query(Selection::All), |loaded, now| {
             let mut memories = by_number(loaded.memories.copies());
             let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
             // By the text and not by the version: others may have changed anything else of the agent meanwhile.
@@ -216,7 +219,7 @@ impl AgentHandle {
     /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
     async fn give_back(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
         // Others may have taken over what it stood for.
-        self.decide_reading(&wanted(Selection::All), |loaded, now| async move {
+        self.decide_reading(&memory_query(Selection::All), |loaded, now| async move {
             let memories = loaded.memories;
             let memory = memories.iter().find(|memory| memory.number == number);
             let memory = memory.ok_or(Error::NoMemory(number))?.clone();
@@ -247,7 +250,7 @@ pub(crate) fn check_length(query: &RecallQuery) -> Result<(), Invalid> {
     Ok(())
 }
 
-pub(crate) fn wanted(memories: Selection) -> AgentQuery {
+pub(crate) fn memory_query(memories: Selection) -> AgentQuery {
     AgentQuery {
         memories,
         ..AgentQuery::default()

@@ -33,7 +33,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentHandle, CONFLICT, Result, again,
-    memories::wanted,
+    memories::memory_query,
     metrics::{IndexBuild, Metrics},
     opened::MemoryList,
     shown::{ShownMemory, schemas},
@@ -291,7 +291,7 @@ impl AgentHandle {
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<Meaning>)> {
         if recall::is_literal(query.text.expose()) {
-            let loaded = self.load(&wanted(Selection::Kept)).await?;
+            let loaded = self.load(&memory_query(Selection::Kept)).await?;
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
@@ -311,7 +311,7 @@ impl AgentHandle {
                 (indexed.version, found)
             });
             let numbers = found.iter().map(|found| found.number).collect();
-            let loaded = self.load(&wanted(Selection::Numbers(numbers))).await;
+            let loaded = self.load(&memory_query(Selection::Numbers(numbers))).await;
             match loaded {
                 // The memories are loaded for their words anyway, and the version comes with them:
                 // this is the proof that the index was of this moment, at no further cost.
@@ -415,7 +415,7 @@ impl AgentHandle {
         if let Some(indexed) = self.memoir.indexes.get(self.scope) {
             return Ok(indexed);
         }
-        let loaded = self.load(&wanted(Selection::Kept)).await?;
+        let loaded = self.load(&memory_query(Selection::Kept)).await?;
         // An agent that was read has a version.
         let version = loaded.base.version().unwrap_or_default();
         let started = Instant::now();

@@ -14,7 +14,7 @@ use memoir_store::Selection;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{AgentHandle, Result, codec, memories::wanted};
+use crate::{AgentHandle, Result, codec, memories::memory_query};
 
 /// Where a rewind goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl AgentHandle {
         let seq = last.map(|record| record.seq);
         if let Some(decision) = decision {
             // Rests on the version that was loaded first: whoever wrote since makes this a conflict.
-            let beside = codec::Beside::default();
+            let beside = codec::WrittenBeside::default();
             self.commit(&base, decision, beside).await?;
         }
         Ok(Rewound {
@@ -109,7 +109,7 @@ impl AgentHandle {
         // Had until all of it is dropped. It bounds the memory of a process that anybody with a
         // console can have look back.
         let turn = self.memoir.whole_pasts.take().await?;
-        let loaded = self.load(&wanted(Selection::All)).await?;
+        let loaded = self.load(&memory_query(Selection::All)).await?;
         // The whole log and no summary: what is decided here is written, and rests on what the
         // chain holds.
         let log = self.read_whole_log(&loaded).await?;

@@ -19,8 +19,8 @@ use utoipa::ToSchema;
 use crate::{
     AgentHandle, Error, Loaded, Result, ShownMemory,
     access_requests::Consent,
-    codec::{self, Base, Beside},
-    memories::wanted,
+    codec::{self, Base, WrittenBeside},
+    memories::memory_query,
     opened::MemoryList,
 };
 
@@ -85,7 +85,7 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number, it was shredded before, or it is constitutional and the agent alone wishes it.
     pub async fn check_shred(&self, number: Number, actor: &Actor) -> Result<()> {
-        let wanted = wanted(Selection::Numbers(vec![number]));
+        let wanted = memory_query(Selection::Numbers(vec![number]));
         let loaded = self.load(&wanted).await?;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
         shred::check_wish(memory, actor)?;
@@ -106,7 +106,7 @@ impl AgentHandle {
         if !wish.derived {
             return self.shred_one(wish.number, &reason, actor).await;
         }
-        let memories = self.load(&wanted(Selection::All)).await?.memories;
+        let memories = self.load(&memory_query(Selection::All)).await?.memories;
         let memory = memories.iter().find(|memory| memory.number == wish.number);
         let memory = memory.ok_or(Error::NoMemory(wish.number))?;
         let saying = saying(memory, &memories);
@@ -136,7 +136,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Shredded> {
         self.decide_again(|| async {
-            let loaded = self.load(&wanted(Selection::All)).await?;
+            let loaded = self.load(&memory_query(Selection::All)).await?;
             let wish = ShredOrder {
                 number,
                 reason,
@@ -155,7 +155,7 @@ impl AgentHandle {
         number: Number,
         consent: Consent,
     ) -> Result<Shredded> {
-        let wanted = wanted(Selection::All);
+        let wanted = memory_query(Selection::All);
         self.decide_again(|| async {
             let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
@@ -250,10 +250,10 @@ impl AgentHandle {
             Some(answer) => answer.then(decision),
             None => decision,
         };
-        let beside = Beside {
+        let beside = WrittenBeside {
             rehearsals,
             read,
-            ..Beside::default()
+            ..WrittenBeside::default()
         };
         self.commit(&loaded.base, decision, beside).await?;
         Ok(shredded)

@@ -22,7 +22,9 @@ use memoir_store::{RecordFilter, Selection};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::{AgentHandle, Error, Loaded, MemoryInput, Result, codec, memories::wanted, parallel};
+use crate::{
+    AgentHandle, Error, Loaded, MemoryInput, Result, codec, memories::memory_query, parallel,
+};
 
 /// Memories that are loaded, decided on and sealed at a time.
 // As many as are sealed at a time in an import of JSON lines (`import.rs`).
@@ -110,15 +112,16 @@ impl AgentHandle {
         mut parts: mpsc::Receiver<ForeignPart>,
         how: &TakeOver,
     ) -> Result<TakenOver> {
-        let loaded = self.load(&wanted(Selection::None)).await?;
-        let mut sieve = Sieve::new(loaded.base.digester(), how);
-        self.fill(&mut sieve, &loaded, &how.actor).await?;
+        let loaded = self.load(&memory_query(Selection::None)).await?;
+        let mut known_texts = KnownTexts::new(loaded.base.digester(), how);
+        self.fill(&mut known_texts, &loaded, &how.actor).await?;
         if how.dry_run {
             let key = loaded.base.key().clone();
             while let Some(ForeignPart::Memories(memories)) = parts.recv().await {
-                self.sift(&mut sieve, memories, &key).await?;
+                self.leave_out_known(&mut known_texts, memories, &key)
+                    .await?;
             }
-            return Ok(sieve.taken);
+            return Ok(known_texts.taken);
         }
         let key = loaded.base.key().clone();
         let before = loaded.agent.clone();
@@ -129,7 +132,9 @@ impl AgentHandle {
                     is_whole = true;
                     break;
                 };
-                let incoming = self.sift(&mut sieve, memories, &key).await?;
+                let incoming = self
+                    .leave_out_known(&mut known_texts, memories, &key)
+                    .await?;
                 if incoming.is_empty() {
                     continue;
                 }
@@ -140,7 +145,7 @@ impl AgentHandle {
                     .add(decision, |commit| commit.progress = Some(progress))
                     .await?;
             }
-            let mut taken = sieve.taken;
+            let mut taken = known_texts.taken;
             // A file whose reading broke off is not half of itself; and an import of nothing is no record.
             if !is_whole || taken.kept + taken.discarded == 0 {
                 return Ok((false, taken));
@@ -167,11 +172,18 @@ impl AgentHandle {
         Ok(import::told_by(&records.collect::<Result<Vec<_>>>()?))
     }
 
-    /// Fills the sieve with what the agent has.
-    async fn fill(&self, sieve: &mut Sieve<'_>, loaded: &Loaded, actor: &Actor) -> Result<()> {
+    /// Takes in what the agent has.
+    async fn fill(
+        &self,
+        known_texts: &mut KnownTexts<'_>,
+        loaded: &Loaded,
+        actor: &Actor,
+    ) -> Result<()> {
         let (_, undone) = self.imports().await?;
         for numbers in batches(&loaded.agent) {
-            let batch = self.load(&wanted(Selection::Numbers(numbers))).await?;
+            let batch = self
+                .load(&memory_query(Selection::Numbers(numbers)))
+                .await?;
             for memory in &batch.memories {
                 // What was taken back can come again.
                 if !memory.is_kept() && undone.iter().any(|extent| extent.holds(memory.number)) {
@@ -182,7 +194,7 @@ impl AgentHandle {
                     || memory.door.added_by == ActorKind::Administrator
                         && memory.door.origin == Origin::Import;
                 if is_comparable && memory.shredded_at.is_none() {
-                    sieve.know(memory);
+                    known_texts.know(memory);
                 }
             }
         }
@@ -190,17 +202,17 @@ impl AgentHandle {
     }
 
     /// What of these is to be taken over.
-    async fn sift(
+    async fn leave_out_known(
         &self,
-        sieve: &mut Sieve<'_>,
+        known_texts: &mut KnownTexts<'_>,
         memories: Vec<ForeignMemory>,
         key: &memoir_vault::AgentKey,
     ) -> Result<Vec<Incoming>> {
         let door = SavedBy {
             origin: Origin::Import,
-            added_by: sieve.how.actor.kind,
+            added_by: known_texts.how.actor.kind,
         };
-        let digester = &sieve.digester;
+        let digester = &known_texts.digester;
         let now = self.memoir.now();
         let checked = parallel::map(memories, |foreign| {
             let memory = foreign.input.check(door, now).ok()?;
@@ -216,18 +228,18 @@ impl AgentHandle {
         // Where a source is known with another text, the text that it was first saved with decides.
         let mut asked = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
-            if !sieve.pairs.contains(&pair(*of_source, *of_text))
-                && let Some(wordings) = sieve.wordings.get(of_source)
+            if !known_texts.pairs.contains(&pair(*of_source, *of_text))
+                && let Some(wordings) = known_texts.wordings.get(of_source)
             {
                 asked.extend(wordings.iter().copied());
             }
         }
         if !asked.is_empty() {
             let texts = self.texts_at(key, &asked).await?;
-            for (of_source, wordings) in &sieve.wordings {
+            for (of_source, wordings) in &known_texts.wordings {
                 for text in wordings.iter().filter_map(|id| texts.get(id)) {
-                    let of_text = short(&sieve.digester, text.expose());
-                    sieve.pairs.insert(pair(*of_source, of_text));
+                    let of_text = short(&known_texts.digester, text.expose());
+                    known_texts.pairs.insert(pair(*of_source, of_text));
                 }
             }
         }
@@ -235,9 +247,9 @@ impl AgentHandle {
         for checked in checked {
             match checked {
                 Some((memory, of_source, of_text)) => {
-                    incoming.extend(sieve.pass(memory, of_source, of_text));
+                    incoming.extend(known_texts.pass(memory, of_source, of_text));
                 }
-                None => sieve.taken.refused += 1,
+                None => known_texts.taken.refused += 1,
             }
         }
         Ok(incoming)
@@ -296,7 +308,7 @@ impl AgentHandle {
     /// The agent, while it has no session running.
     async fn load_idle(&self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
-            let loaded = self.load(&wanted(memories.clone())).await?;
+            let loaded = self.load(&memory_query(memories.clone())).await?;
             import::check_undo(&loaded.agent, loaded.running_session)?;
             Ok(loaded)
         })
@@ -315,7 +327,9 @@ impl AgentHandle {
         let mut obstacles = Vec::new();
         let mut kept = 0;
         for numbers in batches(&loaded.agent) {
-            let batch = self.load(&wanted(Selection::Numbers(numbers))).await?;
+            let batch = self
+                .load(&memory_query(Selection::Numbers(numbers)))
+                .await?;
             for memory in &batch.memories {
                 if extent.is_obstructed_by(memory) {
                     obstacles.push(memory.number);
@@ -345,7 +359,9 @@ impl AgentHandle {
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
-                let batch = self.load(&wanted(Selection::Numbers(numbers))).await?;
+                let batch = self
+                    .load(&memory_query(Selection::Numbers(numbers)))
+                    .await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let memories = batch.memories.copies().collect();
                 let decision = import::take_back(agent, &extent, memories, actor, now);
@@ -400,7 +416,7 @@ fn pair(of_source: Short, of_text: Short) -> Short {
 }
 
 /// What is known already. A file may bring a million memories: sixteen bytes are kept of a text and of a pair.
-struct Sieve<'a> {
+struct KnownTexts<'a> {
     digester: Digester,
     how: &'a TakeOver,
     /// Sources with their texts: of the agent's memories, and of what came so far.
@@ -416,7 +432,7 @@ struct Sieve<'a> {
     taken: TakenOver,
 }
 
-impl<'a> Sieve<'a> {
+impl<'a> KnownTexts<'a> {
     fn new(digester: Digester, how: &'a TakeOver) -> Self {
         Self {
             digester,

@@ -33,7 +33,7 @@ impl Together<'_> {
     ) -> Result<()> {
         self.counted.add(Counted::of(&decision));
         self.agent = decision.agent.clone();
-        let beside = codec::Beside::default();
+        let beside = codec::WrittenBeside::default();
         let random = self.memoir.random.as_ref();
         let time_zone = self.memoir.time_zone();
         let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;

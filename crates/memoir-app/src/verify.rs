@@ -334,7 +334,7 @@ impl AgentHandle {
             match agent {
                 Ok((agent, _)) => {
                     if let Some(replay) = &judge.replay {
-                        comparison.told(replay.check_agent(&agent));
+                        comparison.note_outcome(replay.check_agent(&agent));
                     }
                 }
                 Err(problem) => comparison.note(None, problem),
@@ -778,7 +778,7 @@ impl Comparison {
         note(&mut self.misfits, seq, problem);
     }
 
-    fn told(&mut self, checked: Result<(), replay::ReplayMisfit>) {
+    fn note_outcome(&mut self, checked: Result<(), replay::ReplayMisfit>) {
         if let Err(misfit) = checked {
             self.note(misfit.seq, misfit.problem);
         }
@@ -899,11 +899,11 @@ impl Comparison {
         }
         let sessions = mem::take(&mut self.sessions).finish(replay);
         if self.has_all[1] {
-            self.told(sessions);
+            self.note_outcome(sessions);
         }
         if self.has_all[2] {
             let checked = replay.check_access(&self.access);
-            self.told(checked);
+            self.note_outcome(checked);
         }
     }
 }

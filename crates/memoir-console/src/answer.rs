@@ -11,7 +11,7 @@ use memoir_app::{Error, FaultId, SignedInUser};
 
 use crate::{
     field::with_code,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -125,7 +125,7 @@ impl PageFailure {
         let content = self.content(heading, self.way_back(path));
         page_of(
             self.status,
-            Sheet::new(visitor, heading, place).show(content),
+            SignedInPage::new(visitor, heading, place).show(content),
         )
     }
 

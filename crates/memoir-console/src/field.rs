@@ -202,7 +202,7 @@ impl<'a> LabelledField<'a> {
                         aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
                     label for=(self.id) { (self.label) }
                 }
-                (self.told())
+                (self.explanation())
             }
         }
     }
@@ -212,12 +212,12 @@ impl<'a> LabelledField<'a> {
             div.field {
                 label for=(self.id) { (self.label) }
                 (control)
-                (self.told())
+                (self.explanation())
             }
         }
     }
 
-    fn told(&self) -> Markup {
+    fn explanation(&self) -> Markup {
         html! {
             @if let Some(fault) = self.fault { p.fault id={ (self.id) "-fault" } { (with_code(fault)) } }
             @if self.has_hint() { p.hint id={ (self.id) "-hint" } { (self.hint) } }

@@ -134,7 +134,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 }
 
 /// A page of somebody who is signed in.
-pub(crate) struct Sheet<'a> {
+pub(crate) struct SignedInPage<'a> {
     visitor: &'a SignedInUser,
     title: &'a str,
     place: ConsoleSection,
@@ -143,7 +143,7 @@ pub(crate) struct Sheet<'a> {
     banner: Option<Markup>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> SignedInPage<'a> {
     pub(crate) fn new(visitor: &'a SignedInUser, title: &'a str, place: ConsoleSection) -> Self {
         Self {
             visitor,

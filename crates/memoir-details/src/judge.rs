@@ -692,10 +692,10 @@ impl<'a> Sources<'a> {
                     .iter()
                     .filter(|word| missing.contains(&word.start))
                     .collect();
-            } else if self.told(views, n, losses, replaced) {
+            } else if self.is_reported(views, n, losses, replaced) {
                 added.clear();
             }
-        } else if !added.is_empty() && self.told(views, n, losses, replaced) {
+        } else if !added.is_empty() && self.is_reported(views, n, losses, replaced) {
             added.clear();
         }
         let mut added = forms(reading, &added);
@@ -784,7 +784,7 @@ impl<'a> Sources<'a> {
 
     /// Whether written sentence `n` is told already, as the gutting of a sentence that it is a piece
     /// of: then no word of it is new, and saying so would mislead.
-    fn told(
+    fn is_reported(
         &self,
         views: &Views<'_>,
         n: usize,

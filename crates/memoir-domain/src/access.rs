@@ -895,7 +895,7 @@ impl ConnectedClient<'_> {
     }
 
     /// What an agent that is asked is told of it before the purpose, so that nothing of the purpose can pass for it.
-    pub fn told(&self) -> String {
+    pub fn introduction(&self) -> String {
         let (name, host) = (quote::quote(self.name), quote::quote(self.host));
         format!("The program calls itself {name}, and is at {host}. ")
     }

@@ -20,7 +20,7 @@ use crate::{
 /// A whole agent as it goes from one installation to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Traveller {
+pub struct ArchivedAgent {
     /// The agent.
     pub agent: Agent,
     /// All its memories, the discarded ones too.
@@ -63,7 +63,7 @@ fn check_limits(memory: &Memory) -> Result<(), Invalid> {
     Ok(())
 }
 
-impl Traveller {
+impl ArchivedAgent {
     /// Whether it is all of one piece: nothing runs, and its log tells of exactly what is there.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Traveller {
     /// sessions another identifier.
     ///
     /// # Errors
-    /// As for [`Traveller::check`]; a kept journal entry is dated more than a day ahead, so that it would not
+    /// As for [`ArchivedAgent::check`]; a kept journal entry is dated more than a day ahead, so that it would not
     /// fade; the name is none.
     pub fn adopt(
         self,

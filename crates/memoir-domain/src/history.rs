@@ -128,7 +128,7 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
     }
     let standing = RecordsInForce::of(log);
     for record in log {
-        for (number, what) in told(record, &memories) {
+        for (number, what) in events_of(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
                 // Words that were taken out do not come back, whatever is taken back (SPEC 4.4).
                 let in_force =
@@ -224,7 +224,7 @@ fn event(record: &Record, in_force: bool, what: What) -> MemoryEvent {
 }
 
 /// What a record tells of those memories that are wanted.
-fn told(record: &Record, wanted: &BTreeMap<Number, MemoryStory>) -> Vec<(Number, What)> {
+fn events_of(record: &Record, wanted: &BTreeMap<Number, MemoryStory>) -> Vec<(Number, What)> {
     let changes = &record.body.changes;
     let is_survivor = |number: Number| {
         record.action == Action::MemoryDeduplicated && record.memory == Some(number)

@@ -93,7 +93,7 @@ pub fn configure(
     }
     let told: Vec<String> = changes
         .iter()
-        .filter_map(|(field, change)| told(*field, change))
+        .filter_map(|(field, change)| note_of_change(*field, change))
         .collect();
     let told = told.join(", ");
     let mut draft = Draft::new(agent, None, now);
@@ -168,7 +168,7 @@ pub fn correct_times(
 
 /// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are
 /// named; of what guards its memory it is told what it was and what it is (SPEC 3.14, 5.5).
-fn told(field: Field, change: &SettingChange) -> Option<String> {
+fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
     const GUARDS: [Field; 4] = [
         Field::RefinementThreshold,
         Field::ImmutableTags,

@@ -15,7 +15,7 @@ use crate::{
     memory::{Memory, Number, Tally},
     rollback,
     session::Session,
-    standing::{RecordsInForce, StandingEvent, StandingKind},
+    standing::{InForceEvent, InForceKind, RecordsInForce},
     summary::LogPast,
 };
 
@@ -252,12 +252,12 @@ pub fn foresee(
     }
     let before = now.standing().undone();
     let mut standing = now.standing().clone();
-    standing.apply_event(&StandingEvent {
+    standing.apply_event(&InForceEvent {
         // Where the record of the rewind would stand: the look and the rewind itself share one reading of
         // the log.
         seq: now.last_seq() + 1,
         session: None,
-        kind: StandingKind::Rewound(at, then.last_seq()),
+        kind: InForceKind::Rewound(at, then.last_seq()),
     });
     let after = standing.undone();
     let changed: Vec<SessionId> = sessions

@@ -5,7 +5,7 @@
 //!
 //! Kept in as little room as the log allows: a record by itself takes none, stretches of records that were
 //! taken back take one entry each, and so do stretches of one session's edits. So a log of any length can be
-//! followed record by record, and what of it counts here ([`StandingEvent`]) can be kept without the rest.
+//! followed record by record, and what of it counts here ([`InForceEvent`]) can be kept without the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +16,18 @@ use crate::{
 
 /// What of a record tells which records are in force, and which sessions are undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StandingEvent {
+pub struct InForceEvent {
     /// The record's place in the log.
     pub seq: u64,
     /// Its session.
     pub session: Option<SessionId>,
     /// What it does.
-    pub kind: StandingKind,
+    pub kind: InForceKind,
 }
 
 /// What a record does to which records are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StandingKind {
+pub enum InForceKind {
     /// It is an edit of its session.
     Edit,
     /// It rolls its session back, and takes these records back.
@@ -38,7 +38,7 @@ pub enum StandingKind {
     Rewound(Timestamp, u64),
 }
 
-impl StandingEvent {
+impl InForceEvent {
     /// Of a record; `None` where it only adds to what is in force, as most do.
     pub fn of(record: &Record) -> Option<Self> {
         let named = || record.facts.places_of(TAKEN_BACK).collect();
@@ -46,11 +46,11 @@ impl StandingEvent {
             Action::AgentRewound => {
                 // Where the fact is missing it takes nothing back; verifying finds the memories different then.
                 let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
-                StandingKind::Rewound(record.recorded_at, to_seq)
+                InForceKind::Rewound(record.recorded_at, to_seq)
             }
-            Action::MemoryRefinementRollback => StandingKind::RolledBack(named()),
-            Action::SessionUndone => StandingKind::Undone(record.recorded_at, named()),
-            action if action.is_session_edit() => StandingKind::Edit,
+            Action::MemoryRefinementRollback => InForceKind::RolledBack(named()),
+            Action::SessionUndone => InForceKind::Undone(record.recorded_at, named()),
+            action if action.is_session_edit() => InForceKind::Edit,
             _ => return None,
         };
         Some(Self {
@@ -109,7 +109,7 @@ impl RecordsInForce {
 
     /// Adds the next record.
     pub fn apply(&mut self, record: &Record) {
-        if let Some(event) = StandingEvent::of(record) {
+        if let Some(event) = InForceEvent::of(record) {
             self.apply_event(&event);
         }
         self.extend_to(record.seq);
@@ -123,18 +123,18 @@ impl RecordsInForce {
 
     /// Adds the record that an event is of. Those before it, but for those with events of their own, need
     /// not be added one by one.
-    pub fn apply_event(&mut self, event: &StandingEvent) {
+    pub fn apply_event(&mut self, event: &InForceEvent) {
         match &event.kind {
-            StandingKind::Edit => self.sessions.note_edit(event),
-            StandingKind::RolledBack(named) => {
+            InForceKind::Edit => self.sessions.note_edit(event),
+            InForceKind::RolledBack(named) => {
                 self.sessions.rolled_back.extend(event.session);
                 self.take_back(event.seq, named);
             }
-            StandingKind::Undone(at, named) => {
+            InForceKind::Undone(at, named) => {
                 self.sessions.note_undo(event, *at, named);
                 self.take_back(event.seq, named);
             }
-            StandingKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
+            InForceKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
         }
         self.extend_to(event.seq);
     }
@@ -255,7 +255,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn note_edit(&mut self, event: &StandingEvent) {
+    fn note_edit(&mut self, event: &InForceEvent) {
         let Some(session) = event.session else {
             return;
         };
@@ -275,7 +275,7 @@ impl Sessions {
         (seq <= *last).then_some(*session)
     }
 
-    fn note_undo(&mut self, event: &StandingEvent, at: Timestamp, named: &[u64]) {
+    fn note_undo(&mut self, event: &InForceEvent, at: Timestamp, named: &[u64]) {
         let with_it = named.iter().filter_map(|seq| self.edit_at(*seq));
         let sessions: Vec<SessionId> = with_it.chain(event.session).collect();
         for session in sessions {

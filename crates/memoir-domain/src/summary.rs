@@ -13,7 +13,7 @@ use crate::{
     mark::{MemoryMark, WordsMark},
     memory::{Kind, Memory, Number, Tally},
     rewind::core_tokens_after,
-    standing::{RecordsInForce, StandingEvent, StandingKind},
+    standing::{InForceEvent, InForceKind, RecordsInForce},
 };
 
 /// How many records a summary is of.
@@ -32,7 +32,7 @@ pub struct LogSummary {
     masses: Vec<(u64, u64)>,
     /// The first and the last record of each session.
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    standing: Vec<StandingEvent>,
+    standing: Vec<InForceEvent>,
     /// The memories that were changed, as they are after the last record.
     memories: BTreeMap<Number, MemoryGlance>,
     /// What is counted of all memories after the last record.
@@ -125,7 +125,7 @@ impl LogSummary {
             let span = self.sessions.entry(session);
             span.or_insert((record.seq, record.seq)).1 = record.seq;
         }
-        self.standing.extend(StandingEvent::of(record));
+        self.standing.extend(InForceEvent::of(record));
         for change in &record.body.changes {
             if let Some(before) = change.before() {
                 self.tally.remove(before);
@@ -355,23 +355,23 @@ impl ByteWriter {
         self.bytes(&time.microseconds().to_le_bytes());
     }
 
-    fn standing(&mut self, event: &StandingEvent) {
+    fn standing(&mut self, event: &InForceEvent) {
         self.number(event.seq);
         let session = event.session.as_ref().map(SessionId::as_bytes);
         self.number(u64::from(session.is_some()));
         self.bytes(session.map_or(&[][..], |session| &session[..]));
         let named = match &event.kind {
-            StandingKind::Edit => return self.number(0),
-            StandingKind::RolledBack(named) => {
+            InForceKind::Edit => return self.number(0),
+            InForceKind::RolledBack(named) => {
                 self.number(1);
                 named
             }
-            StandingKind::Undone(at, named) => {
+            InForceKind::Undone(at, named) => {
                 self.number(2);
                 self.time(*at);
                 named
             }
-            StandingKind::Rewound(at, to_seq) => {
+            InForceKind::Rewound(at, to_seq) => {
                 self.number(3);
                 self.time(*at);
                 return self.number(*to_seq);
@@ -411,19 +411,19 @@ impl ByteReader<'_> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    fn standing(&mut self) -> Option<StandingEvent> {
+    fn standing(&mut self) -> Option<InForceEvent> {
         let seq = self.number()?;
         let session = match self.number()? {
             0 => None,
             _ => Some(SessionId::from_bytes(self.array()?)),
         };
         let kind = match self.number()? {
-            0 => StandingKind::Edit,
-            1 => StandingKind::RolledBack(self.places()?),
-            2 => StandingKind::Undone(self.time()?, self.places()?),
-            3 => StandingKind::Rewound(self.time()?, self.number()?),
+            0 => InForceKind::Edit,
+            1 => InForceKind::RolledBack(self.places()?),
+            2 => InForceKind::Undone(self.time()?, self.places()?),
+            3 => InForceKind::Rewound(self.time()?, self.number()?),
             _ => return None,
         };
-        Some(StandingEvent { seq, session, kind })
+        Some(InForceEvent { seq, session, kind })
     }
 }

@@ -104,11 +104,11 @@ pub(crate) struct AccessCall<'a> {
     pub(crate) arguments: &'a Value,
     /// What the person said, where the call is repeated for that.
     pub(crate) said: Option<&'a Value>,
-    pub(crate) ways: Ways,
+    pub(crate) way: AskingWay,
 }
 
 /// How a person at the client can be asked.
-pub(crate) enum Ways {
+pub(crate) enum AskingWay {
     /// Not at all.
     None,
     /// By the result of a call, which the client then repeats: from protocol 2026-07-28 on.
@@ -117,7 +117,7 @@ pub(crate) enum Ways {
     Asking(Box<Peer<RoleServer>>, AskedRequests),
 }
 
-impl Ways {
+impl AskingWay {
     /// Those of the client that made the request. `lasting`: what its person was asked about, where the connection
     /// outlasts the request.
     pub(crate) fn of(
@@ -142,7 +142,7 @@ impl Ways {
 fn has_forms(capabilities: ClientCapabilities) -> bool {
     capabilities
         .elicitation
-        .is_some_and(|ways| ways.form.is_some() || ways.url.is_none())
+        .is_some_and(|forms| forms.form.is_some() || forms.url.is_none())
 }
 
 /// Answers a request; where the arguments do not say how, the person at the client is asked.
@@ -164,8 +164,8 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
     // Before the look: the person may be answering just this request.
-    let _turn = match &call.ways {
-        Ways::Asking(_, asked) => Some(asked.0.lock().await),
+    let _turn = match &call.way {
+        AskingWay::Asking(_, asked) => Some(asked.0.lock().await),
         _ => None,
     };
     let request = agent.lens().access_request(id).await?;
@@ -173,16 +173,16 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
-    match call.ways {
-        Ways::None => Err(missing().into()),
-        Ways::Repeating => {
+    match call.way {
+        AskingWay::None => Err(missing().into()),
+        AskingWay::Repeating => {
             let form = InputRequest::Elicitation(ElicitRequest::new(form(&request)));
             let requests = BTreeMap::from([(ANSWER.to_owned(), form)]);
             Ok(Answered::AskFirst(
                 InputRequiredResult::from_input_requests(requests),
             ))
         }
-        Ways::Asking(ref peer, _) => written(agent, id, ask(peer, &request).await).await,
+        AskingWay::Asking(ref peer, _) => written(agent, id, ask(peer, &request).await).await,
     }
 }
 

@@ -11,7 +11,7 @@ mod life;
 mod lines;
 mod tools;
 
-use access::{Answered, AskedRequests, Ways};
+use access::{Answered, AskedRequests, AskingWay};
 use memoir_app::{Error, FaultId, OwnAgent, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
@@ -82,7 +82,7 @@ impl AgentTools {
     /// Puts requests for access that wait before the person at the other end, where the connection lasts
     /// and its client can.
     fn ask_person(&self, agent: &OwnAgent, context: &RequestContext<RoleServer>) {
-        if let Ways::Asking(peer, asked) = self.ways(context) {
+        if let AskingWay::Asking(peer, asked) = self.asking_way(context) {
             asked.begin(agent.clone(), *peer);
         }
     }
@@ -97,12 +97,12 @@ impl AgentTools {
         })
     }
 
-    fn ways(&self, context: &RequestContext<RoleServer>) -> Ways {
+    fn asking_way(&self, context: &RequestContext<RoleServer>) -> AskingWay {
         let lasting = match &self.0 {
             ToolsOf::One(_, asked) => Some(asked),
             ToolsOf::Carried => None,
         };
-        Ways::of(context, lasting)
+        AskingWay::of(context, lasting)
     }
 
     async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
@@ -202,7 +202,7 @@ impl ServerHandler for AgentTools {
                 agent: &agent,
                 arguments: &arguments,
                 said: access::said(request.input_responses.as_ref()),
-                ways: self.ways(&context),
+                way: self.asking_way(&context),
             };
             return Ok(match access::answer(call).await {
                 Ok(Answered::AskFirst(question)) => question.into(),

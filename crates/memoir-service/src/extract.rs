@@ -100,7 +100,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let inner = error.inner();
         match inner.classify() {
             serde_json::error::Category::Data => {
-                Problem::invalid(told(&error.path().to_string(), &inner.to_string()))
+                Problem::invalid(problem_text(&error.path().to_string(), &inner.to_string()))
             }
             _ => not_json(inner),
         }
@@ -120,7 +120,7 @@ fn not_json(error: &serde_json::Error) -> Problem {
 
 /// Says what is wrong without repeating what was sent: of a parser's message only the names of fields are
 /// kept, and what this code says that it expects.
-fn told(path: &str, message: &str) -> String {
+fn problem_text(path: &str, message: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or_default();
     let quoted = |start: &str| {
         let rest = message.strip_prefix(start)?;
@@ -190,7 +190,7 @@ impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
         let text = parts.uri.query().unwrap_or_default();
         serde_urlencoded::from_str(text)
             .map(Self)
-            .map_err(|error| Problem::invalid(told("the query", &error.to_string())))
+            .map_err(|error| Problem::invalid(problem_text("the query", &error.to_string())))
     }
 }
 

@@ -123,7 +123,7 @@ impl GroupCommit {
         loop {
             let taken = tokio::select! {
                 biased;
-                answer = &mut answer => return told(answer),
+                answer = &mut answer => return outcome_of(answer),
                 taken = connections.take() => taken,
             };
             match taken {
@@ -131,13 +131,13 @@ impl GroupCommit {
                     let share = self.queue().share();
                     if share.is_empty() {
                         connection.give_back();
-                        return told(answer.await);
+                        return outcome_of(answer.await);
                     }
                     // By a task of its own: a caller who leaves must not take down what others wait for.
                     tokio::spawn(write_share(Arc::clone(connections), connection, share));
                 }
                 Err(error) if self.queue().withdraw(ticket) => return Err(error),
-                Err(_) => return told(answer.await),
+                Err(_) => return outcome_of(answer.await),
             }
         }
     }
@@ -154,7 +154,7 @@ fn tell(caller: oneshot::Sender<Result<()>>, answer: Result<()>) {
 }
 
 /// What the task that wrote a decision said of it.
-fn told(answer: Result<Result<()>, oneshot::error::RecvError>) -> Result<()> {
+fn outcome_of(answer: Result<Result<()>, oneshot::error::RecvError>) -> Result<()> {
     // Only the end of the runtime, and with it of the caller, drops the task without an answer.
     answer.unwrap_or(Err(Error::Closed))
 }

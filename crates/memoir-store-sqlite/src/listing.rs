@@ -92,7 +92,7 @@ fn row(connection: &Connection, scope: AgentScope) -> Result<FleetRow> {
         .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
     Ok(FleetRow {
         agent,
-        last_session: last_session(connection, scope)?.map(blind),
+        last_session: last_session(connection, scope)?.map(without_words),
         open_requests: connection
             .prepare_cached(
                 "SELECT count(*) FROM access_requests \
@@ -118,7 +118,7 @@ fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<Ses
 }
 
 /// Without its words.
-fn blind(row: SessionRow) -> FleetSession {
+fn without_words(row: SessionRow) -> FleetSession {
     FleetSession {
         id: row.id,
         columns: row.columns,

@@ -47,7 +47,7 @@ impl WebhookSection {
     }
 
     /// What is wrong with its secret, and what to do about it.
-    fn told(&self, problem: &SecretProblem) -> (String, String) {
+    fn problem_and_hint(&self, problem: &SecretProblem) -> (String, String) {
         let variable = &self.secret_env;
         match problem {
             SecretProblem::Missing => (
@@ -113,7 +113,7 @@ pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
     places
         .map(|(place, section)| {
             section.webhook().map_err(|problem| {
-                let (told, hint) = section.told(&problem);
+                let (told, hint) = section.problem_and_hint(&problem);
                 let origin = config.origin();
                 Failure::new(format!("{origin}: `webhooks` number {}: {told}", place + 1))
                     .hint(hint)
@@ -139,7 +139,7 @@ pub(crate) fn examine(config: &Config) -> Vec<Examination> {
                     advice: None,
                 },
                 Err(problem) => {
-                    let (told, advice) = section.told(&problem);
+                    let (told, advice) = section.problem_and_hint(&problem);
                     Examination {
                         area: "webhook",
                         severity: Severity::Problem,

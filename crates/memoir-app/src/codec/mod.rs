@@ -659,7 +659,7 @@ impl Base {
 
 /// What goes with a decision that the domain does not know.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Beside {
+pub(crate) struct WrittenBeside {
     /// What the rehearsals among its sessions came to.
     pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
     /// The records that it redacts, as they are now.
@@ -674,19 +674,19 @@ pub(crate) struct Beside {
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) decision: Decision,
-    pub(crate) beside: Beside,
+    pub(crate) beside: WrittenBeside,
 }
 
 impl From<Decision> for Writing {
     fn from(decision: Decision) -> Self {
         Self {
             decision,
-            beside: Beside::default(),
+            beside: WrittenBeside::default(),
         }
     }
 }
 
-impl Beside {
+impl WrittenBeside {
     /// What one rehearsal came to.
     pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
         Self {
@@ -700,7 +700,7 @@ impl Beside {
 pub(crate) fn commit(
     base: &Base,
     mut decision: Decision,
-    beside: Beside,
+    beside: WrittenBeside,
     random: &dyn Random,
     time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
@@ -928,7 +928,7 @@ mod tests {
             commit(
                 base,
                 decision,
-                Beside::default(),
+                WrittenBeside::default(),
                 &SystemRandom,
                 &TimeZone::UTC,
             )

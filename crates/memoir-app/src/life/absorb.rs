@@ -26,7 +26,7 @@ use super::{
 use crate::{
     AgentHandle, Error, Loaded, Result,
     codec::{self, Writing},
-    memories::wanted,
+    memories::memory_query,
     retry::doubled,
     sessions::{RefineOptions, room},
 };
@@ -465,7 +465,7 @@ impl AgentHandle {
 
     /// The messages that are read next; `None` where none waits.
     async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
-        let wanted = wanted(Selection::KeptCore).with_prompts();
+        let wanted = memory_query(Selection::KeptCore).with_prompts();
         let loaded = self.load(&wanted).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
@@ -600,9 +600,9 @@ impl AgentHandle {
                 return Ok((None, false));
             }
             let decision = decide(loaded.agent, now);
-            let beside = codec::Beside {
+            let beside = codec::WrittenBeside {
                 messages: places.iter().map(|place| (*place, state)).collect(),
-                ..codec::Beside::default()
+                ..codec::WrittenBeside::default()
             };
             Ok((Some(Writing { decision, beside }), true))
         })

@@ -29,7 +29,7 @@ pub use absorb::{
 };
 pub use own::{Noted, UnreadPart};
 pub use reflect::Reflected;
-pub use schedule::{Job, LifeSchedule, Lived};
+pub use schedule::{Job, JobOutcome, LifeSchedule};
 
 /// The provider whose models follow rules and understand no words.
 pub(crate) const RULES_ONLY: &str = "builtin";

@@ -129,12 +129,12 @@ impl OwnAgent {
                 messages: messages.len() as u64,
                 saved: notes.len() as u64,
             };
-            let beside = codec::Beside {
+            let beside = codec::WrittenBeside {
                 messages: rows
                     .iter()
                     .map(|row| (row.seq, MessageState::Absorbed))
                     .collect(),
-                ..codec::Beside::default()
+                ..codec::WrittenBeside::default()
             };
             let decision = absorption::absorb(loaded.agent, notes, messages.len(), now);
             Ok((Some(Writing { decision, beside }), noted))

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::question::{ModelQuestion, NotAnswered, Stop};
 use crate::{
     AgentHandle, Error, Result,
-    memories::wanted,
+    memories::memory_query,
     sessions::{RefineOptions, room},
 };
 
@@ -33,7 +33,7 @@ pub struct Reflected {
 
 /// Why an agent looks at its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Occasion {
+pub(super) enum ReflectionCause {
     /// Somebody asks it to.
     Asked,
     /// It still waits for one at a slot before now.
@@ -48,7 +48,8 @@ impl AgentHandle {
     /// promoted, and that is on the record.
     pub async fn reflect(&self) -> Result<Reflected> {
         let mut for_ever: Stop<'_> = Box::pin(std::future::pending());
-        self.reflect_until(&mut for_ever, Occasion::Asked).await
+        self.reflect_until(&mut for_ever, ReflectionCause::Asked)
+            .await
     }
 
     /// As [`AgentHandle::reflect`]. What has to stop before the model has answered is as if it had not begun.
@@ -58,7 +59,7 @@ impl AgentHandle {
     pub(super) async fn reflect_until(
         &self,
         stop: &mut Stop<'_>,
-        occasion: Occasion,
+        occasion: ReflectionCause,
     ) -> Result<Reflected> {
         let slot = &self.memoir.settings.daily_slot;
         // Before anything is written: where no model can be used, the reflection stays due.
@@ -72,7 +73,7 @@ impl AgentHandle {
                     ));
                 }
                 let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
-                if occasion == Occasion::Slot && !is_due() {
+                if occasion == ReflectionCause::Slot && !is_due() {
                     return Err(Error::NotDue);
                 }
                 let own = [
@@ -109,7 +110,7 @@ impl AgentHandle {
     }
 
     fn week(&self) -> AgentQuery {
-        wanted(Selection::Context {
+        memory_query(Selection::Context {
             journal_after: context::journal_since(self.memoir.now()),
         })
         .with_prompts()
@@ -136,7 +137,7 @@ impl AgentHandle {
                 let numbers: Vec<Number> = numbers.into_iter().collect();
                 let promoted = self
                     // Loaded anew: the model may have thought for minutes, and others wrote.
-                    .decide(&wanted(Selection::Numbers(numbers)), |loaded, now| {
+                    .decide(&memory_query(Selection::Numbers(numbers)), |loaded, now| {
                         let named = loaded.memories;
                         let decision = reflection::promote(loaded.agent, &named, seen, now);
                         let promoted = decision.changes.iter().map(|change| change.number());

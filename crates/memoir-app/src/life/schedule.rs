@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
-use super::{Absorbed, Reflected, question::Stop, reflect::Occasion};
+use super::{Absorbed, Reflected, question::Stop, reflect::ReflectionCause};
 use crate::{
     AgentHandle, Error, Memoir, Result,
     account_turns::AccountTurns,
@@ -105,8 +105,8 @@ impl Memoir {
             .name;
         Ok(match agent.scheduled(job, &mut stop).await? {
             // Reflected or not, it is not due before the next day.
-            Some(Lived::Reflected(_)) => true,
-            Some(Lived::Absorbed(absorbed)) => absorbed.failure.is_none(),
+            Some(JobOutcome::Reflected(_)) => true,
+            Some(JobOutcome::Absorbed(absorbed)) => absorbed.failure.is_none(),
             // Somebody else was faster with a reflection; whoever cannot be read to is passed over.
             None => matches!(job, Job::Reflect(_)),
         })
@@ -115,7 +115,7 @@ impl Memoir {
 
 /// What a job came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lived {
+pub enum JobOutcome {
     /// The agent looked at its journal.
     Reflected(Reflected),
     /// Conversations were read.
@@ -156,23 +156,23 @@ impl AgentHandle {
         &self,
         job: Job,
         stop: impl Future<Output = ()> + Send,
-    ) -> Result<Option<Lived>> {
+    ) -> Result<Option<JobOutcome>> {
         let mut stop: Stop<'_> = Box::pin(stop);
         self.scheduled(job, &mut stop).await
     }
 
-    async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<Lived>> {
+    async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<JobOutcome>> {
         // A job names its agent; whoever holds another agent's must not do it here.
         if job.scope() != self.scope {
             return Ok(None);
         }
         match job {
-            Job::Reflect(_) => match self.reflect_until(stop, Occasion::Slot).await {
-                Ok(reflected) => Ok(Some(Lived::Reflected(reflected))),
+            Job::Reflect(_) => match self.reflect_until(stop, ReflectionCause::Slot).await {
+                Ok(reflected) => Ok(Some(JobOutcome::Reflected(reflected))),
                 Err(Error::NotDue) => Ok(None),
                 Err(error) => Err(error),
             },
-            Job::Absorb(_) => Ok(self.absorb_if_due(stop).await?.map(Lived::Absorbed)),
+            Job::Absorb(_) => Ok(self.absorb_if_due(stop).await?.map(JobOutcome::Absorbed)),
         }
     }
 }

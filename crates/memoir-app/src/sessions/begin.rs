@@ -18,7 +18,7 @@ use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
 use super::{end::with_session, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Result, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, memories::memory_query};
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
@@ -352,7 +352,7 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),
-        ..wanted(Selection::KeptCore).with_prompts()
+        ..memory_query(Selection::KeptCore).with_prompts()
     }
 }
 

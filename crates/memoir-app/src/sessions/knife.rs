@@ -24,7 +24,8 @@ use tracing::Instrument;
 
 use super::{recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{
-    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::wanted, parallel, spans,
+    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query, parallel,
+    spans,
 };
 
 /// Memories up to which a look at all of them is taken on the calling thread: at about 5 µs each, these hold it up no
@@ -323,7 +324,7 @@ impl AgentHandle {
             self.prolong(session, self.memoir.now());
             knife::session_gauge(&decision.agent, session)
         });
-        let written = self.commit(&state.base, decision, codec::Beside::default());
+        let written = self.commit(&state.base, decision, codec::WrittenBeside::default());
         let base = written.await?;
         follow(notes, &state.base, base.version(), &changes);
         Ok(Called {
@@ -358,7 +359,7 @@ impl AgentHandle {
             let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
             (decision, Rehearsal::ended(&copy))
         };
-        let beside = codec::Beside::rehearsed(id, rehearsal);
+        let beside = codec::WrittenBeside::rehearsed(id, rehearsal);
         let next = self.commit(base, decision, beside).await?;
         Ok((next.version(), gauge))
     }
@@ -376,7 +377,7 @@ impl AgentHandle {
     /// # Errors
     /// A conflict, where somebody else wrote since the call's own look.
     async fn survey(&self, state: &CallState) -> Result<(u64, Survey)> {
-        let loaded = self.load(&wanted(Selection::Core)).await?;
+        let loaded = self.load(&memory_query(Selection::Core)).await?;
         let Some(version) = loaded
             .base
             .version()
@@ -494,7 +495,7 @@ impl AgentHandle {
                 "a search was decided for another tool".to_owned(),
             ));
         };
-        let loaded = self.load(&wanted(Selection::KeptCore)).await?;
+        let loaded = self.load(&memory_query(Selection::KeptCore)).await?;
         let (query, since, until) = (query.as_ref(), *since, *until);
         Ok(match &state.rehearsed {
             Some((copy, _)) => {
@@ -514,7 +515,9 @@ impl AgentHandle {
     ) -> Result<(Decision, ToolResult)> {
         if let Some((copy, _)) = &state.rehearsed {
             let touched = rollback::touched(copy.history()).into_iter().collect();
-            let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
+            let loaded = self
+                .load(&memory_query(Selection::Numbers(touched)))
+                .await?;
             let mut memories = by_number(loaded.memories.copies());
             copy.lay_over(&mut memories);
             return Ok(trip.roll_back(copy.history(), memories));
@@ -544,7 +547,9 @@ impl AgentHandle {
         let before = self.edits_of(id).await?;
         let history = self.edit_records(id).await?;
         let touched = rollback::touched(&history).into_iter().collect();
-        let loaded = self.load(&wanted(Selection::Numbers(touched))).await?;
+        let loaded = self
+            .load(&memory_query(Selection::Numbers(touched)))
+            .await?;
         let edits = self.edits_of(id).await?;
         if before != edits {
             // What is read one after the other was of two moments.

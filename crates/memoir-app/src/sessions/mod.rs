@@ -28,7 +28,7 @@ pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::{BoundedCache, KnownSession, Recent, open_in};
 pub(crate) use refusals::Refusals;
-pub use rehearse::{AppliedMass, BlindChange, BlindRehearsal, Rehearsal, RehearsedMemory};
+pub use rehearse::{AppliedMass, Rehearsal, RehearsalFacts, RehearsedChangeFacts, RehearsedMemory};
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
 pub use undo::RollBackPreview;

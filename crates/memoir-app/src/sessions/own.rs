@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     AgentHandle, Error, InstallationSettings, Loaded, OwnAgent, Result, SessionFacts,
-    codec::Writing, memories::wanted,
+    codec::Writing, memories::memory_query,
 };
 
 /// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
@@ -53,7 +53,7 @@ impl OwnAgent {
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on what is read here.
         self.memoir.opened.expect(self.scope);
-        let wanted = wanted(Selection::KeptCore).with_prompts();
+        let wanted = memory_query(Selection::KeptCore).with_prompts();
         let begun = self.decide(&wanted, |loaded, now| {
             let start = Start {
                 id,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rehearse::{Rehearsal, Touched};
 use crate::{
-    codec::{Beside, Writing},
+    codec::{Writing, WrittenBeside},
     opened::MemoryList,
 };
 
@@ -50,7 +50,7 @@ impl RehearsalCopy {
         copy.note(&opened);
         Writing {
             decision: Decision::of_sessions(outside, opened.sessions),
-            beside: Beside::rehearsed(id, Rehearsal::running(copy)),
+            beside: WrittenBeside::rehearsed(id, Rehearsal::running(copy)),
         }
     }
 

@@ -29,7 +29,7 @@ use utoipa::ToSchema;
 use super::rehearsal_copy::RehearsalCopy;
 use crate::{
     AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
-    codec::{Beside, Writing},
+    codec::{Writing, WrittenBeside},
     opened::MemoryList,
 };
 
@@ -94,9 +94,9 @@ impl From<&Touched> for RehearsedMemory {
 
 /// What applying a rehearsal would do, without words (SPEC 5.1).
 #[derive(Debug)]
-pub struct BlindRehearsal {
+pub struct RehearsalFacts {
     /// The core memories that would not be as they were, by number.
-    pub changes: Vec<BlindChange>,
+    pub changes: Vec<RehearsedChangeFacts>,
     /// The session that applied it already; `None` where none did.
     pub applied_by: Option<SessionId>,
     /// The place of the agent's newest record, which says of when this is.
@@ -116,7 +116,7 @@ pub struct AppliedMass {
 
 /// What a rehearsal would do to one memory, without its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlindChange {
+pub struct RehearsedChangeFacts {
     /// As it was; `None` where it would be new.
     pub before: Option<MemoryFacts>,
     /// As it would be. The number of a new one may be another when the rehearsal is applied.
@@ -226,7 +226,7 @@ impl Rehearsal {
     }
 
     /// What it would do to each memory, `kept` being the core memories as they are now.
-    fn blind_changes(&self, kept: &MemoryList) -> Vec<BlindChange> {
+    fn change_facts(&self, kept: &MemoryList) -> Vec<RehearsedChangeFacts> {
         let present = by_number(kept);
         let merges = |edit: &&RehearsedEdit| edit.created.is_some();
         let change = |touched: &Touched| {
@@ -235,7 +235,7 @@ impl Rehearsal {
             let mut merged = self.edits.iter().filter(merges);
             let into = merged.find(|edit| edit.numbers.contains(&number));
             let made = self.edits.iter().find(|edit| edit.created == Some(number));
-            BlindChange {
+            RehearsedChangeFacts {
                 before: before.map(MemoryFacts::from),
                 after: MemoryFacts::from(&touched.after),
                 is_reworded: before.is_some_and(|before| before.content != touched.after.content),
@@ -266,11 +266,11 @@ impl AgentHandle {
     ///
     /// # Errors
     /// There is no such session; the store fails.
-    pub async fn blind_rehearsal(
+    pub async fn rehearsal_facts(
         &self,
         id: SessionId,
         actor: &Actor,
-    ) -> Result<Option<BlindRehearsal>> {
+    ) -> Result<Option<RehearsalFacts>> {
         let mut loaded = self.load(&self.applying(id)).await?;
         let newest_seq = loaded.newest_seq();
         let core_tokens_before = loaded.agent.tally.core_tokens;
@@ -279,7 +279,7 @@ impl AgentHandle {
         let Some(rehearsal) = rehearsal else {
             return Ok(None);
         };
-        let changes = rehearsal.blind_changes(&loaded.memories);
+        let changes = rehearsal.change_facts(&loaded.memories);
         let applied_by = rehearsal.applied_by;
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor).await;
         let outcome = match planned {
@@ -292,7 +292,7 @@ impl AgentHandle {
             ) => Err(error),
             Err(error) => return Err(error),
         };
-        Ok(Some(BlindRehearsal {
+        Ok(Some(RehearsalFacts {
             changes,
             applied_by,
             newest_seq,
@@ -334,7 +334,7 @@ impl AgentHandle {
             applied_by: Some(applied),
             ..rehearsal
         };
-        let beside = Beside::rehearsed(id, applied_rehearsal);
+        let beside = WrittenBeside::rehearsed(id, applied_rehearsal);
         let shown = ShownSession::answered(&self.name, session, actor);
         Ok((Some(Writing { decision, beside }), shown))
     }

@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, ShownSession, memories::wanted};
+use crate::{AgentHandle, Error, Loaded, Result, ShownSession, memories::memory_query};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +73,12 @@ impl AgentHandle {
             .iter()
             .find(|session| session.id == id)
             .cloned();
-        self.commit(&loaded.base, decision, crate::codec::Beside::default())
-            .await?;
+        self.commit(
+            &loaded.base,
+            decision,
+            crate::codec::WrittenBeside::default(),
+        )
+        .await?;
         undone
             .map(|session| ShownSession::answered(&self.name, session, actor))
             .ok_or(Error::SessionLost(id))
@@ -193,7 +197,9 @@ impl AgentHandle {
                 .filter(|record| plan.records.contains(&record.seq)),
         );
         let loaded: Loaded = self
-            .load(&wanted(Selection::Numbers(touched.into_iter().collect())))
+            .load(&memory_query(Selection::Numbers(
+                touched.into_iter().collect(),
+            )))
             .await?;
         Ok(by_number(loaded.memories.copies()))
     }

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
     AgentHandle, Error, Result, codec,
-    memories::{check_length, wanted},
+    memories::{check_length, memory_query},
     recall::{RecallPage, ShownMatch, found_among},
     spans,
 };
@@ -268,7 +268,7 @@ impl AgentLens<'_> {
                 self.agent.read_memory(number).await?,
             ));
         }
-        let wanted = &wanted(Selection::Numbers(vec![number]));
+        let wanted = &memory_query(Selection::Numbers(vec![number]));
         self.look(wanted, covers_memories, |mut look| async move {
             let memory = look.load(wanted).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
@@ -282,7 +282,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
-        let wanted = &wanted(Selection::Page(page.clone()));
+        let wanted = &memory_query(Selection::Page(page.clone()));
         self.look(wanted, covers_memories, |mut look| async move {
             let loaded = look.load(wanted).await?;
             let seen = loaded
@@ -301,7 +301,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memories(&self, with_discarded: bool) -> Result<Vec<ShownMemory>> {
-        let wanted = &wanted(kept_or_all(with_discarded));
+        let wanted = &memory_query(kept_or_all(with_discarded));
         self.look(wanted, covers_memories, |mut look| async move {
             let loaded = look.load(wanted).await?;
             let seen = loaded
@@ -373,7 +373,7 @@ impl AgentLens<'_> {
                 let seen = |(found, memory)| (found, ShownMemory::with_words(memory));
                 return Ok(found.into_iter().map(seen).collect());
             }
-            let wanted = &wanted(kept_or_all(with_discarded));
+            let wanted = &memory_query(kept_or_all(with_discarded));
             self.look(wanted, covers_memories, |mut look| async move {
                 if look.sight == Sight::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));

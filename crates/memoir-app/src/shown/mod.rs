@@ -41,7 +41,7 @@ pub use wording::{ShownLetGo, ShownWording, WordingQuery};
 
 use crate::{
     AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
-    codec::{self, Beside},
+    codec::{self, WrittenBeside},
 };
 
 /// Who looks at an agent.
@@ -324,7 +324,7 @@ impl<'a> AgentLens<'a> {
             // this is a conflict, and nothing of what was put together is handed out.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
-                let written = self.agent.commit(&base, decision, Beside::default());
+                let written = self.agent.commit(&base, decision, WrittenBeside::default());
                 written.await?;
             }
             Ok(seen)

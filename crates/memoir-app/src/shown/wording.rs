@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schemas, words};
-use crate::{AgentHandle, Error, Result, codec, memories::wanted, opened::MemoryList};
+use crate::{AgentHandle, Error, Result, codec, memories::memory_query, opened::MemoryList};
 
 /// Which wordings, the oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl WordingQuery {
     };
 
     fn wanted(&self) -> AgentQuery {
-        wanted(match self.of {
+        memory_query(match self.of {
             Some(number) => Selection::Numbers(vec![number]),
             None => Selection::Core,
         })

@@ -99,7 +99,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
     let id = driven.id;
     let agent = &world.agent;
-    let look = async || agent.blind_rehearsal(id, &person()).await.unwrap().unwrap();
+    let look = async || agent.rehearsal_facts(id, &person()).await.unwrap().unwrap();
     let seen = look().await;
     let told: Vec<_> = seen
         .changes
@@ -155,7 +155,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     assert!(seen.outcome.is_err());
     assert!(
         agent
-            .blind_rehearsal(applied.id, &person())
+            .rehearsal_facts(applied.id, &person())
             .await
             .unwrap()
             .is_none()
@@ -167,7 +167,7 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
     let world = World::new(&MEMORIES).await;
     let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
     let look = async || {
-        let seen = world.agent.blind_rehearsal(driven.id, &person()).await;
+        let seen = world.agent.rehearsal_facts(driven.id, &person()).await;
         seen.unwrap().unwrap()
     };
     let strict = [(Field::RefinementThreshold, Some("1"))];

@@ -40,7 +40,7 @@ const FIRST: [&str; 8] = [
     "The workshop opens at nine, and Joaquín is always there first, before the baker.",
     "I promised Marta to keep the ledger of orders in order, whatever else happens.",
     "The cat sleeps on the paper that was delivered in the morning by the back gate.",
-    "The old press came from Lisbon and needs oil every month, and patience daily.",
+    "The old press came from Lisbon and needs oil every month, and asking_waits daily.",
     "Lena brings the paper on Fridays, and stays for coffee when it rains outside.",
     "The spring fair is in the second week of May, near the river and the old mill.",
     "Ruth asked for a blue cover with silver letters on the spine of her own book.",

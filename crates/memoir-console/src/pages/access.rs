@@ -24,7 +24,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, LabelledField},
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -343,7 +343,7 @@ async fn tab(
         }
     };
     let title = title(draft, &format!("Access to {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet)
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
@@ -507,7 +507,7 @@ async fn embeddings_page(
         draft,
         &format!("Ask {} for recall by meaning", agent.name()),
     );
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'_>) -> PageResult {
@@ -532,7 +532,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
         }
     };
     let title = title(draft, &format!("Ask {} for a token", agent.name()));
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
@@ -648,5 +648,5 @@ async fn shred_page(
         }
     };
     let title = title(draft, &format!("Shred a memory of {}", agent.name()));
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

@@ -21,7 +21,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -86,7 +86,7 @@ impl ShownRequest {
     }
 
     /// How it stands, in a sentence without words of the agent's.
-    async fn told(&self) -> Result<String, PageFailure> {
+    async fn status_sentence(&self) -> Result<String, PageFailure> {
         let name = self.agent.name();
         let who = if self.is_own() {
             "you"
@@ -133,7 +133,7 @@ pub(crate) async fn show(
                 h2 #request { "Asked " (parts::time(request.requested_at)) }
                 p { (badge(request)) }
             }
-            p role="status" { strong { (asked.told().await?) } }
+            p role="status" { strong { (asked.status_sentence().await?) } }
             @if request.state == AccessState::Asked {
                 p { (answering(&asked.agent).await?) }
             }
@@ -146,7 +146,7 @@ pub(crate) async fn show(
         p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
     };
     let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
-    let shown = Sheet::new(&asked.visitor, &title, ConsoleSection::Fleet)
+    let shown = SignedInPage::new(&asked.visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);
@@ -261,7 +261,7 @@ pub(crate) async fn state(
     let standing = RequestStatus {
         state: asked.request.state,
         seconds_left: asked.seconds_left(),
-        told: asked.told().await?,
+        told: asked.status_sentence().await?,
     };
     Ok(Json(standing).into_response())
 }

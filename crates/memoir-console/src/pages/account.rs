@@ -18,7 +18,7 @@ use crate::{
     browser::Visitor,
     field::LabelledField,
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -100,8 +100,8 @@ pub(crate) async fn show(
             }
         }
     };
-    let sheet =
-        Sheet::new(&visitor, "Your account", ConsoleSection::Account).done(wanted.done.as_deref());
+    let sheet = SignedInPage::new(&visitor, "Your account", ConsoleSection::Account)
+        .done(wanted.done.as_deref());
     Ok(sheet.show(content))
 }
 

@@ -20,7 +20,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -71,10 +71,12 @@ pub(super) async fn page(
             (settings(console, &view))
         }
     };
-    Ok(Sheet::new(visitor, agent.name(), ConsoleSection::Fleet)
-        .done(done)
-        .scripts(&[PageScript::Plot])
-        .show(content))
+    Ok(
+        SignedInPage::new(visitor, agent.name(), ConsoleSection::Fleet)
+            .done(done)
+            .scripts(&[PageScript::Plot])
+            .show(content),
+    )
 }
 
 fn standing(view: &AgentFacts) -> Markup {

@@ -19,7 +19,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, LabelledField},
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -59,7 +59,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Audit of {}", agent.name());
-    let shown = Sheet::new(&visitor, &title, ConsoleSection::Audit).show(content);
+    let shown = SignedInPage::new(&visitor, &title, ConsoleSection::Audit).show(content);
     Ok(match faults.is_empty() {
         true => shown,
         false => page_of(StatusCode::BAD_REQUEST, shown),
@@ -132,7 +132,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
     };
-    Sheet::new(visitor, "Audit", ConsoleSection::Audit).show(content)
+    SignedInPage::new(visitor, "Audit", ConsoleSection::Audit).show(content)
 }
 
 /// The same, after a name that no agent has.
@@ -239,7 +239,7 @@ pub(crate) async fn verify(
         p { a href={ "/audit?agent=" (agent.scope().agent) } { "Back to the log" } }
     };
     let title = format!("The chain of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, ConsoleSection::Audit).show(content))
+    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Audit).show(content))
 }
 
 fn verdict(verified: &Verification) -> Markup {
@@ -276,5 +276,5 @@ pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> PageRe
         h2 { "The key that verifies it" }
         pre tabindex="0" { (signed.public_key) }
     };
-    Ok(Sheet::new(&visitor, "Checkpoint", ConsoleSection::Audit).show(content))
+    Ok(SignedInPage::new(&visitor, "Checkpoint", ConsoleSection::Audit).show(content))
 }

@@ -23,7 +23,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, LabelledField},
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
 };
 
 /// Where it is.
@@ -147,7 +147,7 @@ pub(crate) async fn decide(
         },
         "ask" => {
             let purpose = PrivateText::from(form.field(PURPOSE.0));
-            let client = question.wish.told();
+            let client = question.wish.shown_client();
             let actor = visitor.actor();
             let asked = agent.request_connection(&client, &purpose, &actor);
             match asked.await {
@@ -283,7 +283,7 @@ fn refused(visitor: &Visitor, wrong: &Wrong) -> Response {
             " asks to be connected in a way that is not taken here. " (crate::field::with_code(wrong.problem)) }
         p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
     };
-    let shown = Sheet::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
+    let shown = SignedInPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
     page_of(StatusCode::BAD_REQUEST, shown)
 }
 
@@ -300,7 +300,7 @@ async fn page(
     };
     let mut asked = None;
     if let Some(agent) = &chosen {
-        let client = question.wish.told();
+        let client = question.wish.shown_client();
         let actor = visitor.actor();
         let request = agent.open_connection_request(&client, &actor);
         asked = request.await?;
@@ -323,7 +323,8 @@ async fn page(
             (None, _) => (choosing(visitor, question, faults).await?),
         }
     };
-    let mut shown = Sheet::new(visitor, "Connect a program", ConsoleSection::Fleet).show(content);
+    let mut shown =
+        SignedInPage::new(visitor, "Connect a program", ConsoleSection::Fleet).show(content);
     // The answer to the form leads there.
     let target = question.wish.address.origin();
     shown.extensions_mut().insert(FormTarget(target));

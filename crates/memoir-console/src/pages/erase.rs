@@ -11,7 +11,7 @@ use crate::{
     browser::Visitor,
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -95,5 +95,5 @@ async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faul
         }
     };
     let title = format!("Erase {}", view.name);
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }

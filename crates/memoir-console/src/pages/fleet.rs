@@ -2,7 +2,7 @@
 
 use axum::{Extension, extract::RawQuery};
 use maud::{Markup, html};
-use memoir_app::{FleetOrder, FleetQuery, FleetView, StandingView};
+use memoir_app::{FleetOrder, FleetQuery, FleetView, ListedAgent};
 use memoir_domain::labels;
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use crate::{
     browser::Visitor,
     form,
     pages::agent_path,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -110,7 +110,7 @@ pub(crate) async fn show(
             (pager(&wanted, fleet.total))
         }
     };
-    Ok(Sheet::new(&visitor, "Fleet", ConsoleSection::Fleet)
+    Ok(SignedInPage::new(&visitor, "Fleet", ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }
@@ -182,7 +182,7 @@ fn heading(
     }
 }
 
-fn row(standing: &StandingView) -> Markup {
+fn row(standing: &ListedAgent) -> Markup {
     let agent = &standing.agent;
     let (mass, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
     let last = standing.last_session.as_ref();
@@ -223,7 +223,7 @@ fn row(standing: &StandingView) -> Markup {
     }
 }
 
-fn next(standing: &StandingView) -> Markup {
+fn next(standing: &ListedAgent) -> Markup {
     let agent = &standing.agent;
     let setting = |name: &str| {
         agent

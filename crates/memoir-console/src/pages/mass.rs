@@ -17,7 +17,7 @@ use crate::{
     answer::{PageFailure, PageResult},
     browser::Visitor,
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     plot::{self, Figure, MarkKind},
     words,
 };
@@ -61,7 +61,7 @@ impl PageQuery {
 }
 
 /// The mass over these days in so many parts, or in fewer that are not shorter than that.
-async fn told(
+async fn mass_changes(
     agent: &AgentHandle,
     now: Timestamp,
     days: Option<u32>,
@@ -94,7 +94,7 @@ pub(crate) async fn curve(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, ..) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let told = told(&agent, console.memoir().now(), days, PARTS, 1).await?;
+    let told = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
 }
 
@@ -129,7 +129,7 @@ pub(crate) async fn show(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, _, rows) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let told = told(&agent, console.memoir().now(), days, rows, 3_600).await?;
+    let told = mass_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))
@@ -143,7 +143,7 @@ pub(crate) async fn show(
         (table(&told))
     };
     let title = format!("Mass of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn table(told: &MassCurve) -> Markup {

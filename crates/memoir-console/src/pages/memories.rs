@@ -14,7 +14,7 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::Visitor,
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -97,7 +97,7 @@ pub(crate) async fn show(
         ))
     };
     let title = format!("Memories of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet)
+    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .show(content))
 }

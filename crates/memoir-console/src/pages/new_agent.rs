@@ -18,7 +18,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
 };
 
 /// What most agents are given.
@@ -124,7 +124,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
         true => "New agent",
         false => "Not made: new agent",
     };
-    Sheet::new(visitor, title, ConsoleSection::Fleet).show(content)
+    SignedInPage::new(visitor, title, ConsoleSection::Fleet).show(content)
 }
 
 fn one(around: &Around<'_>, field: Field, form: &SentForm) -> Markup {

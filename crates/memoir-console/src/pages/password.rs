@@ -20,7 +20,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
 };
 
 const NEW: (&str, &str) = ("new", "New password");
@@ -82,7 +82,7 @@ fn sheet(visitor: &Visitor, faults: &Faults, refusal: Option<&SignInRefusal>) ->
         @if let Some(refusal) = refusal { (refused(refusal)) }
         (form(visitor, faults))
     };
-    Sheet::new(visitor, "Another password", ConsoleSection::Account).show(content)
+    SignedInPage::new(visitor, "Another password", ConsoleSection::Account).show(content)
 }
 
 fn form(visitor: &Visitor, faults: &Faults) -> Markup {

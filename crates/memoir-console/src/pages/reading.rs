@@ -40,7 +40,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -127,7 +127,7 @@ impl GrantedLook {
                 (read)
             }
         };
-        let shown = Sheet::new(&self.asked.visitor, heading, ConsoleSection::Fleet)
+        let shown = SignedInPage::new(&self.asked.visitor, heading, ConsoleSection::Fleet)
             .scripts(&[PageScript::Access])
             .reading(banner(&self.asked))
             .show(content);

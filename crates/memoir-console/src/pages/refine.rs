@@ -62,7 +62,7 @@ impl Hindrance {
         }
     }
 
-    fn told(&self, settings: &str) -> Markup {
+    fn markup(&self, settings: &str) -> Markup {
         html! {
             p { "No session can be begun now: "
                 @match self {
@@ -90,7 +90,7 @@ pub(super) fn section(
         section aria-labelledby=(PLACE) {
             h2 id=(PLACE) { "Refining" }
             @match Hindrance::of(view, latest) {
-                Some(hindrance) => (hindrance.told(&settings)),
+                Some(hindrance) => (hindrance.markup(&settings)),
                 None => (begin(console, visitor, view, draft)),
             }
             (schedule(visitor, view))

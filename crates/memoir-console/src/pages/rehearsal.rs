@@ -4,7 +4,7 @@ use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AgentHandle, Error, SessionFacts,
-    sessions::{AppliedMass, BlindChange, BlindRehearsal},
+    sessions::{AppliedMass, RehearsalFacts, RehearsedChangeFacts},
 };
 use memoir_domain::{SessionId, memory::Number};
 
@@ -13,7 +13,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -27,7 +27,7 @@ pub(super) async fn section(
     if !session.rehearsal || session.state.is_running() {
         return Ok(html! {});
     }
-    let rehearsal = agent.blind_rehearsal(session.id, &visitor.actor()).await?;
+    let rehearsal = agent.rehearsal_facts(session.id, &visitor.actor()).await?;
     let rehearsal = rehearsal.filter(|rehearsal| {
         // One that was declined has nothing to be applied.
         !rehearsal.changes.is_empty() || rehearsal.outcome.is_ok() || rehearsal.applied_by.is_some()
@@ -37,7 +37,7 @@ pub(super) async fn section(
     })
 }
 
-fn shown(visitor: &Visitor, id: SessionId, rehearsal: &BlindRehearsal) -> Markup {
+fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup {
     html! {
         section aria-labelledby="applying" {
             h2 #applying { "What applying it would do" }
@@ -53,7 +53,7 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &BlindRehearsal) -> Markup
     }
 }
 
-fn table(changes: &[BlindChange]) -> Markup {
+fn table(changes: &[RehearsedChangeFacts]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Memories that would become different, without their words" }
@@ -69,7 +69,7 @@ fn table(changes: &[BlindChange]) -> Markup {
     }
 }
 
-fn row(change: &BlindChange) -> Markup {
+fn row(change: &RehearsedChangeFacts) -> Markup {
     let after = &change.after;
     let is_kept = after.discarded_at.is_none();
     html! {
@@ -99,7 +99,7 @@ fn row(change: &BlindChange) -> Markup {
     }
 }
 
-fn what(change: &BlindChange) -> Markup {
+fn what(change: &RehearsedChangeFacts) -> Markup {
     let is_kept = change.after.discarded_at.is_none();
     let was_constitutional = change.before.as_ref().map(|before| before.constitutional);
     let is_protected = was_constitutional == Some(false) && change.after.constitutional;
@@ -168,6 +168,6 @@ async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageRes
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }
     };
     let title = format!("Apply a rehearsal of {}", agent.name());
-    let shown = Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content);
+    let shown = SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -24,7 +24,7 @@ use crate::{
     browser::{self, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     qr,
 };
 
@@ -128,7 +128,7 @@ fn setting_up(
         h2 { "2. Give the code that it shows" }
         (device_form(visitor, offer, faults))
     };
-    Sheet::new(visitor, heading, ConsoleSection::Account).show(content)
+    SignedInPage::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) -> Markup {
@@ -165,7 +165,7 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
     };
-    Sheet::new(visitor, heading, ConsoleSection::Account).show(content)
+    SignedInPage::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
 pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> PageResult {
@@ -252,5 +252,5 @@ fn asking(visitor: &Visitor, asking: &FactorChange, refusal: Option<&SignInRefus
             p { "There is no second factor. " a href="/account/second-factor" { "Turn it on" } " first." }
         }
     };
-    Sheet::new(visitor, asking.heading, ConsoleSection::Account).show(content)
+    SignedInPage::new(visitor, asking.heading, ConsoleSection::Account).show(content)
 }

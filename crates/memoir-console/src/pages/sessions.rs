@@ -19,7 +19,7 @@ use crate::{
     assets::PageScript,
     browser::{self, Visitor},
     form,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -62,7 +62,7 @@ pub(crate) async fn list(
         ))
     };
     let title = format!("Sessions of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 /// Sessions as a table; a sentence where there are none.
@@ -146,7 +146,7 @@ pub(crate) async fn show(
         }
     };
     let title = format!("Session of {}", agent.name());
-    Ok(Sheet::new(&visitor, &title, ConsoleSection::Fleet)
+    Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(wanted.done.as_deref())
         .scripts(&[PageScript::Plot, PageScript::Live])
         .show(content))

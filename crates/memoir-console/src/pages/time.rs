@@ -17,7 +17,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -146,7 +146,7 @@ fn page(
         }
     };
     let title = format!("Time machine of {}", agent.name());
-    Sheet::new(visitor, &title, ConsoleSection::Fleet)
+    SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(done)
         .scripts(&[PageScript::Slider])
         .show(content)

@@ -17,7 +17,7 @@ use crate::{
     browser::Visitor,
     field::{LabelledField, with_code},
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -177,7 +177,7 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &TokenWithSecret) ->
         p { a href=(settings) { "I have it: back to the settings" } }
     };
     let title = format!("A token of {}", agent.name());
-    Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content)
+    SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content)
 }
 
 pub(crate) async fn revoke(

@@ -10,7 +10,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     form::SentForm,
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -47,7 +47,7 @@ async fn page(
         (form(visitor, id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet).show(content))
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {

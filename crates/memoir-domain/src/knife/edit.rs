@@ -302,7 +302,7 @@ impl CheckedEdit<'_> {
         }
         let body = RecordBody {
             changes,
-            lost: self.measure.told(),
+            lost: self.measure.lost_words(),
             ..RecordBody::default()
         };
         draft.record(actor.clone(), self.action(), Some(number), facts, body);
@@ -431,7 +431,7 @@ impl CheckedEdit<'_> {
     }
 
     fn result(self, number: Number, left: Left) -> ToolResult {
-        let lost = super::result::Lost::of(&self.measure.told());
+        let lost = super::result::Lost::of(&self.measure.lost_words());
         match self.call {
             KnifeCall::Consolidate { content, .. } => ToolResult::Consolidated {
                 merged_count: self.members.len(),

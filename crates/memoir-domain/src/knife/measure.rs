@@ -53,7 +53,7 @@ impl EditMeasure {
     }
 
     /// For the record and for whoever is told.
-    pub(super) fn told(&self) -> Vec<LostWords> {
+    pub(super) fn lost_words(&self) -> Vec<LostWords> {
         self.lost.iter().map(|lost| lost.told.clone()).collect()
     }
 
@@ -142,7 +142,7 @@ impl<'a> MeasuredMemory<'a> {
     }
 
     /// What a loss takes away, for the record and for whoever is told.
-    fn told(&self, loss: &Loss) -> LostWords {
+    fn lost_words(&self, loss: &Loss) -> LostWords {
         // Of a memory that stands for nothing, what its own text would lose is of no wording.
         let id = self.ids.get(loss.wording).copied().unwrap_or(WordingId {
             seq: 0,
@@ -352,7 +352,7 @@ impl Case<'_> {
                     id: member.ids[loss.wording],
                     origin: member.origins[loss.wording],
                     count: u64::from(loss.words),
-                    told: member.told(loss),
+                    told: member.lost_words(loss),
                 }
             })
             .collect()
@@ -413,7 +413,7 @@ impl Case<'_> {
         }
         let lost = gutted
             .iter()
-            .map(|loss| self.members[loss.replaced].told(loss));
+            .map(|loss| self.members[loss.replaced].lost_words(loss));
         Err(Refusal::WordingGutted {
             lost: lost.collect(),
             would_say: sentences(written, gutted.iter().filter_map(|loss| loss.nearest)),

@@ -294,7 +294,7 @@ impl Refusal {
                     add(would_go(lost));
                 }
                 match &second.nearest {
-                    Some(near) => add(near.told()),
+                    Some(near) => add(near.sentence()),
                     None => add(would_stand(&second.would_say)),
                 }
                 if let Some(text) = &second.passes {
@@ -307,7 +307,7 @@ impl Refusal {
             }
             Self::NotDoubled { nearest, .. } => {
                 if let Some(near) = nearest {
-                    add(near.told());
+                    add(near.sentence());
                 }
                 add("Leave it as it is; that is fine.".to_owned());
                 &None
@@ -324,7 +324,7 @@ impl Refusal {
 }
 
 impl Near {
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         match self.number {
             Some(number) if self.says_some => {
                 format!("{number} says all of it but {}.", quoted(&self.lacks))

@@ -70,7 +70,7 @@ pub(super) fn between(left: &str, right: &str) -> (Vec<Difference>, usize) {
     let mut gaps = gaps(&words);
     differences.extend(changed_places(&words, &mut gaps));
     for gap in gaps {
-        differences.extend(told(&words, gap));
+        differences.extend(difference_in(&words, gap));
     }
     // The texts are not equal and their words are: what is left is how they are written.
     if differences.is_empty() {
@@ -177,7 +177,7 @@ fn joined<'w>(words: impl Iterator<Item = &'w str>) -> Option<String> {
 }
 
 /// What a gap says.
-fn told(words: &[Vec<ShapeWord<'_>>; 2], gap: Gap) -> Option<Difference> {
+fn difference_in(words: &[Vec<ShapeWord<'_>>; 2], gap: Gap) -> Option<Difference> {
     let [left, right] = [0, 1].map(|side| {
         let own = gap[side].iter().map(|place| &words[side][*place]);
         joined(own.map(|word| word.surface))

@@ -201,7 +201,12 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDoubles
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
-        pairs.push(told(&entries[left], &entries[right], exact, similarity));
+        pairs.push(near_double_of(
+            &entries[left],
+            &entries[right],
+            exact,
+            similarity,
+        ));
     }
     NearDoubles {
         more: alike.found.saturating_sub(pairs.len() as u64),
@@ -210,7 +215,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDoubles
     }
 }
 
-fn told(
+fn near_double_of(
     left: &ComparedText<'_>,
     right: &ComparedText<'_>,
     exact: bool,

@@ -29,7 +29,7 @@ fn value(value: &Option<PrivateText>) -> &str {
     value.as_ref().map_or("-", PrivateText::expose)
 }
 
-fn told(pair: &NearDouble) -> Vec<Expected<'_>> {
+fn differences_of(pair: &NearDouble) -> Vec<Expected<'_>> {
     let differences = pair.differences.iter();
     differences
         .map(|difference| {
@@ -261,13 +261,21 @@ const REWORDED: &[(&str, &str, &[Expected<'_>])] = &[
 #[test]
 fn what_differs_between_facts_that_look_alike_is_named_with_both_values() {
     for (left, right, expected) in DIFFERENT {
-        assert_eq!(told(&pair(left, right)), *expected, "{left} | {right}");
+        assert_eq!(
+            differences_of(&pair(left, right)),
+            *expected,
+            "{left} | {right}"
+        );
         // The other way round the values stand the other way round.
         let turned: Vec<Expected<'_>> = expected
             .iter()
             .map(|(kind, one, other)| (*kind, *other, *one))
             .collect();
-        assert_eq!(told(&pair(right, left)), turned, "{right} | {left}");
+        assert_eq!(
+            differences_of(&pair(right, left)),
+            turned,
+            "{right} | {left}"
+        );
     }
 }
 
@@ -283,7 +291,7 @@ fn of_a_fact_in_other_words_the_words_are_named() {
                 "{left}"
             );
         } else {
-            assert_eq!(told(&pair), *expected, "{left} | {right}");
+            assert_eq!(differences_of(&pair), *expected, "{left} | {right}");
         }
         assert!(!pair.exact);
     }
@@ -327,7 +335,7 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
         [(2, 4, true), (2, 5, false), (4, 5, false), (1, 3, false)]
     );
     assert!(found.pairs[0].differences.is_empty());
-    assert_eq!(told(&found.pairs[1]), [(Writing, "Tea", "TEA")]);
+    assert_eq!(differences_of(&found.pairs[1]), [(Writing, "Tea", "TEA")]);
     let found = near_doubles(&memories(&texts), DuplicateMatch::IgnoreCase, 100);
     assert_eq!(
         summary(&found),

@@ -32,7 +32,7 @@ const LIMIT: &str = "- Limit: if more than ";
 
 /// What of a session its prompts tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Occasion {
+pub struct PromptSession {
     /// Which tools it has.
     pub mode: Mode,
     /// Whether it works on a copy.
@@ -43,7 +43,7 @@ pub struct Occasion {
     pub loss_guard: Option<LossGuard>,
 }
 
-impl From<&Session> for Occasion {
+impl From<&Session> for PromptSession {
     fn from(session: &Session) -> Self {
         Self {
             mode: session.mode,
@@ -62,7 +62,7 @@ struct GuardWords {
 }
 
 impl GuardWords {
-    fn of(agent: &Agent, occasion: Occasion) -> Self {
+    fn of(agent: &Agent, occasion: PromptSession) -> Self {
         let current = agent.settings.effective_loss_guard();
         // The stricter of the two, as the knife has it: the prompt must not promise what is then refused.
         match current.max(occasion.loss_guard.unwrap_or(current)) {
@@ -139,7 +139,7 @@ impl Prompt {
 
 /// The session's prompt: identity, the fixed rules, the agent's own style and the rules again in short, the
 /// status, the ledger, and the closing instruction, in this order (SPEC 3.5).
-pub fn session(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> Prompt {
+pub fn session(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &Ledger) -> Prompt {
     let words = Words::of(occasion.mode);
     let guard = GuardWords::of(agent, occasion);
     let style = agent
@@ -196,7 +196,7 @@ pub(crate) fn nameplate(name: &str) -> String {
     format!("You are {name}.")
 }
 
-fn status(agent: &Agent, occasion: Occasion, gauge: &Gauge, ledger: &Ledger) -> String {
+fn status(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &Ledger) -> String {
     let allowance = gauge.allowance();
     let mut lines = vec![
         format!(
@@ -258,7 +258,7 @@ fn over_or_within(agent: &Agent) -> String {
 
 /// The request for consent: the agent's own system prompt with its context, then what a session like this
 /// one may do.
-pub fn consent(agent: &Agent, occasion: Occasion, context: &ContextText) -> Prompt {
+pub fn consent(agent: &Agent, occasion: PromptSession, context: &ContextText) -> Prompt {
     let mut what: Vec<String> = Vec::new();
     if is_over(agent) {
         what.push(OVER_BUDGET.trim().to_owned());

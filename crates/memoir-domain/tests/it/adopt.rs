@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{
     AgentId,
-    adopt::{AdoptRefusal, Traveller},
+    adopt::{AdoptRefusal, ArchivedAgent},
     agent::Field,
     audit::Action,
     memory::{Kind, Memory},
@@ -13,8 +13,8 @@ use memoir_domain::{
 
 use crate::world::{World, admin};
 
-fn traveller(world: &World) -> Traveller {
-    Traveller {
+fn traveller(world: &World) -> ArchivedAgent {
+    ArchivedAgent {
         agent: world.agent.clone(),
         memories: world.memories.values().cloned().collect(),
         sessions: world.sessions.clone(),
@@ -24,7 +24,7 @@ fn traveller(world: &World) -> Traveller {
 }
 
 /// Why it is not taken in.
-fn refusal(world: &World, traveller: Traveller) -> String {
+fn refusal(world: &World, traveller: ArchivedAgent) -> String {
     let id = AgentId::from_bytes([7; 16]);
     let adopted = traveller.adopt(id, "robin", &BTreeMap::new(), &admin(), world.now);
     match adopted.unwrap_err() {

@@ -9,7 +9,7 @@ use memoir_domain::{
     ledger::{self, LedgerRoom},
     lifecycle,
     memory::{Memory, Number},
-    prompt::{self, Occasion},
+    prompt::{self, PromptSession},
     session::Mode,
     text::Digester,
 };
@@ -53,9 +53,9 @@ fn spec_3_3_the_request_for_consent() {
         context::Bounds::of(&world.agent.settings, None),
     );
     let ask = |occasion| prompt::consent(&world.agent, occasion, &context);
-    let plain = Occasion::default();
+    let plain = PromptSession::default();
     insta::assert_snapshot!(ask(plain).text().expose());
-    let dedup_only = Occasion {
+    let dedup_only = PromptSession {
         mode: Mode::DedupOnly,
         rehearsal: true,
         ..plain
@@ -427,7 +427,7 @@ fn spec_3_14_the_prompt_says_what_the_guard_does() {
         let memories: Vec<Memory> = world.memories.values().cloned().collect();
         let bounds = context::Bounds::of(&world.agent.settings, None);
         let context = context::build(&memories, world.now, bounds);
-        let asked = prompt::consent(&world.agent, Occasion::default(), &context);
+        let asked = prompt::consent(&world.agent, PromptSession::default(), &context);
         let told = world.open(Mode::Full).prompt;
         let told = told.system.expose();
         let rules = told.split("text below changes them:").nth(1).unwrap();

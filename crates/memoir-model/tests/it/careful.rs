@@ -8,7 +8,7 @@ use memoir_domain::audit::ActorKind;
 use memoir_domain::breaker::Gauge;
 use memoir_domain::knife::{Left, Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
-use memoir_domain::prompt::{self, Occasion, Prompt};
+use memoir_domain::prompt::{self, Prompt, PromptSession};
 use memoir_domain::session::{Mode, Stats};
 use memoir_domain::wording::SavedBy;
 use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
@@ -87,7 +87,7 @@ async fn consents(texts: &[&str]) -> String {
         context::Bounds::of(&Settings::default(), None),
     );
     let reply = say(
-        prompt::consent(&agent(&memories), Occasion::default(), &context),
+        prompt::consent(&agent(&memories), PromptSession::default(), &context),
         &[],
         vec![],
     )
@@ -139,9 +139,9 @@ async fn session(
         .into_iter()
         .filter(|tool| tool.is_in(mode))
         .collect();
-    let occasion = Occasion {
+    let occasion = PromptSession {
         mode,
-        ..Occasion::default()
+        ..PromptSession::default()
     };
     let mut conversation = Vec::new();
     let mut calls = Vec::new();
@@ -398,7 +398,7 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
         removed_tokens: 0,
         threshold: Threshold::new(0.1).unwrap(),
     };
-    let prompt = prompt::session(&agent, Occasion::default(), &reading, &ledger);
+    let prompt = prompt::session(&agent, PromptSession::default(), &reading, &ledger);
     let reminder = ModelMessage::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
     let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
     assert_eq!(reply.tool_calls[0].name, "delete_memory");

@@ -105,7 +105,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     assert_eq!(agent.show().await.unwrap().counts, before);
     assert_eq!(browser.press(&path, &apply, &[]).await.status, 400);
 
-    let seen = agent.blind_rehearsal(id, &owner()).await.unwrap().unwrap();
+    let seen = agent.rehearsal_facts(id, &owner()).await.unwrap().unwrap();
     let mass = seen.outcome.unwrap();
     let newest = anew.hidden("newest").unwrap();
     let applied = browser.press(&path, &apply, &[("newest", newest)]).await;

@@ -86,7 +86,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if arguments.later {
         if global.json {
-            terminal::json(&json!({"file": taken.as_ref().map(told)}))?;
+            terminal::json(&json!({"file": taken.as_ref().map(handed_file_json)}))?;
         }
         return Ok(Ending::Done);
     }
@@ -97,7 +97,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => Ending::Done,
     };
     if global.json {
-        let taken = taken.as_ref().map(told);
+        let taken = taken.as_ref().map(handed_file_json);
         terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
         return Ok(ending);
     }
@@ -105,7 +105,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(ending)
 }
 
-fn told(taken: &HandedFile) -> serde_json::Value {
+fn handed_file_json(taken: &HandedFile) -> serde_json::Value {
     json!({
         "received": taken.handed.received,
         "known": taken.handed.known,

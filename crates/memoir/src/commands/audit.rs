@@ -148,7 +148,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     ) {
         (true, [one], None) if !arguments.all => terminal::json(one)?,
         (true, ..) => terminal::json(&verified)?,
-        (false, ..) => terminal::print(&show::verified::told(
+        (false, ..) => terminal::print(&show::verified::verified_text(
             &verified.agents,
             verified.checkpoint.as_ref(),
         ))?,

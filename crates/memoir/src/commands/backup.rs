@@ -211,7 +211,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     if global.json {
         terminal::json(&checked)?;
     } else {
-        let mut text = show::verified::told(&checked.agents, None);
+        let mut text = show::verified::verified_text(&checked.agents, None);
         for finding in &checked.findings {
             text.push_str(&format!("{}\n", safe(finding)));
         }

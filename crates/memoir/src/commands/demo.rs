@@ -106,12 +106,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 async fn in_few_lines(folder: &Path) -> Outcome {
-    let (_, account) = house(folder).await?;
+    let (_, account) = installation(folder).await?;
     short::run(&account).await
 }
 
 /// An installation in the folder. The user's own configuration and database have no part in it.
-async fn house(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> {
+async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> {
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
     let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
     let memoir = installation::on(Arc::new(store), keys, Config::default(), false)?;
@@ -121,7 +121,7 @@ async fn house(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> 
 
 /// Everything but the last words; `None` where somebody interrupts it.
 async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>, Failure> {
-    let (memoir, account) = house(folder).await?;
+    let (memoir, account) = installation(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
     let lens = agent.seen_by(Viewer::Agent);
     let before = lens.memories(false).await?;

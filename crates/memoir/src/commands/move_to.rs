@@ -125,11 +125,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     drop(from);
-    told(&to, &moved, here_closed).await
+    report_moved(&to, &moved, here_closed).await
 }
 
 /// Says what was moved, once all of it is verified in its new place.
-async fn told(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
+async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
     if let Some(bad) = verified.iter().find(|one| !one.valid) {

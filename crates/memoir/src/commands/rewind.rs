@@ -48,7 +48,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::json(&rewound)?;
         return Ok(Ending::Done);
     }
-    terminal::print(&told(&rewound, arguments.dry_run))?;
+    terminal::print(&rewound_text(&rewound, arguments.dry_run))?;
     if let Some(seq) = rewound.seq {
         terminal::note(&format!(
             "`memoir rewind {} --to-record {}` takes it back",
@@ -59,7 +59,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn told(rewound: &Rewound, dry_run: bool) -> String {
+fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {
     let changes = rewound.changes;
     let point = match rewound.to_seq {
         0 => format!("{}, before the first record", moment(rewound.to)),

@@ -1,6 +1,6 @@
 //! `memoir sweep`: all that is due in the account: conversations to read, reflections, sessions.
 
-use memoir_app::{AgentHandle, Job, Lived, ShownSession, sessions::RefineOptions};
+use memoir_app::{AgentHandle, Job, JobOutcome, ShownSession, sessions::RefineOptions};
 use memoir_domain::{
     lifecycle::NothingCanGo,
     session::{State, Trigger},
@@ -86,7 +86,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     let lived = agent.do_due(job, interrupt::listening().await).await;
     let (event, told, failure, is_interrupted) = match lived {
         Ok(None) => return Ok(Ending::Done),
-        Ok(Some(Lived::Reflected(reflected))) => {
+        Ok(Some(JobOutcome::Reflected(reflected))) => {
             let considered = counted(reflected.considered as u64, "entry", "entries");
             let promoted = reflected.promoted.len();
             let told = format!("reflected on {considered}, promoted {promoted}");
@@ -94,7 +94,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
                 json!({"event": "reflected", "agent": agent.name(), "reflection": reflected});
             (event, told, reflected.failure, reflected.is_interrupted)
         }
-        Ok(Some(Lived::Absorbed(absorbed))) => {
+        Ok(Some(JobOutcome::Absorbed(absorbed))) => {
             let messages = counted(absorbed.messages, "message", "messages");
             let saved = counted(absorbed.saved, "memory", "memories");
             let told = format!("read {messages}, saved {saved}");

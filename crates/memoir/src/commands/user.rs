@@ -77,7 +77,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation.author();
             let account = &installation.account;
             let user = account.create_user(&arguments.name, password, &actor);
-            told(global, &user.await?, "added")
+            report_user(global, &user.await?, "added")
         }
         Command::List => list(global).await,
         Command::Password(arguments) => {
@@ -86,24 +86,24 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation.author();
             let account = &installation.account;
             let user = account.set_password(&arguments.name, password, &actor);
-            told(global, &user.await?, "changed the password of")
+            report_user(global, &user.await?, "changed the password of")
         }
         Command::ResetSecondFactor { name } => {
             let installation = Installation::open(global).await?;
             let actor = installation.author();
             let user = installation.account.reset_second_factor(&name, &actor);
-            told(global, &user.await?, "reset the second factor of")
+            report_user(global, &user.await?, "reset the second factor of")
         }
         Command::Remove { name } => {
             let installation = Installation::open(global).await?;
             let actor = installation.author();
             let user = installation.account.remove_user(&name, &actor);
-            told(global, &user.await?, "removed")
+            report_user(global, &user.await?, "removed")
         }
     }
 }
 
-fn told(global: &Global, user: &UserView, done: &str) -> Outcome {
+fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
     terminal::show(global.json, user, || {
         format!("{done} {}\n", safe(&user.name))
     })?;

@@ -115,7 +115,7 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
 
 /// One event: when, what and by whom, and then the words.
 fn lines(event: &MemoryEvent) -> String {
-    let (what, words) = told(event);
+    let (what, words) = event_text(event);
     // Words that were taken out do not come back.
     let is_undone = !event.in_force && event.what != What::Shredded;
     let undone = match is_undone {
@@ -144,7 +144,7 @@ fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
     }
 }
 
-fn told(event: &MemoryEvent) -> (String, String) {
+fn event_text(event: &MemoryEvent) -> (String, String) {
     let plain = |what: &str| (what.to_owned(), String::new());
     match &event.what {
         What::Saved { kind, content } => {

@@ -8,7 +8,7 @@ use super::{counted, moment};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent, with what does not fit below it, and one for the checkpoint.
-pub(crate) fn told(agents: &[Verification], checkpoint: Option<&Growth>) -> String {
+pub(crate) fn verified_text(agents: &[Verification], checkpoint: Option<&Growth>) -> String {
     let mut text: String = agents
         .iter()
         .map(|one| agent(one, &name(one, agents)))

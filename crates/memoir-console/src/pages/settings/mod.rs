@@ -35,7 +35,7 @@ use crate::{
     browser::Visitor,
     field::Faults,
     form::{self, SentForm},
-    parts::{self, ConsoleSection, Sheet},
+    parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -215,7 +215,7 @@ impl SettingsForm {
             return None;
         }
         let is = match typed {
-            Some(_) => format!(" to {}", told(&standing.view, field)),
+            Some(_) => format!(" to {}", setting_text(&standing.view, field)),
             None => String::new(),
         };
         let (changed, by) = match standing.last_of(field) {
@@ -233,7 +233,7 @@ impl SettingsForm {
 }
 
 /// A setting that is no prompt in words, as it is set.
-fn told(view: &AgentFacts, field: Field) -> String {
+fn setting_text(view: &AgentFacts, field: Field) -> String {
     match (field, written(view, field)) {
         (Field::Paused | Field::Active, value) if value == "yes" => "yes".to_owned(),
         (Field::Paused | Field::Active, _) => "no".to_owned(),
@@ -393,7 +393,7 @@ async fn page(
         "Not saved: "
     };
     let title = format!("{failed}Settings of {}", standing.view.name);
-    Ok(Sheet::new(visitor, &title, ConsoleSection::Fleet)
+    Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
         .done(told.done)
         .show(content))
 }

@@ -57,7 +57,7 @@ pub(super) fn after(shown: &DemoOutput) -> String {
     text.push_str(&heading("Does it add up?"));
     text.push_str(&sums(shown));
     text.push_str(&heading("Is the audit as it was written?"));
-    text.push_str(&show::verified::told(
+    text.push_str(&show::verified::verified_text(
         slice::from_ref(&shown.verification),
         None,
     ));

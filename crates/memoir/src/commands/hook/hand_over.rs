@@ -15,7 +15,9 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::TranscriptFormat;
 
-use super::{Arguments, HookEvent, door::ReachedMemory, log::Log, payload::Payload, state, told};
+use super::{
+    Arguments, HookEvent, door::ReachedMemory, host_input, log::Log, payload::Payload, state,
+};
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
 /// How many sessions are taken up when one begins, which waits for the processes to be started: the others are with
@@ -78,7 +80,7 @@ fn start(payload: &Payload) -> Result<(), Failure> {
 
 /// Hands over what is new, and waits for it.
 pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
-    let told = told()?;
+    let told = host_input()?;
     let payload = Payload::read(&told);
     state::forget_old(SystemClock.now());
     if payload.transcript.is_none() && !payload.has_messages {

@@ -157,7 +157,7 @@ fn answer_event(
     arguments: &Arguments,
     log: &Log,
 ) -> Result<Option<String>, Failure> {
-    let payload = Payload::read(&told()?);
+    let payload = Payload::read(&host_input()?);
     if !arguments.event.is_answered() {
         hand_over::begin(arguments, &payload)?;
         return Ok(None);
@@ -193,7 +193,7 @@ fn answer_event(
 }
 
 /// What the host tells; nothing where a person typed the command.
-fn told() -> Result<Vec<u8>, Failure> {
+fn host_input() -> Result<Vec<u8>, Failure> {
     let stdin = std::io::stdin();
     let mut told = Vec::new();
     if !stdin.is_terminal() {

@@ -184,7 +184,7 @@ pub(super) async fn run(
         set_system_prompt(&installation, &agent, &done.report).await?;
     }
     if global.json {
-        terminal::json(&told(&done, &taken, &arguments, is_refused))?;
+        terminal::json(&taken_over_json(&done, &taken, &arguments, is_refused))?;
     } else {
         terminal::print(&table(&done, &taken, &arguments, is_refused))?;
         warn(&done, is_offered && !arguments.system_prompt);
@@ -345,7 +345,12 @@ async fn set_system_prompt(
 }
 
 /// What of the file came to what, for programs.
-fn told(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> Value {
+fn taken_over_json(
+    done: &Done,
+    taken: &TakenOver,
+    arguments: &Arguments,
+    is_refused: bool,
+) -> Value {
     let report = &done.report;
     let passed = |class: NoMemoryClass| -> BTreeMap<&str, u64> {
         let of_class = report.passed.iter();
