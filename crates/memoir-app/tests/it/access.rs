@@ -59,7 +59,7 @@ impl Door {
     async fn actions(&self) -> Vec<String> {
         let records = self
             .agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .lens()
             .records(&memoir_app::RecordFilter::default())
             .await;
         let records = records.unwrap();
@@ -261,7 +261,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     );
     let records = door
         .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .records(&memoir_app::RecordFilter::default())
         .await
         .unwrap();

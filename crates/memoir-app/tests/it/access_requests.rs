@@ -65,7 +65,7 @@ async fn answer(world: &World, id: AccessRequestId, yes: bool) -> Result<AccessR
 }
 
 async fn now(world: &World, id: AccessRequestId) -> AccessRequestView {
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     lens.access_request(id).await.unwrap()
 }
 
@@ -674,7 +674,7 @@ async fn spec_5_2_limits_are_named() {
         code(reading(AccessScope::Core, 60)).await,
         "too_many_waiting"
     );
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     let waiting = lens.access_requests(None, 50).await.unwrap();
     assert_eq!(waiting.len(), 20);
 }
@@ -818,7 +818,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
         &actions[actions.len() - 2..],
         ["access_granted", "memory_shredded"]
     );
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     let shredded = lens.memory(number).await.unwrap();
     assert!(shredded.shredded_at.is_some() && shredded.content().is_empty());
     assert!(
@@ -1164,12 +1164,7 @@ async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
     world.script([Turn::text("NO, thank you")]);
     world.agent.ask_for_access(request.id).await.unwrap();
     let query = memoir_app::RecordFilter::default();
-    let records = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .records(&query)
-        .await
-        .unwrap();
+    let records = world.seen().records(&query).await.unwrap();
     let last = serde_json::to_value(records.last().unwrap()).unwrap();
     assert_eq!(last["action"], "access_refused");
     assert_eq!(last["data"]["calls"], 1, "{last}");

@@ -147,8 +147,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let last = &there["records"][count];
     assert_eq!(last["action"], "agent_imported");
     let log = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&RecordFilter::default())
         .await
         .unwrap();
@@ -369,13 +368,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     assert_eq!(verified.len(), 2);
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
-        world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap_err()
-            .code(),
+        world.seen().memories(true).await.unwrap_err().code(),
         "erased",
         "the other one stays what it is"
     );

@@ -65,8 +65,7 @@ async fn a_request_that_nobody_waits_for_any_more_is_counted() {
     let never = Turn::text("YES").after(Duration::from_secs(36_000));
     world.script([never]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -99,12 +98,7 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await
-        .unwrap();
+    let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
     assert_eq!(driven.state, State::RolledBack);
     let after = counted(&world.memoir).await;
     let ended = r#"memoir_sessions_ended_total{driver="model",end="rolled_back",rehearsal="true"}"#;

@@ -90,8 +90,7 @@ async fn a_session(world: &World) {
         complete(),
     ]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -113,8 +112,7 @@ async fn a_tripped_session(world: &World) {
         complete(),
     ]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -123,18 +121,11 @@ async fn a_tripped_session(world: &World) {
 
 async fn undone_sessions(world: &World) {
     a_session(world).await;
-    let first = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, 1)
-        .await
-        .unwrap()[0]
-        .id;
+    let first = world.seen().session_page(None, 1).await.unwrap()[0].id;
     world.clock.advance(Duration::from_secs(60));
     world.script([Turn::text("YES"), delete(MERGED), complete()]);
     world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -761,13 +752,7 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
     if scenario == "absorption" {
         absorbs_once(&world).await;
     }
-    for session in world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, 10)
-        .await
-        .unwrap()
-    {
+    for session in world.seen().session_page(None, 10).await.unwrap() {
         assert!(!session.state.is_running(), "a session stayed open");
         // Its end and what it cost are one commit (SPEC 3.16).
         let by_its_model = [State::Completed, State::RolledBack];
@@ -782,7 +767,7 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
     }
     world.clock.advance(Duration::from_secs(8 * 86_400));
     world.memoir.expire_access().await.unwrap();
-    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = world.seen();
     let requests = lens.access_requests(None, 10);
     for request in requests.await.unwrap() {
         assert!(!request.state.is_open(), "a request stayed open");

@@ -56,8 +56,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
         ]
     );
     let records = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&memoir_app::RecordFilter::default())
         .await
         .unwrap();
@@ -84,8 +83,7 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     let world = World::new(&DOUBLES).await;
     world.script([Turn::text("No. I want to rest.")]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -151,8 +149,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     ]);
     let mut seen = Vec::new();
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone());
         })
@@ -178,8 +175,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     let world = World::new(&DOUBLES).await;
     world.script([Turn::text("YES, since I").cut(), complete()]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -213,8 +209,7 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
         complete(),
     ]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -549,8 +544,7 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
 async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
     let world = World::new(&[]).await;
     let refused = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
     assert!(matches!(
@@ -571,8 +565,7 @@ async fn spec_2_2_without_a_model_a_session_is_refused() {
         .await
         .unwrap();
     let refused = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap_err();
@@ -587,8 +580,7 @@ async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothin
         delete(2).with_usage(u64::MAX, u64::MAX),
     ]);
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -616,16 +608,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
         .await;
     assert!(matches!(second, Err(Error::NotDue)), "{second:?}");
     assert_eq!(script.requests().len(), 1);
-    assert_eq!(
-        world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 10)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(world.seen().session_page(None, 10).await.unwrap().len(), 1);
 }
 
 /// Far more than a context of so many tokens holds; the last two are doubles.
@@ -668,8 +651,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         let script = Arc::new(script);
         world.model.set(script.clone());
         let driven = world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .seen()
             .refine(&RefineOptions::default(), &mut |_| {})
             .await
             .unwrap();
@@ -697,8 +679,7 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     let careful = providers.connect(&"builtin:careful".parse().unwrap());
     world.model.set(careful.unwrap());
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -741,12 +722,7 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
                 rehearsal,
                 ..RefineOptions::default()
             };
-            let driven = world
-                .agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .refine(&options, &mut |_| {})
-                .await
-                .unwrap();
+            let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
             outcomes.push((driven.state, driven.stats, driven.edits, driven.usage.calls));
         }
         assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));

@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::{
     lab::{Lab, agent_of, input, intrude, keys_in},
     story::{self, first_part, second_part},
-    world::{World, complete, person, state},
+    world::{World, complete, own, person, state},
 };
 
 /// Every sealed text of the database, as it stands there.
@@ -83,22 +83,9 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
         ),
         (
             "recall",
-            code(
-                agent
-                    .seen_by(memoir_app::Viewer::Agent)
-                    .recall(&RecallQuery::default())
-                    .await,
-            ),
+            code(agent.lens().recall(&RecallQuery::default()).await),
         ),
-        (
-            "memories",
-            code(
-                agent
-                    .seen_by(memoir_app::Viewer::Agent)
-                    .memories(false)
-                    .await,
-            ),
-        ),
+        ("memories", code(agent.lens().memories(false).await)),
         ("context", code(agent.context(None).await)),
         (
             "restore",
@@ -124,12 +111,7 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
         ("history", code(agent.history(None).await)),
         (
             "refine",
-            code(
-                agent
-                    .seen_by(memoir_app::Viewer::Agent)
-                    .refine(&options, &mut |_| {})
-                    .await,
-            ),
+            code(agent.lens().refine(&options, &mut |_| {}).await),
         ),
         ("session", code(agent.session(session).await)),
         ("cancel", code(agent.cancel(session, &person()).await)),
@@ -171,17 +153,12 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         records.iter().map(|record| record.hash.clone()).collect()
     };
     let records = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&RecordFilter::default())
         .await
         .unwrap();
     let before = hashes(&records);
-    let of_magpie = magpie
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(true)
-        .await
-        .unwrap();
+    let of_magpie = magpie.lens().memories(true).await.unwrap();
     drop((world, magpie));
     let backup = lab.path().join("backup");
     lab.copy_to(&backup);
@@ -198,8 +175,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     }
     // The list of what was done is all that is left, and has no words.
     let records = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&RecordFilter::default())
         .await
         .unwrap();
@@ -210,7 +186,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .collect();
     assert_eq!(world.actions().await, left);
     let shown = serde_json::to_string(&records).unwrap();
-    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = world.seen();
     assert_eq!(code(lens.session_page(None, u32::MAX).await), "erased");
     for word in [
         "Marta",
@@ -258,49 +234,22 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .collect();
     assert_eq!(listed, ["magpie"]);
     account.create_agent("WREN", &[], &person()).await.unwrap();
-    let second = account.agent("wren").await.unwrap();
+    let second = own(&account.agent("wren").await.unwrap());
     assert_ne!(second.scope(), world.agent.scope());
     second
         .save(&[input("A new life.")], &person())
         .await
         .unwrap();
-    assert_eq!(
-        second
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        code(
-            world
-                .agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .memories(true)
-                .await
-        ),
-        "erased"
-    );
+    assert_eq!(second.lens().memories(true).await.unwrap().len(), 1);
+    assert_eq!(code(world.seen().memories(true).await), "erased");
     let magpie = agent_of(&world.memoir, "magpie").await;
-    assert_eq!(
-        magpie
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap(),
-        of_magpie
-    );
+    assert_eq!(magpie.lens().memories(true).await.unwrap(), of_magpie);
 
     // A copy of the database from before, with the key store of today.
     let old = lab.memoir_at(&backup);
     let account = old.account("default").await.unwrap();
-    let wren = account.agent("wren").await.unwrap();
-    assert_eq!(
-        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
-        "erased"
-    );
+    let wren = own(&account.agent("wren").await.unwrap());
+    assert_eq!(code(wren.lens().memories(true).await), "erased");
     assert_eq!(code(wren.show().await), "erased");
     let verified = old.verify_all().await.unwrap();
     let erased: Vec<_> = verified
@@ -308,15 +257,8 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .filter(|one| one.erased_at.is_some())
         .collect();
     assert_eq!(erased.len(), 1);
-    let magpie = account.agent("magpie").await.unwrap();
-    assert_eq!(
-        magpie
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap(),
-        of_magpie
-    );
+    let magpie = own(&account.agent("magpie").await.unwrap());
+    assert_eq!(magpie.lens().memories(true).await.unwrap(), of_magpie);
     // With the key that was destroyed it could be read: the search for words above can fail.
     let connection = Connection::open(&backup).unwrap();
     let (body, version): (Vec<u8>, u32) = connection
@@ -352,16 +294,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
         "{failed}"
     );
     assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
-    assert_eq!(
-        code(
-            world
-                .agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .memories(true)
-                .await
-        ),
-        "erased"
-    );
+    assert_eq!(code(world.seen().memories(true).await), "erased");
     assert_eq!(code(world.agent.show().await), "erased");
     let interrupted = world.agent.verify().await.unwrap();
     assert!(
@@ -662,14 +595,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         limit: 9,
         ..RecallQuery::default()
     };
-    assert!(
-        agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .recall(&query)
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(agent.lens().recall(&query).await.unwrap().is_empty());
 
     // What was sealed over those words is in no file, while it is open and after it was closed.
     let new = sealed_texts(&lab.database());
@@ -713,11 +639,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     );
     lab.tick();
     agent.rewind(before_all, &person()).await.unwrap();
-    let gone = agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(true)
-        .await
-        .unwrap();
+    let gone = agent.lens().memories(true).await.unwrap();
     let gone = gone
         .iter()
         .find(|memory| memory.number == Number(1))
@@ -833,7 +755,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         .unwrap();
     assert_eq!(applied.edits, 2);
     let texts: Vec<String> = agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .memories(false)
         .await
         .unwrap()
@@ -928,11 +850,8 @@ async fn a_row_that_only_says_that_it_was_erased_is_found() {
     assert!(!verified[0].valid);
     assert!(lab.keys.key(scope).unwrap().is_some());
     let account = memoir.account("default").await.unwrap();
-    let wren = account.agent("wren").await.unwrap();
-    assert_eq!(
-        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
-        "erased"
-    );
+    let wren = own(&account.agent("wren").await.unwrap());
+    assert_eq!(code(wren.lens().memories(true).await), "erased");
 }
 
 /// What is sealed under a key that is in no file any more could be read by nobody once this process has ended.
@@ -966,12 +885,7 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
     assert_eq!(
-        agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
+        agent.lens().memories(true).await.unwrap().len(),
         1,
         "reading goes on"
     );

@@ -49,12 +49,7 @@ impl Process {
     }
 
     async fn count(&self) -> usize {
-        self.agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len()
+        self.agent.lens().memories(true).await.unwrap().len()
     }
 }
 

@@ -34,18 +34,13 @@ async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinH
     let agent = world.agent.clone();
     let worker = tokio::spawn(async move {
         let driven = agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .lens()
             .refine(&RefineOptions::default(), &mut |_| {})
             .await;
         drop(driven);
     });
     for _ in 0..10_000 {
-        let sessions = world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 1)
-            .await
-            .unwrap();
+        let sessions = world.seen().session_page(None, 1).await.unwrap();
         match sessions.first() {
             Some(session) if session.edits == 1 => return (session.id, worker),
             _ => tokio::time::sleep(Duration::from_millis(1)).await,
@@ -66,8 +61,7 @@ async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
     let world = World::new(&MEMORIES).await;
     let running = orphan(&world).await;
     match world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
     {

@@ -223,8 +223,7 @@ async fn spec_2_6_a_conversation_is_read_once() {
     assert_eq!((handed.received, handed.known), (0, 2));
     assert_eq!(absorb(&world, []).await.messages, 0);
     let noted = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .memory(memoir_domain::memory::Number(2))
         .await
         .unwrap();
@@ -259,12 +258,7 @@ async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing
     ] {
         let world = handed_over_by(kind, told).await;
         absorb(&world, [notes(&[], &[told])]).await;
-        let noted = world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(false)
-            .await
-            .unwrap();
+        let noted = world.seen().memories(false).await.unwrap();
         let noted = noted.iter().find(|one| one.number.0 == 2).unwrap();
         assert_eq!(noted.origin, Origin::Conversation);
         world.refine([complete()]).await;

@@ -241,8 +241,7 @@ async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
     refused(world.agent.open_own(Mode::Full).await.err());
     refused(world.agent.enqueue(&RefineOptions::default()).await.err());
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
     refused(driven.err());

@@ -17,8 +17,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let world = World::new(&[&first, &second, third, third]).await;
     let mut printed = String::new();
     let recalled = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .recall(&RecallQuery {
             text: CANARY.into(),
             limit: 5,
@@ -47,8 +46,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     ]);
     let mut seen = Vec::new();
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone())
         })
@@ -57,8 +55,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     printed += &format!("{driven:?} {seen:?} {:?}", script.requests());
     printed += &serde_json::to_string(&seen).unwrap();
     let records = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .records(&RecordFilter::default())
         .await
         .unwrap();

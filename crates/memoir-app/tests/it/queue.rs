@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, Models, SessionFacts, Viewer,
+    Error, Models, SessionFacts,
     sessions::{Progress, RefineOptions, TakenUp},
 };
 use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
@@ -62,12 +62,7 @@ fn stalling(world: &World, numbers: impl IntoIterator<Item = u64>) {
 async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
     let watch = async {
         for _ in 0..10_000 {
-            let sessions = world
-                .agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .session_page(None, 1)
-                .await
-                .unwrap();
+            let sessions = world.seen().session_page(None, 1).await.unwrap();
             if sessions[0].state == State::Open && sessions[0].edits == edits {
                 return;
             }
@@ -373,8 +368,7 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
     assert_eq!(world.memories().await, before);
     assert!(
         world
-            .agent
-            .seen_by(Viewer::Agent)
+            .seen()
             .session(id)
             .await
             .unwrap()

@@ -119,19 +119,9 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
     wren.handle(Number(2), Handling::Discard, &person())
         .await
         .unwrap();
-    let all = wren
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(true)
-        .await
-        .unwrap();
+    let all = wren.lens().memories(true).await.unwrap();
     for memory in &all {
-        assert_eq!(
-            wren.seen_by(memoir_app::Viewer::Agent)
-                .memory(memory.number)
-                .await
-                .unwrap(),
-            *memory
-        );
+        assert_eq!(wren.lens().memory(memory.number).await.unwrap(), *memory);
     }
     assert!(all[1].discarded_at.is_some());
     for missing in [0, 3, u64::MAX] {
@@ -196,18 +186,8 @@ async fn spec_5_4_of_an_erased_agent_no_memory_is_shown() {
         assert_eq!(code(wren.memory(Number(number)).await), "erased");
         assert_eq!(code(wren.memory(Number(number)).await), "erased");
     }
-    assert_eq!(
-        code(wren.seen_by(memoir_app::Viewer::Agent).memories(true).await),
-        "erased"
-    );
-    assert_eq!(
-        code(
-            wren.seen_by(memoir_app::Viewer::Agent)
-                .memories(false)
-                .await
-        ),
-        "erased"
-    );
+    assert_eq!(code(wren.lens().memories(true).await), "erased");
+    assert_eq!(code(wren.lens().memories(false).await), "erased");
     let entered = memoir.enter(made.secret.expose()).await.unwrap();
     assert!(entered.is_none());
 }

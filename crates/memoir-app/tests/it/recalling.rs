@@ -121,7 +121,7 @@ async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     assert_eq!(recalled(&world.agent, "kiln").await, [2]);
     let Erased { .. } = world.agent.erase(&person()).await.unwrap();
     assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     assert_eq!(
         lens.recall(&asked("kiln")).await.unwrap_err().code(),
         "erased"
@@ -168,7 +168,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
     }
     let mut scores = Vec::new();
     for _ in 0..2 {
-        let lens = world.agent.seen_by(Viewer::Agent);
+        let lens = world.seen();
         let found = lens
             .recall_page(&asked("hot kiln"), None, false)
             .await
@@ -281,14 +281,14 @@ async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
         limit: 200,
         ..asked("kiln")
     };
-    let found = world.agent.seen_by(Viewer::Agent).recall(&every).await;
+    let found = world.seen().recall(&every).await;
     assert_eq!(found.unwrap().len(), 40);
 }
 
 #[tokio::test]
 async fn spec_2_8_a_question_has_a_limit_that_is_named() {
     let world = World::new(&["The kiln is hot"]).await;
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     let prompt = "The kiln is hot. ".repeat(1_177);
     let fits = RecallQuery {
         text: prompt[..20_000].into(),
@@ -303,7 +303,7 @@ async fn spec_2_8_a_question_has_a_limit_that_is_named() {
 #[tokio::test]
 async fn spec_2_8_a_prompt_of_any_length_gets_the_best_few() {
     let world = World::new(&["The kiln is hot", "Rosa keeps bees", "The loom is old"]).await;
-    let lens = world.agent.seen_by(Viewer::Agent);
+    let lens = world.seen();
     let prompt = format!(
         "{} And is the \"kiln\" still hot?",
         "lorem ipsum ".repeat(5_000)

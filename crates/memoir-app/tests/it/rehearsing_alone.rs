@@ -36,7 +36,7 @@ async fn rehearsing(world: &World) -> SessionId {
 }
 
 async fn changes(world: &World, session: SessionId) -> Vec<RehearsedMemory> {
-    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = world.seen();
     lens.session(session).await.unwrap().words.changes.unwrap()
 }
 
@@ -107,7 +107,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["consolidated"], 2);
 
-    let lens = world.agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = world.seen();
     let detail = lens.session(id).await.unwrap();
     assert_eq!(
         (detail.state, detail.edits, detail.rehearsal),

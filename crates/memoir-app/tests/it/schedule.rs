@@ -588,16 +588,7 @@ async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
         queued += scheduler.await.unwrap();
     }
     assert_eq!(queued, 1);
-    assert_eq!(
-        world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 10)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(world.seen().session_page(None, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

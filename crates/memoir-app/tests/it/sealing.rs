@@ -332,7 +332,7 @@ async fn tell(world: &World, said: &mut Said) {
     assert_eq!(session.edits, 3);
     said.value(&session);
     let lost = agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .records(&RecordFilter {
             actions: vec![Action::MemoryRefinementUpdate],
             ..RecordFilter::default()
@@ -348,7 +348,7 @@ async fn tell(world: &World, said: &mut Said) {
     );
     world.script([Turn::text(&refusal)]);
     let declined = agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -514,18 +514,12 @@ async fn provoke(
         limit: 5,
         ..RecallQuery::default()
     };
-    said.value(
-        &agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .recall(&query)
-            .await
-            .unwrap(),
-    );
+    said.value(&agent.lens().recall(&query).await.unwrap());
     let long = RecallQuery {
         text: word.repeat(2_000).into(),
         ..query
     };
-    said.error(agent.seen_by(memoir_app::Viewer::Agent).recall(&long).await);
+    said.error(agent.lens().recall(&long).await);
     let too_long = with(word.repeat(1_000));
     said.error(agent.save(&[too_long], &person()).await);
     said.error(agent.save(&[with(format!("{word}\0"))], &person()).await);
@@ -585,33 +579,20 @@ async fn plain(world: &World) -> String {
     let mut all: Vec<Value> = Vec::new();
     let mut add = |value: serde_json::Result<Value>| all.push(value.unwrap());
     add(serde_json::to_value(
-        agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap(),
+        agent.lens().memories(true).await.unwrap(),
     ));
     add(serde_json::to_value(
         agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .lens()
             .records(&RecordFilter::default())
             .await
             .unwrap(),
     ));
     add(serde_json::to_value(agent.show().await.unwrap()));
     add(serde_json::to_value(agent.history(None).await.unwrap()));
-    for session in agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, u32::MAX)
-        .await
-        .unwrap()
-    {
+    for session in agent.lens().session_page(None, u32::MAX).await.unwrap() {
         add(serde_json::to_value(
-            agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .session(session.id)
-                .await
-                .unwrap(),
+            agent.lens().session(session.id).await.unwrap(),
         ));
     }
     Value::from(all).to_string()
@@ -780,6 +761,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
         let Ok(agent) = account.agent("wren").await else {
             continue;
         };
+        let agent = own(&agent);
         let mut failed = 0;
         macro_rules! note {
             ($result:expr) => {
@@ -789,26 +771,11 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
                 }
             };
         }
-        note!(
-            agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .memories(true)
-                .await
-        );
-        note!(
-            agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .records(&RecordFilter::default())
-                .await
-        );
-        note!(
-            agent
-                .seen_by(memoir_app::Viewer::Agent)
-                .session_page(None, 9)
-                .await
-        );
+        note!(agent.lens().memories(true).await);
+        note!(agent.lens().records(&RecordFilter::default()).await);
+        note!(agent.lens().session_page(None, 9).await);
         note!(agent.show().await);
-        note!(own(&agent).context(None).await);
+        note!(agent.context(None).await);
         note!(agent.erase(&Actor::system()).await);
         assert!(failed > 0, "{table}.{column}");
         let findings = memoir.examine(&account).await;

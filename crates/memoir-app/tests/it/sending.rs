@@ -54,8 +54,7 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
     ]);
     let world = world_on(&server).await;
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -89,8 +88,7 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     ]);
     let world = world_on(&server).await;
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
@@ -100,8 +98,7 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     let server = ScriptedServer::start([ServerStep::text("YES"), ServerStep::html()]);
     let world = world_on(&server).await;
     let driven = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();

@@ -82,12 +82,7 @@ async fn live(world: &World) -> Vec<Timestamp> {
     days.push(day(world));
     world.script([Turn::text("no")]);
     let options = memoir_app::sessions::RefineOptions::default();
-    world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await
-        .unwrap();
+    world.seen().refine(&options, &mut |_| {}).await.unwrap();
     days.push(day(world));
     world
         .agent

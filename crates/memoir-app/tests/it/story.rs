@@ -132,7 +132,7 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
     lab.tick();
     world.script([Turn::text("No, I am in the middle of something.")]);
     let declined = agent
-        .seen_by(memoir_app::Viewer::Agent)
+        .lens()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();

@@ -1398,16 +1398,7 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
     // What was asked for since is refused, and nothing of it is there.
     let refused = world.agent.save(&[input("Another.")], &person()).await;
     assert_eq!(refused.unwrap_err().code(), "internal");
-    assert_eq!(
-        world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(world.seen().memories(true).await.unwrap().len(), 1);
 }
 
 /// SPEC 5.3: what a process has opened does not hide from it that the row was changed since.

@@ -41,12 +41,7 @@ struct Moment {
 
 /// The kept memories, oldest first, but those of `without`.
 async fn kept(world: &World, without: &[u64]) -> Vec<Value> {
-    let memories = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .memories(false)
-        .await
-        .unwrap();
+    let memories = world.seen().memories(false).await.unwrap();
     memories
         .into_iter()
         .filter(|memory| !without.contains(&memory.number.0))
@@ -125,12 +120,7 @@ async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
 }
 
 async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
-    let sessions = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, u32::MAX)
-        .await
-        .unwrap();
+    let sessions = world.seen().session_page(None, u32::MAX).await.unwrap();
     let ended: Vec<SessionId> = sessions
         .iter()
         .filter(|session| {
@@ -154,12 +144,7 @@ async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
 
 /// The sessions that are undone.
 async fn undone(world: &World) -> BTreeSet<SessionId> {
-    let sessions = world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .session_page(None, u32::MAX)
-        .await
-        .unwrap();
+    let sessions = world.seen().session_page(None, u32::MAX).await.unwrap();
     let undone = sessions
         .iter()
         .filter(|session| session.undone_at.is_some());

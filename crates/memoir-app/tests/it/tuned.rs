@@ -29,12 +29,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
     let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
     world.model.set(script.clone());
     let options = RefineOptions::default();
-    world
-        .agent
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&options, &mut |_| {})
-        .await
-        .unwrap();
+    world.seen().refine(&options, &mut |_| {}).await.unwrap();
     let asked: BTreeSet<(u32, &str)> = script
         .requests()
         .iter()
@@ -69,12 +64,7 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
             trigger,
             ..RefineOptions::default()
         };
-        let driven = world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .refine(&options, &mut |_| {})
-            .await
-            .unwrap();
+        let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
         assert_eq!(driven.mode, mode);
     }
 }

@@ -170,12 +170,7 @@ impl Year {
     }
 
     async fn memories(&self) -> Vec<ShownMemory> {
-        self.world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
+        self.world.seen().memories(true).await.unwrap()
     }
 
     /// What can be counted is what is there, and what is there is all that ever was saved.
@@ -365,7 +360,7 @@ impl Year {
             .script([Turn::text("YES"), delete(victim), never]);
         let options = RefineOptions::default();
         let mut observer = |_: &memoir_app::sessions::Progress| {};
-        let lens = self.world.agent.seen_by(memoir_app::Viewer::Agent);
+        let lens = self.world.seen();
         let work = lens.refine(&options, &mut observer);
         assert!(self.broken_off(&script, 3, work).await.is_none());
     }

@@ -5,7 +5,6 @@
 
 use std::{fs, io::Write, path::Path, process::Command};
 
-use memoir_app::Viewer;
 use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
 
@@ -44,8 +43,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let agent = installation.agent(&arguments.agent).await?;
+    let agent = installation.own(&agent).await?;
     let number = arguments.number;
-    let memory = agent.seen_by(Viewer::Agent).memory(number).await?;
+    let memory = agent.lens().memory(number).await?;
     // Before anything is typed in vain.
     agent.check_edit(number).await?;
     let seen = PrivateText::from(memory.content());

@@ -170,8 +170,7 @@ impl Run {
         let options = RefineOptions::default();
         let driven = self
             .world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .seen()
             .refine(&options, &mut |_| {})
             .await
             .unwrap();
@@ -204,13 +203,7 @@ impl Run {
 
     /// The kept core memories.
     async fn texts(&self) -> BTreeMap<u64, String> {
-        let memories = self
-            .world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(false)
-            .await
-            .unwrap();
+        let memories = self.world.seen().memories(false).await.unwrap();
         let core = memories.into_iter().filter(|one| one.kind == Kind::Core);
         core.map(|memory| (memory.number.0, memory.content().to_owned()))
             .collect()
@@ -245,7 +238,7 @@ impl Run {
     async fn records(&self) -> Vec<ShownRecord> {
         let agent = &self.world.agent;
         agent
-            .seen_by(memoir_app::Viewer::Agent)
+            .lens()
             .records(&RecordFilter::default())
             .await
             .unwrap()
@@ -287,13 +280,7 @@ impl Run {
             let after = record.words.after.as_ref().unwrap();
             self.said.add(after.expose()["content"].as_str().unwrap());
         }
-        let memories = self
-            .world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap();
+        let memories = self.world.seen().memories(true).await.unwrap();
         let core = memories.iter().filter(|memory| memory.kind == Kind::Core);
         let all = core
             .map(|memory| memory.content())
@@ -313,19 +300,12 @@ impl Run {
     async fn check_origins(&self) {
         let score = self.mind.lock().unwrap().score.clone();
         for number in score.protected {
-            let lens = self.world.agent.seen_by(memoir_app::Viewer::Agent);
+            let lens = self.world.seen();
             let memory = lens.memory(Number(number)).await.unwrap();
             assert_eq!(memory.origin.weakness(), 0, "{number}");
             assert!(!memory.content().contains("A page of week"));
         }
-        for memory in self
-            .world
-            .agent
-            .seen_by(memoir_app::Viewer::Agent)
-            .memories(true)
-            .await
-            .unwrap()
-        {
+        for memory in self.world.seen().memories(true).await.unwrap() {
             if memory.content().contains("A page of week") {
                 assert_eq!(memory.origin.as_str(), "external", "{}", memory.number);
             }
