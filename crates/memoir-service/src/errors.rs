@@ -59,7 +59,7 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     404 not_found
     405 method_not_allowed
     408 body_too_slow
-    409 confirmation_required
+    409 confirmation_required: "send the same text again within the hour to set it all the same"
     409 access_over: "ask again where it is still needed"
     409 constitutional
     409 discarded
@@ -112,6 +112,18 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn the_example_on_a_page_has_the_hint_that_is_sent() {
+        for page in PAGES {
+            let Some(example) = page.example().filter(|example| example["type"].is_string()) else {
+                continue;
+            };
+            if let (Some(shown), Some(hint)) = (example.get("hint"), page.hint) {
+                assert_eq!(shown, hint, "{}", page.code);
+            }
+        }
+    }
 
     fn root() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
