@@ -16,7 +16,7 @@ pub struct TranscriptReport {
     pub left_out: u64,
     /// What was passed over, by reason.
     pub skipped: BTreeMap<NoMessageReason, u64>,
-    /// The first places at which something was lost that may have been said ([`NoMessageReason::is_loss`]).
+    /// The first places at which something was lost that may have been said.
     pub losses: Vec<(FilePosition, NoMessageReason)>,
 }
 
@@ -37,7 +37,7 @@ impl TranscriptReport {
         }
     }
 
-    /// How many were lost ([`NoMessageReason::is_loss`]).
+    /// How many were lost.
     pub fn lost(&self) -> u64 {
         let lost = self.skipped.iter().filter(|(reason, _)| reason.is_loss());
         lost.map(|(_, count)| count).sum()
