@@ -679,14 +679,14 @@ impl AgentHandle {
         &self,
         attempt: impl Fn() -> Attempt,
     ) -> Result<T> {
-        let refused = match again(&attempt).await {
-            Err(refused) if refused.is_session_open() => refused,
+        match again(&attempt).await {
+            Err(refused) if refused.is_session_open() => {}
             done => return done,
-        };
-        match Box::pin(self.close_if_lapsed()).await? {
-            true => again(&attempt).await,
-            false => Err(refused),
         }
+        Box::pin(self.close_if_lapsed()).await?;
+        // Whether it was closed here or not: of several that it was in the way of one closes it, and the others find
+        // nothing in their way either.
+        again(&attempt).await
     }
 
     /// One attempt at a decision.

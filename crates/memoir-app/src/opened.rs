@@ -41,8 +41,8 @@ pub(crate) struct MemoryList(Vec<OpenedMemory>);
 #[derive(Clone)]
 pub(crate) struct OpenedMemory(Arc<RowAndMemory>);
 
-/// Who keeps less than so many bytes pushes little more than that out, and wipes it in passing.
-const WIPED_AT_ONCE: usize = 256 << 10;
+/// Up to so many bytes are wiped in passing: starting a thread takes as long.
+const WIPED_AT_ONCE: usize = 64 << 10;
 
 /// A memory, and the row that it was opened from.
 struct RowAndMemory {
@@ -337,7 +337,9 @@ impl OpenedMemories {
 
     /// Wipes what is kept of the agent.
     pub(crate) fn forget(&self, scope: AgentScope) {
-        self.lock().take(scope);
+        let gone = self.lock().take(scope);
+        // Outside of the lock, and here: once somebody was told that words are gone, they are.
+        drop(gone);
     }
 
     /// What is kept of the agent; `None` where this is the first look at it. A process that looks once keeps nothing:
@@ -359,12 +361,13 @@ impl OpenedMemories {
         if !known.is_some_and(|known| Arc::ptr_eq(&known, &shared)) {
             return;
         }
-        let gone = kept.put(scope, bytes, shared);
+        let mut gone = kept.put(scope, bytes, shared.clone());
         drop(kept);
+        gone.retain(|(_, other)| !Arc::ptr_eq(other, &shared));
         // Whoever pushed the memories of others out need not wait until thousands of them are wiped.
-        match bytes < WIPED_AT_ONCE {
-            true => drop(gone),
-            false => parallel::drop_aside(gone),
+        match gone.iter().map(|(bytes, _)| bytes).sum::<usize>() {
+            ..=WIPED_AT_ONCE => drop(gone),
+            _ => parallel::drop_aside(gone),
         }
     }
 

@@ -58,7 +58,7 @@ impl AgentHandle {
             .await
     }
 
-    /// What [`AgentHandle::rewind`] would do.
+    /// What [`AgentHandle::rewind`] would do. A session that nobody holds any more is closed for it.
     ///
     /// # Errors
     /// As for [`AgentHandle::rewind`].

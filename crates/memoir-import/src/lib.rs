@@ -500,8 +500,7 @@ impl Import {
         options: &ImportOptions,
         give: &mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
     ) -> Result<ImportReport, Error> {
-        // What the list of files passed over is counted before a reader begins, since one that is stopped
-        // half-way gives its report too.
+        // Before a reader begins: one that is stopped half-way gives its report too.
         let Self { files, recognised } = self;
         let mut out = Out::new(recognised.format, *options, give);
         files.tell_passed(&mut out);

@@ -211,7 +211,6 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
     let query = format!(
-        // By `rowid` last, since of two events in one second the later one was written later.
         "SELECT {columns} FROM history ORDER BY memory_id, coalesce(updated_at, created_at), rowid"
     );
     sqlite::each(&database, &query, out, &mut |row, out| {

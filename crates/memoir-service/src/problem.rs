@@ -127,7 +127,10 @@ impl Problem {
             "unauthorized",
             "the request carries no token that counts",
         )
-        .hint("send `Authorization: Bearer TOKEN`; `POST /v1/agents/{agent}/tokens` makes one")
+        .hint(
+            "send `Authorization: Bearer TOKEN`; `POST /v1/sign-in` makes one for an administrator, \
+             `POST /v1/agents/{agent}/tokens` one for an agent",
+        )
     }
 }
 

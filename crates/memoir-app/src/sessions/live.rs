@@ -114,7 +114,7 @@ pub struct Live {
 }
 
 impl AgentLens<'_> {
-    /// GrantsInUse a session of the agent from there on. An administrator is shown no words, whatever the agent
+    /// Watches a session of the agent from there on. An administrator is shown no words, whatever the agent
     /// allows: nothing of a grant is judged while it is watched.
     pub fn watch(&self, id: SessionId, seen: SeenUpTo) -> Live {
         let agent = self.agent;

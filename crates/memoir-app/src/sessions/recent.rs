@@ -97,22 +97,26 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     }
 
     pub(crate) fn take(&mut self, key: K) -> Option<V> {
-        let (_, weight, value) = self.kept.remove(&key)?;
-        self.weight -= weight;
-        Some(value)
+        self.take_weighed(key).map(|(_, value)| value)
     }
 
-    /// Gives back what gave way: wiping and freeing that takes a while, for which nobody should wait who wants the lock
+    fn take_weighed(&mut self, key: K) -> Option<(usize, V)> {
+        let (_, weight, value) = self.kept.remove(&key)?;
+        self.weight -= weight;
+        Some((weight, value))
+    }
+
+    /// Gives back what gave way, with its weight: wiping and freeing that takes a while, for which nobody should wait who wants the lock
     /// around this.
     #[must_use = "is dropped once nothing is locked any more"]
-    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<V> {
-        let mut gone = Vec::from_iter(self.take(key));
+    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
+        let mut gone = Vec::from_iter(self.take_weighed(key));
         while self.weight + weight > self.limit {
             let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
             let Some(oldest) = oldest.map(|(key, _)| *key) else {
                 break;
             };
-            gone.extend(self.take(oldest));
+            gone.extend(self.take_weighed(oldest));
         }
         self.turn += 1;
         self.weight += weight;
@@ -179,7 +183,8 @@ impl Recent {
 
     /// Forgets what was learned in a session that is over.
     pub(crate) fn drop_notes(&self, session: SessionId) {
-        lock(&self.notes).take(session);
+        let gone = lock(&self.notes).take(session);
+        drop(gone);
     }
 }
 
@@ -200,13 +205,13 @@ mod tests {
         // Whoever works on is the youngest again.
         let first = kept.take(0).unwrap();
         assert!(kept.put(0, 1, first).is_empty());
-        assert_eq!(kept.put(10, 2, 10), [1, 2]);
+        assert_eq!(kept.put(10, 2, 10), [(1, 1), (1, 2)]);
         assert_eq!((kept.take(1), kept.take(2)), (None, None));
         assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
         // What is heavier than all may be is kept alone, until the next one comes.
         assert_eq!(kept.put(11, 50, 11).len(), 7);
         assert_eq!((kept.kept.len(), kept.weight), (1, 50));
-        assert_eq!(kept.put(12, 1, 12), [11]);
+        assert_eq!(kept.put(12, 1, 12), [(50, 11)]);
         assert_eq!((kept.take(11), kept.weight), (None, 1));
         assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
     }

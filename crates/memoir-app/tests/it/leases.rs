@@ -143,6 +143,19 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
 }
 
 #[tokio::test]
+async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
+    let world = World::new(&MEMORIES).await;
+    let orphan = orphan(&world).await;
+    world.clock.advance(Duration::from_secs(31));
+    let check = |number| world.agent.check_edit(Number(number));
+    let done = tokio::join!(check(1), check(2), check(1), check(2));
+    assert!(matches!(done, (Ok(()), Ok(()), Ok(()), Ok(()))), "{done:?}");
+    let session = world.agent.session(orphan).await.unwrap();
+    assert_eq!(session.state, State::Abandoned);
+    world.check().await;
+}
+
+#[tokio::test]
 async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
     let world = World::new(&MEMORIES).await;
     let orphan = orphan(&world).await;

@@ -58,7 +58,7 @@ impl Fixture {
             .collect()
     }
 
-    /// Vectors and kept answers are among them, which nothing else in this test looks at.
+    /// Read, not opened: vectors and kept answers are among them, which nothing else in this test looks at.
     fn rows_of_all_tables_are_read(&self) {
         let mut command = self
             .installation
