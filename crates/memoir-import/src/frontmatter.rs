@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 /// Most lines that are looked at.
 const LINES: usize = 2_000;
+/// Longest name of a field, with those of the objects that it stands in, in bytes; a longer one is passed over.
+// It is kept once for each field of an object: without a bound, a page of two megabytes takes gigabytes.
+const NAME: usize = 128;
 
 /// The fields of a page.
 #[derive(Debug, Default)]
@@ -96,9 +99,15 @@ impl Fields {
             };
             let name = name.trim().trim_matches(['"', '\'']);
             let whole = match within.last() {
-                Some((_, outer)) if within.len() < 8 => format!("{outer}.{name}"),
+                // Not put together first where it is too long: a name may be all of the page.
+                Some((_, outer)) if within.len() < 8 && name.len() < NAME => {
+                    format!("{outer}.{name}")
+                }
                 _ => name.to_owned(),
             };
+            if whole.len() > NAME {
+                continue;
+            }
             let value = value.trim();
             match value.chars().next() {
                 None => within.push((indentation, whole)),
@@ -136,7 +145,9 @@ impl Fields {
         for field in inside.split(',') {
             if let Some((inner, value)) = field.split_once(':') {
                 let inner = inner.trim().trim_matches(['"', '\'']);
-                self.texts.insert(format!("{name}.{inner}"), scalar(value));
+                if name.len() + inner.len() < NAME {
+                    self.texts.insert(format!("{name}.{inner}"), scalar(value));
+                }
             }
         }
     }

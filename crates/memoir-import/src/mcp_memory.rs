@@ -79,9 +79,14 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     }
 }
 
+/// Broken objects of one line; what is behind the last of them is passed over with it.
+// Each is looked through to the end of the line, which may have sixteen megabytes. A server that was stopped while it
+// wrote leaves one, and one that was started beside it a second.
+const BROKEN: usize = 16;
+
 /// The objects of one line. After one that is cut, the next one that begins as all do is looked for.
 fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let mut at = 0;
+    let (mut at, mut broken) = (0, 0);
     loop {
         let rest = line_bytes.get(at..).unwrap_or_default();
         let spaces = rest
@@ -97,8 +102,6 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
             byte: place.byte.map(|byte| byte + at as u64),
             ..place.clone()
         };
-        // From the second byte on: the first is the beginning of the one that is being looked at.
-        let next_begin = find(rest.get(1..).unwrap_or_default(), BEGIN).map(|next| next + 1);
         let length = match Scan::default().run(rest) {
             Some((end, ScanStep::Last)) => Some(end + 1),
             _ => None,
@@ -121,8 +124,11 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
                     NoMemoryReason::Malformed
                 };
                 out.pass_entry(place, reason);
-                match next_begin {
-                    Some(next) => at += next,
+                broken += 1;
+                // From the second byte on: the first is the beginning of the one that was looked at.
+                let behind = rest.get(1..).filter(|_| broken < BROKEN);
+                match find(behind.unwrap_or_default(), BEGIN) {
+                    Some(next) => at += next + 1,
                     None => return Ok(()),
                 }
             }

@@ -86,7 +86,7 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
     let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
     let head = skip_space(head);
     match head.first()? {
-        b'{' => of_object(head),
+        b'{' => of_object(head, 0),
         b'[' => of_elements("", &first_keys_of_elements(head)?),
         // Doubly encoded.
         b'"' => {
@@ -101,7 +101,11 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
     }
 }
 
-fn of_object(head: &[u8]) -> Option<Recognised> {
+/// So deep an answer of a program wraps its list in objects, and one more.
+// A file of nothing but such objects would else take the whole stack.
+const WRAPPED: usize = 3;
+
+fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
     let keys = first_keys(head);
     let has = |name: &str| keys.contains(&name.as_bytes());
     for (wanted, format, by) in [
@@ -135,11 +139,15 @@ fn of_object(head: &[u8]) -> Option<Recognised> {
         if has(list) {
             let inside = inside(head, list)?;
             if inside.first() == Some(&b'{') {
-                return of_object(inside);
+                return (wrapped < WRAPPED)
+                    .then(|| of_object(inside, wrapped + 1))
+                    .flatten();
+            }
+            if is_empty_list(inside) {
+                return Some(known(ImportFormat::Mem0, list));
             }
             let keys = first_keys_of_elements(inside)?;
-            return of_elements(&format!("{list}[]."), &keys)
-                .or_else(|| keys.is_empty().then(|| known(ImportFormat::Mem0, list)));
+            return of_elements(&format!("{list}[]."), &keys);
         }
     }
     of_elements("", &keys)

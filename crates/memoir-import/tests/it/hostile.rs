@@ -24,6 +24,33 @@ fn a_bomb_of_nesting_costs_nothing_but_itself() {
 }
 
 #[test]
+fn what_wraps_itself_names_itself_or_begins_again_and_again_costs_no_more_than_its_size() {
+    let wrapped = "{\"data\":".repeat(30_000) + "1" + &"}".repeat(30_000);
+    assert!(try_read(stream(wrapped.as_bytes()), None, &options()).is_err());
+    // Quadratic, these two would take hours, and gigabytes.
+    let begun = "{\"type\"".repeat(400_000);
+    let found = read_as(ImportFormat::McpMemory, begun.as_bytes());
+    assert_eq!(found.passed(), [("truncated", 16)]);
+    let small = "{\"a\":1} ".repeat(300_000);
+    assert!(
+        read_as(ImportFormat::McpMemory, small.as_bytes())
+            .texts()
+            .is_empty()
+    );
+    let keys: String = (0..60_000).map(|key| format!("k{key}:1,")).collect();
+    let page = format!("---\n{}: {{{keys}}}\n---\nShe rows.\n", "n".repeat(1 << 20));
+    let found = read_as(ImportFormat::Markdown, page.as_bytes());
+    assert_eq!(found.texts(), ["She rows."]);
+}
+
+#[test]
+fn an_empty_list_of_a_program_is_recognised() {
+    let found = read(br#"{"results": []}"#);
+    assert!(found.texts().is_empty());
+    assert!(found.passed().is_empty());
+}
+
+#[test]
 fn a_bomb_of_compression_is_stopped() {
     let mut bomb = b"[{\"conversations_memory\": \"".to_vec();
     bomb.resize(bomb.len() + (80 << 20), b'a');
