@@ -60,6 +60,10 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
             "--diff-filter=A",
             "--relative",
         ])
+        // Within a hook of git these name another repository than that of the folder.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_COMMON_DIR")
         // In a partial clone even a look at the log may fetch what is missing; and nothing is to be written or
         // asked.
         .env("GIT_NO_LAZY_FETCH", "1")

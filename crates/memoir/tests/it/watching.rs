@@ -44,14 +44,20 @@ impl Collector {
         let (received, asked) = (collector.received.clone(), collector.asked.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let Some((head, body)) = read(&mut stream.unwrap(), status) else {
+                let mut stream = stream.unwrap();
+                let Some((head, body)) = read(&mut stream) else {
                     continue;
                 };
-                asked.lock().unwrap().push(head);
                 if status == 200 {
                     let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
                     received.lock().unwrap().push(request);
                 }
+                asked.lock().unwrap().push(head);
+                // Answered once it is kept: the process that asked may end, and be judged, before anything else.
+                let answer = format!(
+                    "HTTP/1.1 {status} Said\r\ncontent-type: application/x-protobuf\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+                );
+                let _ = stream.write_all(answer.as_bytes());
             }
         });
         collector
@@ -75,8 +81,8 @@ impl Collector {
     }
 }
 
-/// Reads one request and answers it.
-fn read(stream: &mut TcpStream, status: u16) -> Option<(String, Vec<u8>)> {
+/// Reads one request.
+fn read(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -94,10 +100,6 @@ fn read(stream: &mut TcpStream, status: u16) -> Option<(String, Vec<u8>)> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let answer = format!(
-        "HTTP/1.1 {status} Said\r\ncontent-type: application/x-protobuf\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-    );
-    stream.write_all(answer.as_bytes()).ok()?;
     Some((head, body))
 }
 
