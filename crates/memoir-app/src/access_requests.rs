@@ -151,14 +151,14 @@ struct GrantInUse {
 
 impl GrantsInUse {
     fn get(&self, id: AccessRequestId) -> Option<GrantInUse> {
-        let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        watches.get(&id).copied()
+        let grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants_in_use.get(&id).copied()
     }
 
     /// Notes what was seen, beside what others of this process saw meanwhile. A deadline never moves back.
     fn note(&self, id: AccessRequestId, seen: GrantInUse) -> GrantInUse {
-        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = watches.entry(id).or_insert(seen);
+        let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = grants_in_use.entry(id).or_insert(seen);
         *known = GrantInUse {
             // Whoever sets the clock back would otherwise gain time with the next look.
             deadline: known.deadline.min(seen.deadline),
@@ -169,8 +169,8 @@ impl GrantsInUse {
     }
 
     fn forget(&self, id: AccessRequestId) {
-        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        watches.remove(&id);
+        let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants_in_use.remove(&id);
     }
 }
 
@@ -319,7 +319,7 @@ impl AgentHandle {
         }
         let left = request.expires_at.microseconds() - self.memoir.now().microseconds();
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-        let counted = self.memoir.watches.get(request.id).map(|watch| {
+        let counted = self.memoir.grants_in_use.get(request.id).map(|watch| {
             let monotonic = self.memoir.clock.monotonic();
             watch.deadline.saturating_sub(monotonic)
         });
@@ -532,8 +532,8 @@ impl AgentHandle {
                 has_run_out: false,
             });
         };
-        let watches = &self.memoir.watches;
-        let known = watches.get(request.id);
+        let grants_in_use = &self.memoir.grants_in_use;
+        let known = grants_in_use.get(request.id);
         // Records that this process has looked at need not be read again for every page that is
         // shown: the log only grows, and whether a record was changed is for verifying to find.
         let first = known.map_or(answered_seq, |watch| watch.next_seq);
@@ -563,7 +563,7 @@ impl AgentHandle {
             next_seq: loaded.agent.next_seq,
             latest,
         };
-        let watch = watches.note(request.id, seen);
+        let watch = grants_in_use.note(request.id, seen);
         Ok(Moment {
             now,
             latest: Some(watch.latest),
@@ -590,11 +590,11 @@ impl AgentHandle {
 
     /// From the moment of the grant on, a clock that nobody sets counts along.
     fn count_down(&self, request: &AccessRequest, next_seq: u64) {
-        let watches = &self.memoir.watches;
+        let grants_in_use = &self.memoir.grants_in_use;
         if request.state != AccessState::Granted {
-            watches.forget(request.id);
+            grants_in_use.forget(request.id);
         } else if let Some(at) = request.answered_at
-            && watches.get(request.id).is_none()
+            && grants_in_use.get(request.id).is_none()
         {
             let left = request.expires_at.microseconds() - at.microseconds();
             let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
@@ -603,7 +603,7 @@ impl AgentHandle {
                 next_seq,
                 latest: at,
             };
-            watches.note(request.id, seen);
+            grants_in_use.note(request.id, seen);
         }
     }
 

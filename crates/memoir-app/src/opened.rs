@@ -35,38 +35,40 @@ const OPENED_BYTES: usize = 32 << 20;
 
 /// Memories as they were read, which several may look at: their words stand in memory once, and are wiped when the last
 /// of these lets go of them.
-pub(crate) struct MemoryList(Vec<OpenedMemory>);
+pub(crate) struct MemoryList(Vec<Arc<OpenedMemory>>);
 
-/// A memory that was opened from its row.
-#[derive(Clone)]
-pub(crate) struct OpenedMemory(Arc<RowAndMemory>);
+/// A memory, and the row that it was opened from.
+pub(crate) struct OpenedMemory {
+    row: MemoryRow,
+    memory: Memory,
+    /// What both take, as long as they are kept.
+    bytes: usize,
+}
 
 /// Up to so many bytes are wiped in passing: starting a thread takes as long.
 const WIPED_AT_ONCE: usize = 64 << 10;
 
-/// A memory, and the row that it was opened from.
-struct RowAndMemory {
-    row: MemoryRow,
-    memory: Memory,
+impl OpenedMemory {
+    fn open(key: &AgentKey, row: MemoryRow) -> Result<Arc<Self>> {
+        let memory = codec::memory(key, &row)?;
+        let wordings = memory.wordings.len() * size_of::<Wording>();
+        let texts = row.body.0.len() + memory.content.expose().len();
+        // Weighed here, where several do it at once.
+        let bytes = size_of::<Self>() + texts + wordings;
+        Ok(Arc::new(Self { row, memory, bytes }))
+    }
 }
 
-impl OpenedMemory {
-    fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
-        let memory = codec::memory(key, &row)?;
-        Ok(Self(Arc::new(RowAndMemory { row, memory })))
-    }
-
-    fn bytes(&self) -> usize {
-        let RowAndMemory { row, memory } = &*self.0;
-        let wordings = memory.wordings.len() * size_of::<Wording>();
-        size_of::<RowAndMemory>() + row.body.0.len() + memory.content.expose().len() + wordings
+impl Drop for OpenedMemory {
+    fn drop(&mut self) {
+        self.memory.zeroize();
     }
 }
 
 impl MemoryList {
     /// In the order in which they were asked for.
     pub(crate) fn iter(&self) -> MemoryIter<'_> {
-        self.0.iter().map(|opened| &opened.0.memory)
+        self.0.iter().map(|opened| &opened.memory)
     }
 
     /// Copies, to be changed.
@@ -80,12 +82,14 @@ impl MemoryList {
 
     /// Leaves out those of which this is not so.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
-        self.0.retain(|opened| is_kept(&opened.0.memory));
+        self.0.retain(|opened| is_kept(&opened.memory));
     }
 }
 
-type MemoryIter<'a> =
-    std::iter::Map<std::slice::Iter<'a, OpenedMemory>, fn(&'a OpenedMemory) -> &'a Memory>;
+type MemoryIter<'a> = std::iter::Map<
+    std::slice::Iter<'a, Arc<OpenedMemory>>,
+    fn(&'a Arc<OpenedMemory>) -> &'a Memory,
+>;
 
 impl<'a> IntoIterator for &'a MemoryList {
     type Item = &'a Memory;
@@ -96,24 +100,12 @@ impl<'a> IntoIterator for &'a MemoryList {
     }
 }
 
-impl Drop for RowAndMemory {
-    fn drop(&mut self) {
-        self.memory.zeroize();
-    }
-}
-
-/// A memory that is kept, and what it takes here in bytes.
-struct KeptMemory {
-    opened: OpenedMemory,
-    bytes: usize,
-}
-
 /// What is kept of one agent.
 #[derive(Default)]
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
-    memories: HashMap<Number, KeptMemory>,
+    memories: HashMap<Number, Arc<OpenedMemory>>,
     /// Texts that stand in its log.
     texts: WordingTexts,
     bytes: usize,
@@ -126,9 +118,9 @@ impl Drop for OfAgent {
 }
 
 impl OfAgent {
-    fn put(&mut self, number: Number, kept: KeptMemory) {
-        self.bytes += kept.bytes;
-        if let Some(before) = self.memories.insert(number, kept) {
+    fn put(&mut self, opened: Arc<OpenedMemory>) {
+        self.bytes += opened.bytes;
+        if let Some(before) = self.memories.insert(opened.row.number, opened) {
             self.bytes -= before.bytes;
         }
     }
@@ -211,23 +203,18 @@ impl OpenedMemories {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
                 // rows are one row that was written once; a look at version and number alone would
                 // believe what somebody put in its place.
-                Some(kept) if kept.opened.0.row == row => Ok((kept.opened.clone(), None)),
-                _ => {
-                    let opened = OpenedMemory::open(key, row)?;
-                    // Weighed here, where several do it at once.
-                    let bytes = opened.bytes();
-                    Ok((opened, Some(bytes)))
-                }
+                Some(kept) if kept.row == row => Ok((kept.clone(), false)),
+                _ => Ok((OpenedMemory::open(key, row)?, true)),
             })
         };
         let mut own = write(&shared);
         if own.version != version {
             let same = opened.iter().flatten();
-            let same = same.filter(|(_, bytes)| bytes.is_none());
+            let same = same.filter(|(_, is_new)| !is_new);
             // Under the lock that writes: between the two locks another look of this process may
             // have put memories of a later version here, and a few of those are opened once more,
             // which is all.
-            own.keep_only(&same.map(|(opened, _)| opened.0.row.number).collect());
+            own.keep_only(&same.map(|(opened, _)| opened.row.number).collect());
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
@@ -236,10 +223,9 @@ impl OpenedMemories {
         let mut failed = None;
         for memory in opened {
             match memory {
-                Ok((opened, bytes)) => {
-                    if let Some(bytes) = bytes {
-                        let opened = opened.clone();
-                        own.put(opened.0.row.number, KeptMemory { opened, bytes });
+                Ok((opened, is_new)) => {
+                    if is_new {
+                        own.put(opened.clone());
                     }
                     memories.push(opened);
                 }
@@ -268,7 +254,7 @@ impl OpenedMemories {
         if own.version != version {
             return None;
         }
-        let memory = |number| Some(own.memories.get(number)?.opened.clone());
+        let memory = |number| Some(own.memories.get(number)?.clone());
         numbers
             .iter()
             .map(memory)

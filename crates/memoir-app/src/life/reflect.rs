@@ -59,7 +59,7 @@ impl AgentHandle {
     pub(super) async fn reflect_until(
         &self,
         stop: &mut Stop<'_>,
-        occasion: ReflectionCause,
+        cause: ReflectionCause,
     ) -> Result<Reflected> {
         let slot = &self.memoir.settings.daily_slot;
         // Before anything is written: where no model can be used, the reflection stays due.
@@ -73,7 +73,7 @@ impl AgentHandle {
                     ));
                 }
                 let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
-                if occasion == ReflectionCause::Slot && !is_due() {
+                if cause == ReflectionCause::Slot && !is_due() {
                     return Err(Error::NotDue);
                 }
                 let own = [

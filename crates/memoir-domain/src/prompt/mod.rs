@@ -62,10 +62,10 @@ struct GuardWords {
 }
 
 impl GuardWords {
-    fn of(agent: &Agent, occasion: PromptSession) -> Self {
+    fn of(agent: &Agent, session: PromptSession) -> Self {
         let current = agent.settings.effective_loss_guard();
         // The stricter of the two, as the knife has it: the prompt must not promise what is then refused.
-        match current.max(occasion.loss_guard.unwrap_or(current)) {
+        match current.max(session.loss_guard.unwrap_or(current)) {
             LossGuard::Limit => Self {
                 rules: include_str!("rules_limit.md"),
                 rules_again: "What an edit would lose is named first.",
@@ -139,15 +139,15 @@ impl Prompt {
 
 /// The session's prompt: identity, the fixed rules, the agent's own style and the rules again in short, the
 /// status, the ledger, and the closing instruction, in this order (SPEC 3.5).
-pub fn session(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &Ledger) -> Prompt {
-    let words = Words::of(occasion.mode);
-    let guard = GuardWords::of(agent, occasion);
+pub fn session(agent: &Agent, session: PromptSession, gauge: &Gauge, ledger: &Ledger) -> Prompt {
+    let words = Words::of(session.mode);
+    let guard = GuardWords::of(agent, session);
     let style = agent
         .settings
         .refinement_prompt
         .as_ref()
         .map_or(DEFAULT_STYLE, PrivateText::expose);
-    let rehearsal = match occasion.rehearsal {
+    let rehearsal = match session.rehearsal {
         true => format!("{}\n\n", REHEARSAL.trim()),
         false => String::new(),
     };
@@ -174,7 +174,7 @@ pub fn session(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &L
         .into(),
         user: format!(
             "{}\n\n## Your core memories, oldest first\n\n{}\n\n{}{pairs}\n{}",
-            status(agent, occasion, gauge, ledger),
+            status(agent, session, gauge, ledger),
             ledger::COLUMNS,
             ledger.text.expose(),
             words.closing.trim()
@@ -196,7 +196,7 @@ pub(crate) fn nameplate(name: &str) -> String {
     format!("You are {name}.")
 }
 
-fn status(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &Ledger) -> String {
+fn status(agent: &Agent, session: PromptSession, gauge: &Gauge, ledger: &Ledger) -> String {
     let allowance = gauge.allowance();
     let mut lines = vec![
         format!(
@@ -220,8 +220,8 @@ fn status(agent: &Agent, occasion: PromptSession, gauge: &Gauge, ledger: &Ledger
             counted(smallest)
         ));
     }
-    let left = EDIT_CAP.saturating_sub(occasion.edits);
-    lines.push(match occasion.edits {
+    let left = EDIT_CAP.saturating_sub(session.edits);
+    lines.push(match session.edits {
         0 => format!("- Edits: at most {EDIT_CAP}"),
         done => {
             format!("- Edits: at most {EDIT_CAP}, of which {done} are done and {left} are left")
@@ -258,17 +258,17 @@ fn over_or_within(agent: &Agent) -> String {
 
 /// The request for consent: the agent's own system prompt with its context, then what a session like this
 /// one may do.
-pub fn consent(agent: &Agent, occasion: PromptSession, context: &ContextText) -> Prompt {
+pub fn consent(agent: &Agent, session: PromptSession, context: &ContextText) -> Prompt {
     let mut what: Vec<String> = Vec::new();
     if is_over(agent) {
         what.push(OVER_BUDGET.trim().to_owned());
     }
-    let guard = GuardWords::of(agent, occasion).consent.to_owned();
+    let guard = GuardWords::of(agent, session).consent.to_owned();
     what.push(fill(
-        Words::of(occasion.mode).consent.trim(),
+        Words::of(session.mode).consent.trim(),
         &[(GUARD, guard)],
     ));
-    if occasion.rehearsal {
+    if session.rehearsal {
         what.push(CONSENT_REHEARSAL.trim().to_owned());
     }
     let user = fill(
