@@ -6,6 +6,7 @@
 
 use zeroize::Zeroize;
 
+use crate::fold::{fold_into, hash};
 use crate::lexicon::{self, NAME, WordClass};
 use crate::reading::Reading;
 use crate::says::STRICT;
@@ -97,6 +98,67 @@ impl SentenceKeys {
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         self.keys.iter().map(|(key, _)| *key)
     }
+}
+
+/// Words that stand letter by letter, whatever its language, in a text that says all sentences of some others. Wiped
+/// when they go.
+pub struct RequiredWords(Vec<Vec<u8>>);
+
+/// So many words tell texts apart, the longest ones first; more would cost more than reading what is left.
+const REQUIRED: usize = 8;
+
+impl RequiredWords {
+    /// Of the words of these texts those that no table knows, so that nothing else is a form of them.
+    pub fn of(texts: &[&Reading]) -> Self {
+        let mut folded = String::new();
+        let mut words: Vec<Vec<u8>> = Vec::new();
+        for text in texts {
+            for word in text.all_words() {
+                let form = text.form(word);
+                // A number of four digits may stand with a mark between its thousands.
+                let is_number = form.len() <= 3 && form.bytes().all(|byte| byte.is_ascii_digit());
+                let is_word = form.bytes().all(|byte| byte.is_ascii_alphabetic());
+                fold_into(form, &mut folded);
+                // The parts of a short form stand at the place of the whole, and are not what it says there.
+                let is_itself = hash(&folded) == word.key && lexicon::find(word.key).is_none();
+                if is_itself && (is_number || is_word) {
+                    words.push(folded.as_bytes().to_vec());
+                }
+            }
+        }
+        folded.zeroize();
+        // Texts that are made after one pattern differ in their numbers.
+        let is_number = |word: &[u8]| word.first().is_some_and(u8::is_ascii_digit);
+        words.sort_unstable_by_key(|word| (!is_number(word), std::cmp::Reverse(word.len())));
+        words.dedup();
+        words.truncate(REQUIRED);
+        Self(words)
+    }
+
+    /// Whether there are none, and so nothing is told by them.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a text may say all of the sentences; `false` is certain, and told without reading it.
+    pub fn may_stand_in(&self, text: &str) -> bool {
+        // Beyond ASCII letters have several shapes.
+        !text.is_ascii() || self.0.iter().all(|word| stands_in(word, text.as_bytes()))
+    }
+}
+
+impl Drop for RequiredWords {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Whether these lower-case letters or digits stand in `text`, in any case.
+fn stands_in(word: &[u8], text: &[u8]) -> bool {
+    // What is no letter has no case, and digits are as they are with the bit of lower case.
+    let first = word.first().copied();
+    text.windows(word.len())
+        .any(|here| Some(here[0] | 0x20) == first && here.eq_ignore_ascii_case(word))
 }
 
 /// Whether a word is read alike in every language: short forms and decimal marks are not.

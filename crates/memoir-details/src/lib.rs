@@ -37,7 +37,7 @@ mod terms;
 mod words;
 
 pub use judge::{Judgement, Loss, MarkChange, Replaced, judge, padding, unsaid, unsaid_words};
-pub use keys::{SentenceKeys, TextKeys};
+pub use keys::{RequiredWords, SentenceKeys, TextKeys};
 pub use language::Language;
 pub use passing::{differing, passing};
 pub use reading::Reading;

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use memoir_details::{
-    Judgement, Language, Loss, Reading, Replaced, SentenceKeys, TextKeys, differing, judge,
-    passing, unsaid, unsaid_words,
+    Judgement, Language, Loss, Reading, Replaced, RequiredWords, SentenceKeys, TextKeys, differing,
+    judge, passing, unsaid, unsaid_words,
 };
 use proptest::prelude::*;
 
@@ -213,6 +213,19 @@ proptest! {
             prop_assert!(told.iter().all(|loss| loss.gone > 0));
             let sentences: Vec<SentenceKeys> = readings.iter().flat_map(SentenceKeys::of).collect();
             prop_assert!(keys.unsaid_at_least(&sentences) <= unsaid_words(&wordings, &said));
+        }
+    }
+
+    #[test]
+    fn spec_3_12_a_text_that_says_all_has_the_required_words(texts in prop::collection::vec(text(), 1..4), other in text()) {
+        let readings: Vec<Reading> = texts.iter().map(|text| Reading::of(text)).collect();
+        let wordings: Vec<&Reading> = readings.iter().collect();
+        let required = RequiredWords::of(&wordings);
+        let all = texts.join("\n\n");
+        for said in [all.clone(), all.to_uppercase(), format!("{other}\n\n{all}"), other] {
+            if unsaid_words(&wordings, &Reading::of(&said)) == 0 {
+                prop_assert!(required.may_stand_in(&said));
+            }
         }
     }
 

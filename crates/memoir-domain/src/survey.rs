@@ -4,8 +4,9 @@
 //! words by them (SPEC 5.3).
 //!
 //! It is built at a session's first delete, or first edit that would lose something, and follows what is written
-//! from then on: a text is filed once, and again only where it changed. Texts and readings are wiped when they
-//! leave it.
+//! from then on. Of few memories a carrier is found by looking through their texts; of many, or where somebody asks
+//! which one says most, by the words under which they are filed: each text once, and again only where it changed. Texts
+//! and readings are wiped when they leave it.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +15,7 @@ use std::{
     sync::OnceLock,
 };
 
-use memoir_details::{Loss, Reading, SentenceKeys, TextKeys, unsaid, unsaid_words};
+use memoir_details::{Loss, Reading, RequiredWords, SentenceKeys, TextKeys, unsaid, unsaid_words};
 use zeroize::Zeroize;
 
 use crate::{
@@ -32,20 +33,24 @@ const READ: usize = 48;
 /// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
 const LOOKED_UP: usize = 2_000;
 
-/// One kept core memory, and what it is filed under.
+/// Memories up to which they are filed under their words only where somebody asks which of them says most.
+// To look through one text for some words takes less than a tenth of a microsecond, and to file it three.
+const FEW: usize = 512;
+
+/// One kept core memory.
 struct Surveyed {
     memory: Memory,
-    keys: TextKeys,
     /// Its text, read once somebody asks whether it says something: most are never asked.
     reading: OnceLock<Reading>,
 }
 
 impl Surveyed {
-    /// About how much memory it takes, what it is filed under included.
+    /// About how much memory it takes, and will take once it is filed.
     fn bytes(&self) -> usize {
-        let filed = self.keys.iter().len() * (size_of::<u64>() + size_of::<Filed>());
         let wordings = self.memory.wordings.len() * 2 * size_of::<Wording>();
         let text = self.memory.content.expose().len();
+        // Words of six letters and what stands between them.
+        let filed = text.div_ceil(7) * (size_of::<u64>() + size_of::<Filed>());
         size_of::<Self>() + text + filed + wordings
     }
 
@@ -66,23 +71,54 @@ type Filed = (u64, u32);
 
 /// Which memories have which words: sorted once, since a session's edits change few of them. What changed since
 /// stands apart.
-#[derive(Default)]
 struct ByWord {
+    /// What each memory is filed under, by its place.
+    keys: Vec<TextKeys>,
     sorted: Vec<Filed>,
     added: Vec<Filed>,
     removed: Vec<Filed>,
 }
 
 impl ByWord {
-    fn add(&mut self, one: Filed) {
-        insert(&mut self.added, one);
+    fn of(memories: &[Option<Surveyed>]) -> Self {
+        let text = |one: &Option<Surveyed>| {
+            let memory = one.as_ref().map(|one| &one.memory);
+            TextKeys::of(memory.map_or("", |memory| memory.content.expose()))
+        };
+        let keys: Vec<TextKeys> = memories.iter().map(text).collect();
+        let filed = (0..).zip(&keys);
+        let filed = filed.flat_map(|(place, keys)| keys.iter().map(move |key| (key, place)));
+        let mut sorted: Vec<Filed> = filed.collect();
+        // Sorted once at the end: an insertion for each word of ten thousand memories would move the whole list each
+        // time.
+        sorted.sort_unstable();
+        Self {
+            keys,
+            sorted,
+            added: Vec::new(),
+            removed: Vec::new(),
+        }
     }
 
-    /// Takes away what is there.
-    fn remove(&mut self, one: Filed) {
-        match self.added.binary_search(&one) {
-            Ok(at) => drop(self.added.remove(at)),
-            Err(_) => insert(&mut self.removed, one),
+    /// Files a memory at the next place.
+    fn add(&mut self, content: &str) {
+        // There are not as many memories in any memory.
+        let place = self.keys.len() as u32;
+        let keys = TextKeys::of(content);
+        for key in keys.iter() {
+            insert(&mut self.added, (key, place));
+        }
+        self.keys.push(keys);
+    }
+
+    /// Takes away the memory that is filed at that place.
+    fn remove(&mut self, place: u32) {
+        for key in self.keys[place as usize].iter() {
+            let one = (key, place);
+            match self.added.binary_search(&one) {
+                Ok(at) => drop(self.added.remove(at)),
+                Err(_) => insert(&mut self.removed, one),
+            }
         }
     }
 
@@ -130,7 +166,8 @@ pub struct Survey {
     /// `None` where one went, or changed and has another place.
     memories: Vec<Option<Surveyed>>,
     places: HashMap<Number, u32>,
-    by_word: ByWord,
+    /// Filed where there are many, or once it is asked for.
+    by_word: OnceLock<ByWord>,
     /// With the memory that stands for each, sorted.
     wordings: Vec<(WordingId, Number, Wording)>,
     bytes: usize,
@@ -177,16 +214,12 @@ impl Survey {
             // Also those of memories that a session deleted with a loss: they are discarded, and
             // yet count as what was let go.
             survey.wordings.extend(counted(&memory));
-            if let Some(place) = survey.settle(memory) {
-                let keys = keys_at(&survey.memories, place);
-                let filed = keys.map(|key| (key, place));
-                survey.by_word.sorted.extend(filed);
-            }
+            survey.settle(memory);
         }
         survey.wordings.sort_unstable_by_key(age);
-        // Sorted once at the end: an insertion for each word of ten thousand memories would move
-        // the whole list each time.
-        survey.by_word.sorted.sort_unstable();
+        if survey.places.len() > FEW {
+            survey.by_word();
+        }
         survey
     }
 
@@ -202,11 +235,7 @@ impl Survey {
                     .partition_point(|other| age(other) < age(&one));
                 self.wordings.insert(at, one);
             }
-            if let Some(place) = self.settle(memory) {
-                for key in keys_at(&self.memories, place) {
-                    self.by_word.add((key, place));
-                }
-            }
+            self.settle(memory);
         }
     }
 
@@ -230,22 +259,27 @@ impl Survey {
         self.memories.get(place as usize)?.as_ref()
     }
 
+    fn by_word(&self) -> &ByWord {
+        self.by_word.get_or_init(|| ByWord::of(&self.memories))
+    }
+
     /// Gives a kept core memory a place.
-    fn settle(&mut self, memory: Memory) -> Option<u32> {
+    fn settle(&mut self, memory: Memory) {
         if !memory.is_kept_core() {
-            return None;
+            return;
         }
         // There are not as many memories in any memory.
         let place = self.memories.len() as u32;
         self.places.insert(memory.number, place);
+        if let Some(by_word) = self.by_word.get_mut() {
+            by_word.add(memory.content.expose());
+        }
         let surveyed = Surveyed {
-            keys: TextKeys::of(memory.content.expose()),
             reading: OnceLock::new(),
             memory,
         };
         self.bytes += surveyed.bytes();
         self.memories.push(Some(surveyed));
-        Some(place)
     }
 
     fn take(&mut self, number: Number) {
@@ -253,12 +287,36 @@ impl Survey {
         let Some(place) = self.places.remove(&number) else {
             return;
         };
-        for key in keys_at(&self.memories, place) {
-            self.by_word.remove((key, place));
+        if let Some(by_word) = self.by_word.get_mut() {
+            by_word.remove(place);
         }
         if let Some(surveyed) = self.memories[place as usize].take() {
             self.bytes -= surveyed.bytes();
         }
+    }
+
+    /// The other memory that says all wordings of the one sought, the first of several; `None` where none does. Only
+    /// those that it could be merged into count (SPEC 3.4, 3.12).
+    pub fn carrier(&self, sought: &Sought<'_>) -> Option<&Memory> {
+        let required = RequiredWords::of(sought.wordings);
+        if self.by_word.get().is_some() || required.is_empty() {
+            let nearest = self.nearest(sought)?;
+            return self
+                .memory(nearest.number)
+                .filter(|_| nearest.unsaid.is_empty());
+        }
+        let others = self.memories.iter().flatten().filter(|other| {
+            let is_other = other.memory.number != sought.memory.number;
+            is_other && required.may_stand_in(other.memory.content.expose())
+        });
+        let mut others: Vec<&Surveyed> = others.collect();
+        others.sort_unstable_by_key(|other| other.memory.number);
+        let mut others = others
+            .into_iter()
+            .filter(|other| may_carry(other, sought))
+            .take(READ);
+        let carrier = others.find(|other| unsaid_words(sought.wordings, other.reading()) == 0)?;
+        Some(&carrier.memory)
     }
 
     /// The other memory that says most of all wordings of the one sought; `None` where none says any
@@ -270,10 +328,10 @@ impl Survey {
             .iter()
             .flat_map(|one| SentenceKeys::of(one))
             .collect();
-        for other in self.sharing(sought, &sentences).take(READ) {
+        for (place, other) in self.sharing(sought, &sentences).take(READ) {
             // A look at the words that it lacks: most others cannot say more than the best so far, and need
             // not be read.
-            let at_least = || other.keys.unsaid_at_least(&sentences);
+            let at_least = || self.by_word().keys[place as usize].unsaid_at_least(&sentences);
             if least.is_some_and(|(least, _)| at_least() >= least) {
                 continue;
             }
@@ -299,11 +357,12 @@ impl Survey {
         &'a self,
         sought: &'a Sought<'s>,
         sentences: &[SentenceKeys],
-    ) -> impl Iterator<Item = &'a Surveyed> + use<'a, 's> {
+    ) -> impl Iterator<Item = (u32, &'a Surveyed)> + use<'a, 's> {
+        let by_word = self.by_word();
         let own = self.places.get(&sought.memory.number).copied();
         let keys = each_once(sentences.iter().flat_map(SentenceKeys::iter));
         let is_elsewhere = |key: u64| {
-            let mut places = self.by_word.places(key);
+            let mut places = by_word.places(key);
             places.any(|place| Some(place) != own)
         };
         // A word that only the memory itself has leads to no other one; that it is then not said, the
@@ -311,7 +370,7 @@ impl Survey {
         let mut rare: Vec<(usize, u64)> = keys
             .into_iter()
             .filter(|key| is_elsewhere(*key))
-            .map(|key| (self.by_word.count(key), key))
+            .map(|key| (by_word.count(key), key))
             .collect();
         rare.sort_unstable();
         // How many words the memory at each place shares.
@@ -322,7 +381,7 @@ impl Survey {
                 break;
             }
             looked_up += count;
-            for place in self.by_word.places(key) {
+            for place in by_word.places(key) {
                 shared[place as usize] += 1;
             }
         }
@@ -339,8 +398,8 @@ impl Survey {
         others.sort_unstable();
         let others = others.into_iter();
         others
-            .filter_map(|(_, _, place)| self.at(place))
-            .filter(|other| may_carry(other, sought))
+            .filter_map(|(_, _, place)| Some((place, self.at(place)?)))
+            .filter(|(_, other)| may_carry(other, sought))
     }
 }
 
@@ -354,12 +413,6 @@ fn counted(memory: &Memory) -> impl Iterator<Item = (WordingId, Number, Wording)
 /// By what wordings are sorted.
 fn age((id, memory, _): &(WordingId, Number, Wording)) -> (WordingId, Number) {
     (*id, *memory)
-}
-
-/// Under what the memory at that place is filed, each once.
-fn keys_at(memories: &[Option<Surveyed>], place: u32) -> impl Iterator<Item = u64> {
-    let surveyed = memories[place as usize].iter();
-    surveyed.flat_map(|surveyed| surveyed.keys.iter())
 }
 
 fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {

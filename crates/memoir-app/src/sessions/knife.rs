@@ -28,9 +28,9 @@ use crate::{
     spans,
 };
 
-/// Memories up to which a look at all of them is taken on the calling thread: at about 5 µs each, these hold it up no
+/// Memories up to which a look at all of them is taken on the calling thread: at about 1 µs each, these hold it up no
 /// longer than a commit does. Another thread takes as long to wake and to get memory of its own.
-const FEW_MEMORIES: usize = 128;
+const FEW_MEMORIES: usize = 512;
 
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]

@@ -293,14 +293,13 @@ impl Case<'_> {
             return Ok(None);
         };
         let refs = member.refs();
-        let nearest = survey.nearest(&Sought {
+        let sought = Sought {
             memory: member.memory,
             wordings: &refs,
             present: &member.present,
             immutable_tags: &immutable_tags(self.view.agent, self.session),
-        });
-        let carrier = nearest.as_ref().filter(|nearest| nearest.unsaid.is_empty());
-        if let Some(carrier) = carrier.and_then(|carrier| survey.memory(carrier.number)) {
+        };
+        if let Some(carrier) = survey.carrier(&sought) {
             return Ok(Some(EditMeasure {
                 carrier: Some(carrier.clone()),
                 ..EditMeasure::default()
@@ -313,19 +312,23 @@ impl Case<'_> {
         // A delete is an update to nothing, measured by the same function.
         let judged = judge(&replaced, &Reading::of(""));
         let lost = self.lost(&judged.losses);
-        let nearest = nearest.map(|nearest| self.near(member, &nearest));
-        let nearest = Some(nearest.unwrap_or_default());
+        // Only for an answer that refuses: which one says most takes longer to find than one that says all.
+        let nearest = || {
+            let nearest = survey.nearest(&sought);
+            let near = nearest.map(|nearest| self.near(member, &nearest));
+            Some(near.unwrap_or_default())
+        };
         if self.session.mode == Mode::DedupOnly && !lost.is_empty() {
             return Err(Refusal::NotDoubled {
                 number: member.memory.number,
-                nearest,
+                nearest: nearest(),
             });
         }
         if self.guard != LossGuard::Off && !lost.is_empty() {
             // The survey is there, so that the answer is never that one is needed.
             self.check_limits(&lost)?;
             let second = || Second {
-                nearest,
+                nearest: nearest(),
                 ..Second::default()
             };
             self.check_confirmed(&lost, second)?;

@@ -26,6 +26,7 @@ mod replay;
 mod rewind;
 mod schedule;
 mod shred;
+mod survey;
 mod tightening;
 mod time_machine;
 mod undo;

@@ -1,0 +1,86 @@
+//! That a memory which says all of another one is found in whichever way it is looked for (SPEC 3.12).
+
+use std::collections::BTreeSet;
+
+use memoir_details::{Reading, unsaid_words};
+use memoir_domain::{
+    Timestamp,
+    audit::{ActorKind, Change},
+    memory::{Kind, Memory, Number, Tags},
+    survey::{Sought, Survey},
+    wording::SavedBy,
+};
+use proptest::prelude::*;
+
+fn memory(number: u64, content: &str) -> Memory {
+    Memory {
+        number: Number(number),
+        kind: Kind::Core,
+        content: content.into(),
+        tags: Tags::default(),
+        source: None,
+        door: SavedBy::of(ActorKind::Agent),
+        wordings: Vec::new(),
+        protected_seq: None,
+        created_at: Timestamp::MAX,
+        updated_at: Timestamp::MAX,
+        discarded_at: None,
+        shredded_at: None,
+    }
+}
+
+/// Sentences that share most of their words, so that some say others whole.
+fn text() -> impl Strategy<Value = String> {
+    let subject = prop::sample::select(vec!["Marta", "The bookbinder", "Cannot she, who", "Änne"]);
+    let verb = prop::sample::select(vec![
+        "sold",
+        "did not sell",
+        "MENDED",
+        "twenty-one times sold",
+    ]);
+    let object = prop::sample::select(vec![
+        "43 sheets",
+        "1,450 sheets",
+        "l'amie",
+        "blue paper",
+        "ﬁne paper",
+    ]);
+    let sentence = (subject, verb, object).prop_map(|(a, b, c)| format!("{a} {b} {c}."));
+    prop::collection::vec(sentence, 1..4).prop_map(|all| all.join(" "))
+}
+
+proptest! {
+    #[test]
+    fn spec_3_12_a_carrier_is_found_by_its_text_as_by_its_words(texts in prop::collection::vec(text(), 2..20), changed in text()) {
+        let memories: Vec<Memory> = (1..).zip(&texts).map(|(number, text)| memory(number, text)).collect();
+        let (mut looked_through, mut filed) = (Survey::of(memories.clone()), Survey::of(memories.clone()));
+        let mut present = memories;
+        for _ in 0..2 {
+            for own in &present {
+                let reading = Reading::of(own.content.expose());
+                let sought = Sought {
+                    memory: own,
+                    wordings: &[&reading],
+                    present: &reading,
+                    immutable_tags: &BTreeSet::new(),
+                };
+                // Whoever asks which one says most has all of them filed.
+                let nearest = filed.nearest(&sought).filter(|nearest| nearest.unsaid.is_empty());
+                prop_assert_eq!(filed.carrier(&sought).map(|one| one.number), nearest.map(|one| one.number));
+                let carrier = looked_through.carrier(&sought);
+                prop_assert_eq!(carrier.is_some(), filed.carrier(&sought).is_some());
+                if let Some(carrier) = carrier {
+                    prop_assert_ne!(carrier.number, own.number);
+                    prop_assert_eq!(unsaid_words(&[&reading], &Reading::of(carrier.content.expose())), 0);
+                }
+            }
+            // Once more where one of them became another one.
+            let after = memory(1, &changed);
+            let changes: Vec<Change> = Change::between(present[0].clone(), &after).into_iter().collect();
+            looked_through.follow(&changes);
+            filed.follow(&changes);
+            present[0] = after;
+            prop_assert_eq!(filed.bytes(), looked_through.bytes());
+        }
+    }
+}
