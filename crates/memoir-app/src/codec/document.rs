@@ -16,7 +16,7 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
-use super::sealed::Sealer;
+use super::sealed::{Sealer, plain_json};
 use crate::{Error, Result};
 
 /// What is sealed in a document that says all it has to say in the open.
@@ -32,7 +32,7 @@ impl Sealer<'_> {
         open: &impl Serialize,
         private: &impl Serialize,
     ) -> Result<Document> {
-        let private = Zeroizing::new(json(private)?);
+        let private = plain_json(private)?;
         self.document_of(row, version, open, &private)
     }
 
@@ -44,8 +44,7 @@ impl Sealer<'_> {
         open: &impl Serialize,
         private: &[u8],
     ) -> Result<Document> {
-        let open = serde_json::to_string(open).map_err(|_| unwritable())?;
-        self.document_as_it_lies(row, version, open, private)
+        self.document_as_it_lies(row, version, open_json(open)?, private)
     }
 
     /// As [`Sealer::document_of`], of what is open already in the form in which it lies.
@@ -75,7 +74,7 @@ impl Sealer<'_> {
 pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> {
     Ok(Document {
         version,
-        open: serde_json::to_string(open).map_err(|_| unwritable())?,
+        open: open_json(open)?,
         // Empty, and so it opens under no key: whoever revokes the token of an agent that is gone
         // cannot bring it to count.
         sealed: StoredText::default(),
@@ -135,12 +134,9 @@ pub(crate) fn check_columns<SealedColumns: PartialEq>(
     Err(OpenError::NotAuthentic(SealContext { row, version }).into())
 }
 
-fn json(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|_| unwritable())
-}
-
-fn unwritable() -> Error {
-    Error::Inconsistent("a document cannot be written as JSON".to_owned())
+fn open_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|_| Error::Inconsistent("a document cannot be written as JSON".to_owned()))
 }
 
 fn unreadable(row: SealedRow) -> Error {

@@ -7,6 +7,7 @@ use memoir_vault::{
     seal::{Nonce, SealContext, SealedRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use zeroize::Zeroizing;
 
 use crate::{Error, Random, Result};
 
@@ -40,10 +41,7 @@ impl Sealer<'_> {
         columns: &SealedColumns,
         value: &impl Serialize,
     ) -> Result<StoredText> {
-        let plain = zeroize::Zeroizing::new(
-            serde_json::to_vec(value)
-                .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?,
-        );
+        let plain = plain_json(value)?;
         let place = SealContext { row, version };
         let sealed = self.key.seal(&place, &columns.0, &plain, self.nonce()?);
         Ok(StoredText(sealed))
@@ -67,6 +65,18 @@ impl Sealer<'_> {
         self.random.fill(&mut nonce)?;
         Ok(Nonce::from_random(nonce))
     }
+}
+
+/// Room for the words of most rows, in bytes.
+// What grows is copied, and leaves words behind where it was.
+const PLAIN_ROOM: usize = 2_048;
+
+/// What is to be sealed, wiped when it goes.
+pub(super) fn plain_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
+    let mut plain = Zeroizing::new(Vec::with_capacity(PLAIN_ROOM));
+    serde_json::to_writer(&mut *plain, value)
+        .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?;
+    Ok(plain)
 }
 
 /// Opens what [`Sealer::seal`] made.

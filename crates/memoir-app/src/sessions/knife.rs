@@ -158,7 +158,7 @@ impl AgentHandle {
         // The agent comes too late: the session is closed on the record first, so that the refusal which follows says
         // what the log says.
         if has_lapsed(&state, now) {
-            self.close_if_lapsed().await?;
+            Box::pin(self.close_if_lapsed()).await?;
             state = self.fresh_state(id, request).await?;
         }
         let state = state.with_usage(usage);
@@ -174,7 +174,7 @@ impl AgentHandle {
             )),
             CallOutcome::Search(call) => {
                 self.stay(&state, now).await?;
-                let result = self.search(&state, &call).await?;
+                let result = Box::pin(self.search(&state, &call)).await?;
                 Ok(unchanged(&state, result, before))
             }
             CallOutcome::Commit(decision, result) => {
@@ -182,7 +182,8 @@ impl AgentHandle {
                     .await
             }
             CallOutcome::Tripped(trip) => {
-                let (decision, result) = self.roll_back_tripped(&state, id, *trip).await?;
+                let rolled_back = self.roll_back_tripped(&state, id, *trip);
+                let (decision, result) = Box::pin(rolled_back).await?;
                 self.write_call(state, decision, result, before, id, notes)
                     .await
             }
@@ -195,7 +196,7 @@ impl AgentHandle {
         &self,
         id: SessionId,
         request: &KnifeRequest,
-    ) -> Result<Option<CallState>> {
+    ) -> Result<Option<Box<CallState>>> {
         if request.numbers().is_empty() {
             return Ok(None);
         }
@@ -214,7 +215,7 @@ impl AgentHandle {
                 opened.open(known.base.key(), version, rows)?
             }
         };
-        Ok(Some(CallState {
+        Ok(Some(Box::new(CallState {
             memories: by_number(memories.copies()),
             base: known.base,
             agent: known.agent,
@@ -222,21 +223,21 @@ impl AgentHandle {
             is_known: true,
             // Nothing is known of those.
             rehearsed: None,
-        }))
+        })))
     }
 
-    async fn fresh_state(&self, id: SessionId, request: &KnifeRequest) -> Result<CallState> {
+    async fn fresh_state(&self, id: SessionId, request: &KnifeRequest) -> Result<Box<CallState>> {
         let loaded = self.load(&what_it_needs(id, request)).await?;
         let memories = by_number(loaded.memories.copies());
         let (session, rehearsal) = loaded.session.unzip();
-        let state = CallState {
+        let state = Box::new(CallState {
             base: loaded.base,
             agent: loaded.agent,
             memories,
             session,
             is_known: false,
             rehearsed: None,
-        };
+        });
         match rehearsal.flatten().and_then(Rehearsal::into_copy) {
             Some(copy) => Ok(state.on_copy(copy)),
             // Without its copy a rehearsal would be a session like any other.
@@ -280,7 +281,7 @@ impl AgentHandle {
         if matches!(outcome, CallOutcome::Survey) {
             // A look at all memories costs a few milliseconds for a thousand: only a call that
             // needs one asks for it, and later ones of the session go on with it.
-            notes.survey = Some(self.survey(state).await?);
+            notes.survey = Some(Box::pin(self.survey(state)).await?);
             outcome = decide(notes);
         }
         let open = state
@@ -294,7 +295,7 @@ impl AgentHandle {
     /// Writes a call's decision.
     async fn write_call(
         &self,
-        state: CallState,
+        state: Box<CallState>,
         mut decision: Decision,
         result: ToolResult,
         before: Option<Gauge>,
@@ -307,8 +308,8 @@ impl AgentHandle {
             None => Vec::new(),
         };
         if let Some(rehearsed) = state.rehearsed {
-            let written = self.write_rehearsed(&state.base, rehearsed, decision, id);
-            let (version, after) = written.await?;
+            let written = self.write_rehearsed(&state.base, *rehearsed, decision, id);
+            let (version, after) = Box::pin(written).await?;
             follow(notes, &state.base, version, &changes);
             let gauges = before.zip(Some(after));
             return Ok(Called {
@@ -386,7 +387,7 @@ impl AgentHandle {
             return Err(CONFLICT);
         };
         let memories = loaded.memories;
-        let copy = state.rehearsed.as_ref().map(|(copy, _)| copy.clone());
+        let copy = state.copy().cloned();
         let are_few = memories.iter().len() <= FEW_MEMORIES;
         let look = move || match copy {
             Some(copy) => Survey::of(copy.lay_over_all(&memories)),
@@ -414,9 +415,9 @@ impl AgentHandle {
             .iter()
             .flat_map(|one| wording::places(one))
             .collect();
-        let mut texts = match (&state.rehearsed, state.is_known) {
+        let mut texts = match (state.copy(), state.is_known) {
             // On a copy, texts that its own merges made stand in no log yet.
-            (Some((copy, _)), _) => wording::texts_in(copy.history()),
+            (Some(copy), _) => wording::texts_in(copy.history()),
             (None, true) => self.memoir.opened.texts(scope, version, &ids),
             (None, false) => WordingTexts::new(),
         };
@@ -497,10 +498,8 @@ impl AgentHandle {
         };
         let loaded = self.load(&memory_query(Selection::KeptCore)).await?;
         let (query, since, until) = (query.as_ref(), *since, *until);
-        Ok(match &state.rehearsed {
-            Some((copy, _)) => {
-                knife::search(&copy.lay_over_all(&loaded.memories), query, since, until)
-            }
+        Ok(match state.copy() {
+            Some(copy) => knife::search(&copy.lay_over_all(&loaded.memories), query, since, until),
             None => knife::search(&loaded.memories, query, since, until),
         })
     }
@@ -513,7 +512,7 @@ impl AgentHandle {
         id: SessionId,
         trip: Trip,
     ) -> Result<(Decision, ToolResult)> {
-        if let Some((copy, _)) = &state.rehearsed {
+        if let Some(copy) = state.copy() {
             let touched = rollback::touched(copy.history()).into_iter().collect();
             let loaded = self
                 .load(&memory_query(Selection::Numbers(touched)))
@@ -585,7 +584,8 @@ impl AgentHandle {
     }
 }
 
-/// What a call is decided on.
+/// What a call is decided on. Boxed where it is handed on: some kilobytes, which every future on the way would hold a
+/// copy of.
 struct CallState {
     base: codec::Base,
     agent: Agent,
@@ -595,24 +595,29 @@ struct CallState {
     is_known: bool,
     /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
     /// on the copy.
-    rehearsed: Option<(RehearsalCopy, Agent)>,
+    rehearsed: Option<Box<(RehearsalCopy, Agent)>>,
 }
 
 impl CallState {
     /// With what the session's model used so far.
-    fn with_usage(mut self, usage: Option<Usage>) -> Self {
+    fn with_usage(mut self: Box<Self>, usage: Option<Usage>) -> Box<Self> {
         if let (Some(session), Some(usage)) = (&mut self.session, usage) {
             session.usage = usage;
         }
         self
     }
 
+    /// The copy that a rehearsal works on.
+    fn copy(&self) -> Option<&RehearsalCopy> {
+        self.rehearsed.as_ref().map(|rehearsed| &rehearsed.0)
+    }
+
     /// The same on a rehearsal's copy.
-    fn on_copy(mut self, copy: RehearsalCopy) -> Self {
+    fn on_copy(mut self: Box<Self>, copy: RehearsalCopy) -> Box<Self> {
         copy.lay_over(&mut self.memories);
         let agent = copy.agent(self.agent.clone());
         let outside = std::mem::replace(&mut self.agent, agent);
-        self.rehearsed = Some((copy, outside));
+        self.rehearsed = Some(Box::new((copy, outside)));
         self
     }
 }
