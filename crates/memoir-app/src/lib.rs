@@ -102,8 +102,8 @@ pub use fault::{FaultId, TARGET as FAULTS};
 pub use finish::{Finished, Unfinished};
 pub use fleet::{FleetQuery, FleetView, LastSessionView, ListedAgent};
 pub use life::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule,
-    MESSAGES_LIMIT, Noted, Reflected, TranscriptView, UnreadPart,
+    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, Noted,
+    Reflected, TranscriptView, UnreadPart,
 };
 pub use look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
 pub use memoir_store::{

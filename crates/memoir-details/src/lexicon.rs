@@ -36,6 +36,9 @@ pub(crate) const FORM: WordClass = 1 << 14;
 /// A phrase of the language begins with the word.
 pub(crate) const PHRASE: WordClass = 1 << 15;
 
+/// Free words of one language, one bit each.
+pub(crate) type FreeWords = u64;
+
 /// The place of "no language" among the languages: nothing is free there, and what turns in any
 /// language turns.
 pub(crate) const NONE: usize = LANGUAGES;
@@ -49,7 +52,7 @@ pub(crate) fn place(language: Option<Language>) -> usize {
 #[derive(Clone)]
 pub(crate) struct LexiconEntry {
     classes: [WordClass; LANGUAGES + 1],
-    /// One more than the number of the word among the free words of a language.
+    /// One more than the number of the word among the free words of a language; 0 where it is none of them.
     free: [u8; LANGUAGES + 1],
     /// The languages that the word is evidence of, one bit each.
     pub(crate) evidence: u16,
@@ -87,13 +90,13 @@ impl LexiconEntry {
         self.classes[place]
     }
 
-    /// A bit for each free word of a language, so that one of them is not exchanged for another.
-    pub(crate) fn free_bit(&self, place: usize) -> u32 {
+    /// The word among the free words of a language, in which no two share a bit: then one could be exchanged
+    /// for the other without being seen. None where it is no free word there.
+    pub(crate) fn free_word(&self, place: usize) -> FreeWords {
         match self.free[place] {
             0 => 0,
-            // A word has 32 bits for the free words before it. Two words with the same bit can be exchanged
-            // without being seen.
-            number => 1 << ((number - 1) % 32),
+            // That there are bits enough is held where the tables are (`languages`).
+            number => 1 << (number - 1),
         }
     }
 }
@@ -240,12 +243,7 @@ impl Builder {
         self.equal(place, table);
         self.contract(place, table);
         self.class(place, table.free, FREE);
-        for (number, word) in words(table.free)
-            .filter(|word| !word.contains('_'))
-            .enumerate()
-        {
-            self.entry(word).free[place] = number as u8 + 1;
-        }
+        self.number_free_words(place, table);
         self.class(place, table.turning, TURN);
         self.class(place, table.following, TURN | FOLLOWING);
         self.class(place, table.pronouns, PRONOUN);
@@ -327,6 +325,20 @@ impl Builder {
                     .map_or("", |c| &*c.encode_utf8(&mut head));
                 let entry = self.entry(head);
                 entry.reach = entry.reach.max(length);
+            }
+        }
+    }
+
+    /// All forms of a word are one free word: it is by their shared key that words are asked for.
+    fn number_free_words(&mut self, place: usize, table: &'static LanguageTable) {
+        let mut numbered = 0;
+        for word in words(table.free).flat_map(|words| words.split('_')) {
+            let hidden = self.hash(word);
+            let key = self.keys[place].get(&hidden).copied().unwrap_or(hidden);
+            let number = &mut self.entry_of(key).free[place];
+            if *number == 0 {
+                numbered += 1;
+                *number = numbered;
             }
         }
     }

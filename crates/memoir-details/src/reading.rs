@@ -5,9 +5,9 @@ use std::fmt;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use crate::language::Language;
-use crate::lexicon::{CAPITAL, NAME, place};
+use crate::lexicon::{CAPITAL, FreeWords, NAME, place};
 use crate::scan::{Scanned, scan};
-use crate::words::{TokenReader, Word};
+use crate::words::{TokenReader, Word, is_exchanged};
 
 /// A text, its sentences and the words that count. Wiped when it goes.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub(crate) struct Sentence {
     /// One bit for each word: a sentence that lacks a bit lacks a word.
     pub(crate) signature: u64,
     pub(crate) frame: Option<u64>,
+    /// The free words behind its last counting word.
+    pub(crate) tail: FreeWords,
 }
 
 impl Reading {
@@ -78,6 +80,7 @@ impl Reading {
                 }),
                 signature: own.iter().fold(0, |bits, word| bits | bit(word.key)),
                 frame: outline.frame,
+                tail: outline.tail,
             });
         }
         let mut names = reader.names;
@@ -177,10 +180,17 @@ impl Reading {
     /// exchanged for another.
     pub(crate) fn same(&self, s: usize, other: &Reading, n: usize) -> bool {
         let (one, two) = (self.outline(s), other.outline(n));
-        one.same == two.same && {
+        one.same == two.same && !is_exchanged(one.tail, two.tail) && {
             let (one, two) = (self.of_sentence(s), other.of_sentence(n));
-            let equal = |(a, b): (&Word, &Word)| a.key == b.key && !a.is_exchanged(b);
-            one.len() == two.len() && one.iter().zip(two).all(equal)
+            let equal = |(i, (a, b)): (usize, (&Word, &Word))| {
+                let exchanged = if i == 0 {
+                    Word::is_exchanged_first
+                } else {
+                    Word::is_exchanged
+                };
+                a.key == b.key && !exchanged(a, b)
+            };
+            one.len() == two.len() && one.iter().zip(two).enumerate().all(equal)
         }
     }
 }

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use crate::align::{NOWHERE, common, windows};
 use crate::language::Language;
 use crate::lexicon::{
-    ATTACH, ByHash, CAPITAL, FOLLOWING, JOIN, NUMBER, POSSESSIVE, PRONOUN, QUESTION, QUOTED, TURN,
-    WordClass,
+    ATTACH, ByHash, CAPITAL, FOLLOWING, FreeWords, JOIN, NUMBER, POSSESSIVE, PRONOUN, QUESTION,
+    QUOTED, TURN, WordClass,
 };
 use crate::reading::{Reading, bit};
 use crate::scan::{CLOSE, COLON, COMMA, DASH, JOINED, OPEN, QUOTE, SLASH};
-use crate::words::Word;
+use crate::words::{Word, is_exchanged};
 
 /// Marks and words between two parts of a sentence.
 pub(crate) const PARTING: u8 = COMMA | COLON | DASH | OPEN | CLOSE | SLASH | JOINED;
@@ -308,6 +308,8 @@ struct Pair<'a> {
     text: &'a Reading,
     s: &'a [Word],
     n: &'a [Word],
+    /// The free words behind the last counting word of each.
+    tails: (FreeWords, FreeWords),
     capital_nouns: bool,
 }
 
@@ -318,6 +320,7 @@ impl<'a> Pair<'a> {
             text,
             s: wording.of_sentence(s),
             n: text.of_sentence(n),
+            tails: (wording.outline(s).tail, text.outline(n).tail),
             capital_nouns: wording.language().is_some_and(|l| l.table().capital_nouns),
         }
     }
@@ -403,8 +406,8 @@ impl<'a> Pair<'a> {
             return false;
         };
         // A free word exchanged for another, where nothing else stands between.
-        let exchanged = |i: usize, place: usize| self.s[i].is_exchanged(&self.n[place]);
-        if !self.is_sound_before(first) || word == 0 && exchanged(0, first) {
+        let is_first_exchanged = word == 0 && self.s[0].is_exchanged_first(&self.n[first]);
+        if !self.is_sound_before(first) || is_first_exchanged {
             return false;
         }
         let mut gaps = Gaps::default();
@@ -414,10 +417,14 @@ impl<'a> Pair<'a> {
             if place > last + 1 && !self.is_sound_gap(last, place, (word, i), &mut gaps) {
                 return false;
             }
-            if place == last + 1 && i == word + 1 && exchanged(i, place) {
+            let is_next = place == last + 1 && i == word + 1;
+            if is_next && self.s[i].is_exchanged(&self.n[place]) {
                 return false;
             }
             (word, last) = (i, place);
+        }
+        if word + 1 == self.s.len() && self.is_tail_exchanged(last) {
+            return false;
         }
         let plain = gaps.words <= self.s.len() && !gaps.names;
         // "Ann likes tea and sings on Sundays" says "Ann sings on Sundays". A German gap is full of
@@ -472,6 +479,16 @@ impl<'a> Pair<'a> {
             self.text.is_name(word, self.wording) || self.capital_nouns && word.is(CAPITAL)
         });
         true
+    }
+
+    /// Whether the free words behind `s` have given way to others behind `last`, its last word in `n`.
+    fn is_tail_exchanged(&self, last: usize) -> bool {
+        let (tail, end) = self.tails;
+        match self.n.get(last + 1) {
+            None => is_exchanged(tail, end),
+            // Some of these may be of what follows: "the lamp is on, the cat sleeps".
+            Some(next) => tail != 0 && next.lead != 0 && tail & next.lead == 0,
+        }
     }
 
     fn is_sound_after(&self, last: usize) -> bool {

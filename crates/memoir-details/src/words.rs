@@ -4,8 +4,8 @@
 
 use crate::fold::{fold_into, hash};
 use crate::lexicon::{
-    self, ATTACH, CAPITAL, COMMON, FORM, FREE, JOIN, NAME, NUMBER, PHRASE, POSSESSIVE, PRONOUN,
-    QUESTION, QUOTED, RELATIVE, TURN, WordClass,
+    self, ATTACH, CAPITAL, COMMON, FORM, FREE, FreeWords, JOIN, NAME, NUMBER, PHRASE, POSSESSIVE,
+    PRONOUN, QUESTION, QUOTED, RELATIVE, TURN, WordClass,
 };
 use crate::scan::{JOINED, Marks, Token, TokenKind};
 
@@ -19,9 +19,10 @@ pub(crate) struct Word {
     pub(crate) class: WordClass,
     /// The marks between it and the counting word before it.
     pub(crate) marks: Marks,
-    /// The free words between it and the counting word before it, one bit each. They may be left
-    /// out or put in, but not exchanged: "der Hund beißt den Mann", "den Hund beißt der Mann".
-    pub(crate) lead: u32,
+    /// The free words between it and the counting word before it, but for joining ones, of which `marks`
+    /// tells. They may be left out or put in, but not exchanged: "der Hund beißt den Mann", "den Hund
+    /// beißt der Mann".
+    pub(crate) lead: FreeWords,
 }
 
 impl zeroize::DefaultIsZeroes for Word {}
@@ -31,10 +32,24 @@ impl Word {
         self.class & class != 0
     }
 
-    /// Whether the free words before it in `other` are others than before it here.
-    pub(crate) fn is_exchanged(&self, other: &Word) -> bool {
-        self.lead != 0 && other.lead & !self.lead != 0
+    /// Whether the free words before it in `other` are others than before it here, both at the beginning of
+    /// their sentences: there a joining word comes and goes as sentences are put together and parted.
+    pub(crate) fn is_exchanged_first(&self, other: &Word) -> bool {
+        is_exchanged(self.lead, other.lead)
     }
+
+    /// Whether they are others, where both follow the same word: "says that", "says and".
+    pub(crate) fn is_exchanged(&self, other: &Word) -> bool {
+        let is_joined = (self.marks & JOINED != 0, other.marks & JOINED != 0);
+        is_exchanged(self.lead, other.lead)
+            || is_joined == (true, false) && other.lead & !self.lead != 0
+            || is_joined == (false, true) && self.lead & !other.lead != 0
+    }
+}
+
+/// Whether some of these free words have given way to others. Only leaving out, or only putting in, is none.
+pub(crate) fn is_exchanged(words: FreeWords, others: FreeWords) -> bool {
+    words != 0 && others & !words != 0
 }
 
 /// Reads tokens in one language.
@@ -57,6 +72,8 @@ pub(crate) struct TokenReader<'t> {
 pub(crate) struct Outline {
     /// The frame that it begins with, as one value.
     pub(crate) frame: Option<u64>,
+    /// The free words behind its last counting word.
+    pub(crate) tail: FreeWords,
 }
 
 impl<'t> TokenReader<'t> {
@@ -94,7 +111,7 @@ impl<'t> TokenReader<'t> {
                 marks |= word.marks | if word.is(JOIN) { JOINED } else { 0 };
                 if !word.is(JOIN) {
                     lead |= lexicon::find(word.key)
-                        .map_or(0, |id| lexicon::entry(id).free_bit(self.place));
+                        .map_or(0, |id| lexicon::entry(id).free_word(self.place));
                 }
             } else {
                 words.push(Word {
@@ -105,7 +122,7 @@ impl<'t> TokenReader<'t> {
                 (marks, lead) = (0, 0);
             }
         }
-        Outline { frame }
+        Outline { frame, tail: lead }
     }
 
     fn token(&mut self, token: &Token) {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{Timestamp, memory::Kind};
-use memoir_transcripts::raw::Raw;
+use memoir_transcripts::raw::{BrokenJson, Raw};
 
 use crate::{
     EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
@@ -25,8 +25,11 @@ const LISTS: Lists = Lists {
     named: &["conversations"],
     within: &[],
 };
-/// Most notes that are kept in mind.
-const NOTES: usize = 100_000;
+/// How many times as many bytes as an entry may have the notes of all conversations may have, since all of them are
+/// held until the last conversation was read.
+const NOTES: usize = 4;
+/// What a note takes beside its text, about.
+const NOTE_BYTES: usize = 128;
 
 /// What was found so far.
 #[derive(Default)]
@@ -38,6 +41,10 @@ struct ChatGptNotes {
     /// What the user wrote about themselves, and how they want to be answered.
     instructions: BTreeSet<String>,
     conversations: u64,
+    /// Bytes of notes that there is room for.
+    room: usize,
+    /// Notes of the conversation under way that there was no room for.
+    over: u64,
 }
 
 struct BioNote {
@@ -46,7 +53,10 @@ struct BioNote {
 }
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
-    let mut notes = ChatGptNotes::default();
+    let mut notes = ChatGptNotes {
+        room: out.options.limits.entry_bytes.saturating_mul(NOTES),
+        ..ChatGptNotes::default()
+    };
     for index in 0..files.len() {
         let name = files.name(index);
         let file = name.rsplit('/').next().unwrap_or(name);
@@ -56,14 +66,22 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             continue;
         }
         json::elements(&mut files, index, &LISTS, out, |raw, place, out| {
-            conversation(raw, place, &mut notes, out);
+            conversation(raw, &place, &mut notes, out)?;
+            for _ in 0..std::mem::take(&mut notes.over) {
+                out.pass_entry(place.clone(), NoMemoryReason::TooMany);
+            }
             Ok(())
         })?;
     }
     notes.give(out)
 }
 
-fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, out: &mut Out<'_>) {
+fn conversation(
+    raw: Raw<'_>,
+    place: &EntryPosition,
+    notes: &mut ChatGptNotes,
+    out: &mut Out<'_>,
+) -> ReadResult {
     let names = [
         "mapping",
         "current_node",
@@ -72,30 +90,28 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, ou
         "create_time",
     ];
     let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return;
+        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
+        return Ok(());
     };
-    let Some(entries) = mapping.and_then(|mapping| mapping.entries().ok()) else {
-        out.pass_entry(place, NoMemoryReason::MissingField("mapping"));
-        return;
+    let Some(mapping) = mapping.filter(|mapping| mapping.is_object()) else {
+        out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
+        return Ok(());
     };
     notes.conversations += 1;
     if forget.is_some_and(Raw::is_true) {
-        return;
+        return Ok(());
     }
     let said_at = date::of_value(updated).or_else(|| date::of_value(created));
     let mut nodes: BTreeMap<String, Raw<'_>> = BTreeMap::new();
-    for entry in entries {
-        match entry {
-            Ok((key, node)) => {
-                nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
-            }
-            Err(_) => {
-                out.pass_entry(place.clone(), NoMemoryReason::Malformed);
-                break;
-            }
+    json::each_entry(("mapping", Some(mapping)), place, out, |(key, node), _| {
+        nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
+        Ok(())
+    })?;
+    let mut read = |node| {
+        if let Err(BrokenJson(at)) = message(node, said_at, notes) {
+            out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
         }
-    }
+    };
     // Only what the conversation went on with: an edited prompt leaves a branch behind.
     let mut next = current
         .and_then(Raw::id)
@@ -103,62 +119,75 @@ fn conversation(raw: Raw<'_>, place: EntryPosition, notes: &mut ChatGptNotes, ou
     // A file that does not say where the conversation ended is read with all branches: too much can be taken
     // out again.
     if next.is_none() {
-        for node in nodes.values() {
-            message(*node, said_at, notes);
-        }
-        return;
+        nodes.into_values().for_each(read);
+        return Ok(());
     }
     // Taken out of the map, so that parents that lead in a circle come to an end.
     while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
-        message(node, said_at, notes);
+        read(node);
         let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
         next = parent.and_then(Raw::id);
     }
+    Ok(())
 }
 
-fn message(node: Raw<'_>, said_at: Option<Timestamp>, notes: &mut ChatGptNotes) {
-    let mut fields = |raw: Raw<'_>| -> Option<()> {
-        let [message] = raw.fields(["message"]).ok()?;
-        let names = ["author", "recipient", "create_time", "content", "metadata"];
-        let [author, recipient, created, content, metadata] = message?.fields(names).ok()?;
-        let at = date::of_value(created).or(said_at);
-        let [role] = author?.fields(["role"]).ok()?;
-        let content = content?;
-        let names = ["content_type", "parts", "text", "model_set_context"];
-        let [class, parts, text, list] = content.fields(names).ok()?;
-        let is_told =
-            // Only the model writes to `bio`. What the tool answers, or a user writes, may look the same.
-            json::text(role)? == "assistant" && json::text(recipient).as_deref() == Some("bio");
-        if is_told {
-            let parts = parts.and_then(|parts| parts.elements().ok());
-            let parts = parts.into_iter().flatten().flatten();
-            let texts = parts.filter_map(|part| json::text(Some(part)));
-            for text in texts.chain(json::text(text)) {
-                notes.tell(&text, at);
+/// Keeps in mind what one message tells. What has not the fields of a note is none.
+///
+/// # Errors
+/// It is broken; what stands before that is kept in mind.
+fn message(
+    node: Raw<'_>,
+    said_at: Option<Timestamp>,
+    notes: &mut ChatGptNotes,
+) -> Result<(), BrokenJson> {
+    let [message] = fields(Some(node), ["message"])?;
+    let names = ["author", "recipient", "create_time", "content", "metadata"];
+    let [author, recipient, created, content, metadata] = fields(message, names)?;
+    let at = date::of_value(created).or(said_at);
+    let [role] = fields(author, ["role"])?;
+    let (Some(role), Some(content)) = (json::text(role), content) else {
+        return Ok(());
+    };
+    let names = ["content_type", "parts", "text", "model_set_context"];
+    let [class, parts, text, list] = fields(Some(content), names)?;
+    if json::text(class).as_deref() == Some("model_editable_context")
+        && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
+        // A list without a date gives way to any that has one. Of two as late the one further on in the
+        // file counts.
+        && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
+    {
+        notes.list = Some((at, list));
+    }
+    let [held] = fields(metadata, ["user_context_message_data"])?;
+    let names = ["about_user_message", "about_model_message"];
+    for text in fields(held, names)?.into_iter().filter_map(json::text) {
+        notes.instruct(text);
+    }
+    // Only the model writes to `bio`. What the tool answers, or a user writes, may look the same.
+    if role == "assistant" && json::text(recipient).as_deref() == Some("bio") {
+        if let Some(text) = json::text(text) {
+            notes.tell(&text, at);
+        }
+        if let Some(parts) = parts.filter(|parts| parts.is_array()) {
+            for part in parts.elements()? {
+                if let Some(text) = json::text(Some(part?)) {
+                    notes.tell(&text, at);
+                }
             }
         }
-        if json::text(class).as_deref() == Some("model_editable_context")
-            && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
-            // A list without a date gives way to any that has one. Of two as late the one further on in the
-            // file counts.
-            && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
-        {
-            notes.list = Some((at, list));
-        }
-        if let Some(metadata) = metadata
-            && let Ok([held]) = metadata.fields(["user_context_message_data"])
-            && let Some(held) = held.filter(|held| held.is_object())
-        {
-            let names = ["about_user_message", "about_model_message"];
-            let texts = held.fields(names).ok()?.into_iter().filter_map(json::text);
-            notes
-                .instructions
-                .extend(texts.filter(|text| !text.trim().is_empty()).take(NOTES));
-        }
-        Some(())
-    };
-    // What has not these fields is no note.
-    let _ = fields(node);
+    }
+    Ok(())
+}
+
+/// The fields of an object; none of anything else.
+fn fields<'a, const N: usize>(
+    raw: Option<Raw<'a>>,
+    names: [&str; N],
+) -> Result<[Option<Raw<'a>>; N], BrokenJson> {
+    match raw.filter(|raw| raw.is_object()) {
+        Some(object) => object.fields(names),
+        None => Ok([None; N]),
+    }
 }
 
 /// A text as it is compared: without case, white space and the last full stop.
@@ -168,22 +197,35 @@ fn folded(text: &str) -> String {
 }
 
 impl ChatGptNotes {
+    /// Takes room for a text, and counts one that there is none for.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes + NOTE_BYTES);
+        self.room = left.unwrap_or(self.room);
+        self.over += u64::from(left.is_none());
+        left.is_some()
+    }
+
     fn tell(&mut self, text: &str, at: Option<Timestamp>) {
         // Newer ones are told as lines of their own.
-        for text in text.split("\n\n") {
-            let text = text.trim();
-            if text.is_empty() || self.told.len() >= NOTES {
-                continue;
+        let texts = text.split("\n\n").map(str::trim);
+        for text in texts.filter(|text| !text.is_empty()) {
+            let key = folded(text);
+            if let Some(known) = self.told.get_mut(&key) {
+                // The first time counts.
+                if at.is_some() && known.at.is_none_or(|before| at < Some(before)) {
+                    known.at = at;
+                }
+            } else if self.takes(key.len() + text.len()) {
+                let text = text.to_owned();
+                self.told.insert(key, BioNote { text, at });
             }
-            let told = BioNote {
-                text: text.to_owned(),
-                at,
-            };
-            let known = self.told.entry(folded(text)).or_insert(told);
-            // The first time counts.
-            if at.is_some() && known.at.is_none_or(|before| at < Some(before)) {
-                known.at = at;
-            }
+        }
+    }
+
+    fn instruct(&mut self, text: String) {
+        let is_new = !text.trim().is_empty() && !self.instructions.contains(&text);
+        if is_new && self.takes(text.len()) {
+            self.instructions.insert(text);
         }
     }
 

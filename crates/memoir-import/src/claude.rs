@@ -144,16 +144,17 @@ fn element(
             place: place.clone(),
             ..FoundEntry::default()
         })?;
+    } else if about.is_some_and(|about| !about.is_null()) {
+        let reason = json::why_no_text([about], "conversations_memory");
+        out.pass_entry(place.clone(), reason);
     }
-    let entries = of_projects.and_then(|projects| projects.entries().ok());
-    for (key, value) in entries.into_iter().flatten().flatten() {
+    let field = "project_memories";
+    json::each_entry((field, of_projects), &place, out, |(key, value), out| {
         let id = key.string().ok().flatten().unwrap_or_default();
+        let place = place.of_part(value.at);
         let Some(text) = json::text(Some(value)) else {
-            out.pass_entry(
-                place.clone(),
-                NoMemoryReason::InvalidField("project_memories"),
-            );
-            continue;
+            out.pass_entry(place, NoMemoryReason::InvalidField(field));
+            return Ok(());
         };
         let project = projects.get(&id);
         out.entry(FoundEntry {
@@ -163,15 +164,15 @@ fn element(
             tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
             id: format!("project/{id}"),
             is_page: true,
-            place: place.clone(),
+            place,
             ..FoundEntry::default()
-        })?;
-    }
-    let files = unknown.and_then(|files| files.elements().ok());
-    for _ in files.into_iter().flatten() {
+        })
+    })?;
+    json::each_element(("memory_files", unknown), &place, out, |file, out| {
         // Nobody has told yet what they hold.
-        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
-    }
+        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind);
+        Ok(())
+    })?;
     if !json::any_of([about, of_projects, unknown]) {
         out.pass_entry(place, NoMemoryReason::UnknownKind);
     }

@@ -2,14 +2,19 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Cursor, Read, Seek, SeekFrom},
+    io::{self, Cursor, Read},
     path::{Path, PathBuf},
 };
 
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_transcripts::source::HEAD_BYTES;
 
-use crate::{EntryPosition, Error, ImportLimits, Input, NoMemoryReason, out::Out, zip::Archive};
+use crate::{
+    EntryPosition, Error, ImportLimits, Input, NoMemoryReason,
+    folder::{EntryKind, Folder, Unlisted},
+    out::Out,
+    zip::Archive,
+};
 
 /// The folders that hold a program's own files.
 // Not counted and not named: of a repository's own files there are thousands, and none is anybody's page.
@@ -41,7 +46,7 @@ enum FileSet {
         /// Holds the path, where it was made for this.
         _spool: Option<tempfile::NamedTempFile>,
     },
-    Folder(PathBuf),
+    Folder(Folder),
     Archive(Archive),
 }
 
@@ -58,7 +63,7 @@ impl std::fmt::Debug for FileSet {
 impl Files {
     pub(crate) fn open(input: Input, limits: &ImportLimits) -> Result<Self, Error> {
         match input {
-            Input::Path(path) if fs::metadata(&path)?.is_dir() => Self::folder(path, limits),
+            Input::Path(path) if fs::metadata(&path)?.is_dir() => Self::folder(&path, limits),
             Input::Path(path) => {
                 let mut file = File::open(&path)?;
                 let mut head = Vec::new();
@@ -127,95 +132,86 @@ impl Files {
 
     fn archive(file: File, limits: &ImportLimits) -> Result<Self, Error> {
         let archive = Archive::open(file, limits)?;
-        let mut files = Self {
-            names: Vec::new(),
-            // In place of the archive, whose names are looked at below.
-            store: FileSet::Folder(PathBuf::new()),
-            passed: Vec::new(),
-        };
+        let (mut names, mut passed) = (Vec::new(), Vec::new());
         for index in 0..archive.len() {
             let name = archive.name(index);
             if name.ends_with('/') {
                 continue;
             }
             match archive.refusal(index) {
-                Some(reason) => files.passed.push((in_file(name), reason)),
+                Some(reason) => passed.push((in_file(name), reason)),
                 None if name.split('/').any(is_passed) => {}
-                None => files.names.push(ArchivedName {
+                None => names.push(ArchivedName {
                     name: name.to_owned(),
                     index,
                 }),
             }
         }
-        files.store = FileSet::Archive(archive);
-        files.sort();
-        Ok(files)
+        Ok(Self::many(names, FileSet::Archive(archive), passed))
     }
 
-    fn folder(root: PathBuf, limits: &ImportLimits) -> Result<Self, Error> {
-        let mut files = Self {
-            names: Vec::new(),
-            store: FileSet::Folder(root.clone()),
-            passed: Vec::new(),
-        };
+    fn folder(path: &Path, limits: &ImportLimits) -> Result<Self, Error> {
+        let root = Folder::open(path)?;
+        let (mut names, mut passed) = (Vec::new(), Vec::new());
         // A list and not recursion, so that folders within folders cost no stack.
         let mut folders = vec![(String::new(), 0)];
         while let Some((folder, depth)) = folders.pop() {
-            let entries = match fs::read_dir(root.join(&folder)) {
+            let entries = match root.list(&folder) {
                 Ok(entries) => entries,
                 // The folder that was named must be readable; one within it is counted as what cannot be read.
                 Err(error) if folder.is_empty() => return Err(error.into()),
                 Err(_) => {
-                    files
-                        .passed
-                        .push((in_file(&folder), NoMemoryReason::Unreadable));
+                    passed.push((in_file(&folder), NoMemoryReason::Unreadable));
                     continue;
                 }
             };
             for entry in entries {
-                let Ok((entry, kind)) = entry.and_then(|entry| {
-                    let kind = entry.file_type()?;
-                    Ok((entry, kind))
-                }) else {
-                    files
-                        .passed
-                        .push((in_file(&folder), NoMemoryReason::Unreadable));
-                    continue;
+                let (name, kind) = match entry {
+                    Ok(entry) => entry,
+                    Err(unlisted) => {
+                        let reason = match unlisted {
+                            Unlisted::Unreadable => NoMemoryReason::Unreadable,
+                            Unlisted::NotUtf8 => NoMemoryReason::NotUtf8,
+                        };
+                        passed.push((in_file(&folder), reason));
+                        continue;
+                    }
                 };
-                let name = entry.file_name();
-                let Some(name) = name.to_str() else {
-                    files
-                        .passed
-                        .push((in_file(&folder), NoMemoryReason::NotUtf8));
-                    continue;
-                };
-                if is_passed(name) {
+                if is_passed(&name) {
                     continue;
                 }
                 let name = format!("{folder}{name}");
-                // First, since a link may lead to a folder above this one, or out of what was given.
-                if kind.is_symlink() {
-                    files.passed.push((in_file(&name), NoMemoryReason::Link));
-                } else if kind.is_dir() && depth < limits.depth {
-                    folders.push((format!("{name}/"), depth + 1));
-                } else if files.names.len() >= limits.files || kind.is_dir() {
-                    files.passed.push((in_file(&name), NoMemoryReason::TooMany));
-                } else if kind.is_file() {
-                    files.names.push(ArchivedName { name, index: 0 });
-                } else {
-                    files
-                        .passed
-                        .push((in_file(&name), NoMemoryReason::OtherFile));
+                match kind {
+                    // It may lead to a folder above this one, or out of what was given.
+                    EntryKind::Link => passed.push((in_file(&name), NoMemoryReason::Link)),
+                    EntryKind::Folder if depth < limits.depth => {
+                        folders.push((format!("{name}/"), depth + 1));
+                    }
+                    EntryKind::File if names.len() < limits.files => {
+                        names.push(ArchivedName { name, index: 0 });
+                    }
+                    EntryKind::File | EntryKind::Folder => {
+                        passed.push((in_file(&name), NoMemoryReason::TooMany));
+                    }
+                    EntryKind::Other => passed.push((in_file(&name), NoMemoryReason::OtherFile)),
                 }
             }
         }
-        files.sort();
-        Ok(files)
+        Ok(Self::many(names, FileSet::Folder(root), passed))
     }
 
-    fn sort(&mut self) {
+    fn many(
+        mut names: Vec<ArchivedName>,
+        store: FileSet,
+        passed: Vec<(EntryPosition, NoMemoryReason)>,
+    ) -> Self {
         // `find` searches by halves, and what comes first must not depend on the disk's order.
-        self.names.sort_by(|one, other| one.name.cmp(&other.name));
+        names.sort_by(|one, other| one.name.cmp(&other.name));
+        Self {
+            names,
+            store,
+            passed,
+        }
     }
 
     /// Reports what is not looked at.
@@ -260,7 +256,7 @@ impl Files {
     /// The folder that was named; `None` where none was.
     pub(crate) fn root(&self) -> Option<&Path> {
         match &self.store {
-            FileSet::Folder(root) => Some(root),
+            FileSet::Folder(root) => Some(root.path()),
             _ => None,
         }
     }
@@ -269,14 +265,19 @@ impl Files {
     pub(crate) fn path(&self, index: usize) -> Option<PathBuf> {
         match &self.store {
             FileSet::One { path, .. } => path.clone(),
-            FileSet::Folder(root) => Some(root.join(self.name(index))),
+            FileSet::Folder(root) => Some(root.path().join(self.name(index))),
             FileSet::Archive(_) => None,
         }
     }
 
     /// When a file of a folder was last written; `None` elsewhere.
     pub(crate) fn written_at(&self, index: usize) -> Option<Timestamp> {
-        let written = fs::metadata(self.path(index)?).ok()?.modified().ok()?;
+        let found = match &self.store {
+            FileSet::One { path, .. } => fs::metadata(path.as_ref()?),
+            FileSet::Folder(root) => root.file(self.name(index)).and_then(|file| file.metadata()),
+            FileSet::Archive(_) => return None,
+        };
+        let written = found.ok()?.modified().ok()?;
         let since = written.duration_since(std::time::UNIX_EPOCH).ok()?;
         Timestamp::from_microseconds(i64::try_from(since.as_micros()).ok()?)
     }
@@ -305,7 +306,7 @@ impl Files {
             }
             FileSet::Folder(root) => {
                 let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
-                Ok(Box::new(open_file(&root.join(&name.name))?))
+                Ok(Box::new(root.file(&name.name)?))
             }
             FileSet::Archive(archive) => {
                 let name = self.names.get(index).ok_or(io::ErrorKind::NotFound)?;
@@ -356,18 +357,6 @@ impl Files {
             bytes.drain(..3);
         }
         String::from_utf8(bytes).map_err(|_| NoMemoryReason::NotUtf8)
-    }
-}
-
-/// Opens a file of a folder that may have been exchanged for a link since it was listed.
-fn open_file(path: &Path) -> io::Result<File> {
-    // Also for what is no file any more: opening a pipe would wait for whoever writes to it.
-    if fs::symlink_metadata(path)?.is_file() {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(file)
-    } else {
-        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 

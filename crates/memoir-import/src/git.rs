@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
@@ -21,8 +22,9 @@ const LINES: usize = 2_000_000;
 /// The files of the folder with the dates of their first commits; none where it is no repository, or git is
 /// not there.
 pub(crate) fn dates(root: &Path) -> BTreeMap<String, Timestamp> {
-    // A `.git` that is a file leads to a repository wherever it says.
-    if !root.join(".git").is_dir() {
+    // A `.git` that is a file or a link leads to a repository wherever it says.
+    let is_folder = fs::symlink_metadata(root.join(".git")).is_ok_and(|found| found.is_dir());
+    if !is_folder {
         return BTreeMap::new();
     }
     log(root).unwrap_or_default()

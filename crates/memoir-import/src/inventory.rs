@@ -59,10 +59,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     let is_tree = names
         .iter()
         .any(|name| name.starts_with("system/") && name.ends_with(".md"));
-    if is_tree && names.iter().all(|name| !name.contains("permalink")) {
-        return Some(known(ImportFormat::Letta, "system/*.md"));
-    }
-    let mut claude = 0;
+    let (mut is_claude, mut is_basic_memory) = (false, false);
     // By the fields, not the names: a folder of one project may be called anything.
     for index in pages.iter().take(PAGES) {
         let text = files
@@ -77,9 +74,14 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
             });
         }
         // Not at once: a page that Memoir wrote may still follow, and is surer.
-        claude += usize::from(is_of_claude(&fields));
+        is_claude |= is_of_claude(&fields);
+        is_basic_memory |= fields.has("permalink");
     }
-    if claude > 0 {
+    // A note of basic-memory may lie in a folder of that name too.
+    if is_tree && !is_basic_memory {
+        return Some(known(ImportFormat::Letta, "system/*.md"));
+    }
+    if is_claude {
         return Some(known(
             ImportFormat::Claude,
             "pages with `type` user, feedback, project or reference",

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memoir_transcripts::{
     Error as ScanError, FilePosition,
-    raw::{Raw, Undecodable, is_space},
+    raw::{BrokenJson, Raw, Undecodable, is_space},
     source::{FileSource, PieceRead},
 };
 
@@ -352,6 +352,65 @@ fn is_object_around(head: &[u8], lists: &Lists) -> bool {
     names
         .into_iter()
         .any(|name| keys.contains(&name.as_bytes()))
+}
+
+/// Goes through the elements of a field of the entry at `place`, of which there are none where it is missing.
+/// Behind what is broken nothing tells where the next one begins: that is one loss, with its place.
+pub(crate) fn each_element<'r, 'o>(
+    (name, list): (&'static str, Option<Raw<'r>>),
+    place: &EntryPosition,
+    out: &mut Out<'o>,
+    take: impl FnMut(Raw<'r>, &mut Out<'o>) -> ReadResult,
+) -> ReadResult {
+    match list.filter(|list| !list.is_null()) {
+        None => Ok(()),
+        Some(list) if list.is_array() => each(list.elements(), place, out, take),
+        Some(list) => {
+            out.pass_entry(place.of_part(list.at), NoMemoryReason::InvalidField(name));
+            Ok(())
+        }
+    }
+}
+
+/// As [`each_element`], of an object's keys and values.
+pub(crate) fn each_entry<'r, 'o>(
+    (name, object): (&'static str, Option<Raw<'r>>),
+    place: &EntryPosition,
+    out: &mut Out<'o>,
+    take: impl FnMut((Raw<'r>, Raw<'r>), &mut Out<'o>) -> ReadResult,
+) -> ReadResult {
+    match object.filter(|object| !object.is_null()) {
+        None => Ok(()),
+        Some(object) if object.is_object() => each(object.entries(), place, out, take),
+        Some(object) => {
+            out.pass_entry(place.of_part(object.at), NoMemoryReason::InvalidField(name));
+            Ok(())
+        }
+    }
+}
+
+fn each<'o, T>(
+    parts: Result<impl Iterator<Item = Result<T, BrokenJson>>, BrokenJson>,
+    place: &EntryPosition,
+    out: &mut Out<'o>,
+    mut take: impl FnMut(T, &mut Out<'o>) -> ReadResult,
+) -> ReadResult {
+    let mut broken = None;
+    match parts {
+        Ok(parts) => {
+            for part in parts {
+                match part {
+                    Ok(part) => take(part, out)?,
+                    Err(at) => broken = Some(at),
+                }
+            }
+        }
+        Err(at) => broken = Some(at),
+    }
+    if let Some(BrokenJson(at)) = broken {
+        out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
+    }
+    Ok(())
 }
 
 /// The text of a field; `None` where it is missing, null, or no text that can be decoded.

@@ -7,7 +7,7 @@ use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
 
 use crate::{
-    EntryPosition, Error, NoMemoryReason, ReadResult, date,
+    EntryPosition, NoMemoryReason, ReadResult, date,
     files::{Files, is_database},
     json::{self, Lists},
     out::{FoundEntry, Out},
@@ -72,10 +72,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 }
 
 fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
-    let path = files
-        .path(index)
-        .ok_or(Error::Database("it is in an archive"))?;
-    let database = sqlite::open(&path)?;
+    let database = sqlite::open(files, index)?;
     let columns = sqlite::columns(&database, "store")?;
     // Not every store has that column, and the query must not fail by it.
     let expires = match columns.iter().any(|column| column == "expires_at") {

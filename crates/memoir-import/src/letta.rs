@@ -6,11 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{PrivateText, Timestamp, memory::Kind};
-use memoir_transcripts::{
-    clean,
-    raw::{Raw, is_space},
-};
+use memoir_domain::{Timestamp, memory::Kind};
+use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
 
 use crate::{
     EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
@@ -67,6 +64,10 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             return Ok(());
         }
     };
+    let mut first = EntryPosition {
+        byte: Some(0),
+        ..place.clone()
+    };
     // `recognise` takes a file that is a text of JSON. Each layer is a copy, and a file made of thousands would
     // take hours.
     for _ in 0..LAYERS {
@@ -74,7 +75,11 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             .ok()
             .and_then(|raw| json::text(Some(raw)));
         match inner {
-            Some(inner) => bytes = inner.into_bytes(),
+            Some(inner) => {
+                bytes = inner.into_bytes();
+                // The bytes within are not those of the file.
+                first.byte = None;
+            }
             None => break,
         }
     }
@@ -87,79 +92,106 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         out.break_off(place, reason);
         return Ok(());
     };
-    agents(raw, place, out)
+    agents(raw, &first, out)
 }
 
-/// One agent file.
-fn agents(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
+/// One agent file, whose first byte is at `place`.
+fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = ["agents", "blocks", "core_memory", "messages", "name"];
-    let Ok([agents, blocks, core_memory, messages, name]) = raw.fields(names) else {
-        out.break_off(place, NoMemoryReason::Malformed);
-        return Ok(());
+    let [agents, blocks, core_memory, messages, name] = match raw.fields(names) {
+        Ok(fields) => fields,
+        Err(BrokenJson(at)) => {
+            out.break_off(place.of_part(at), NoMemoryReason::Malformed);
+            return Ok(());
+        }
     };
     if !json::any_of([agents, blocks, core_memory]) {
-        out.pass_entry(place, NoMemoryReason::UnknownKind);
+        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
         return Ok(());
     }
     let mut secrets = Vec::new();
-    // Which agent a block belongs to; blocks that several share belong to none alone.
-    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut owners: BTreeMap<String, BlockOwner> = BTreeMap::new();
     let mut first = json::text(name).unwrap_or_default();
-    let mut count = 0_u64;
     count_messages(messages, out);
     secrets_of(raw, &mut secrets);
     // Agents before blocks: their names are in the blocks' identifiers, by which a file read again is known.
-    for agent in elements(agents) {
-        let names = ["name", "block_ids", "messages", "memory_blocks"];
-        let Ok([name, ids, messages, own_blocks]) = agent.fields(names) else {
-            out.pass_entry(place.clone(), NoMemoryReason::Malformed);
-            continue;
+    json::each_element(("agents", agents), place, out, |agent, out| {
+        let fields = ["name", "block_ids", "messages", "memory_blocks"];
+        let Ok([name, ids, messages, own_blocks]) = agent.fields(fields) else {
+            out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
+            return Ok(());
         };
-        count += 1;
         let name = json::text(name).unwrap_or_default();
         if first.is_empty() {
             first.clone_from(&name);
         }
-        for id in elements(ids).filter_map(Raw::id) {
-            owners.insert(id, name.clone());
-        }
+        let number = names.len();
+        json::each_element(("block_ids", ids), place, out, |id, _| {
+            if let Some(id) = id.id() {
+                let owner = owners.entry(id).or_insert(BlockOwner {
+                    agent: number,
+                    is_shared: false,
+                });
+                owner.is_shared |= owner.agent != number;
+            }
+            Ok(())
+        })?;
         count_messages(messages, out);
         secrets_of(agent, &mut secrets);
-        for one in elements(own_blocks) {
-            block(one, &name, &place, out)?;
-        }
-    }
-    for one in elements(blocks) {
-        let id = one
-            .fields(["id"])
-            .ok()
-            .and_then(|[id]| id)
-            .and_then(Raw::id);
+        json::each_element(("memory_blocks", own_blocks), place, out, |one, out| {
+            block(one, &name, place.of_part(one.at), out)
+        })?;
+        names.push(name);
+        Ok(())
+    })?;
+    let mut shared = 0_u64;
+    json::each_element(("blocks", blocks), place, out, |one, out| {
+        let [id] = one.fields(["id"]).unwrap_or_default();
+        let owner = id.and_then(Raw::id).and_then(|id| owners.get(&id));
+        shared += u64::from(owner.is_some_and(|owner| owner.is_shared));
         // A block that no agent names must have some identifier that stays the same: that of the first.
-        let owner = id.and_then(|id| owners.get(&id)).unwrap_or(&first);
-        block(one, owner, &place, out)?;
-    }
-    for one in elements(core_memory) {
-        block(one, &first, &place, out)?;
-    }
-    if count > 1 {
+        let owner = owner.and_then(|owner| names.get(owner.agent));
+        block(one, owner.unwrap_or(&first), place.of_part(one.at), out)
+    })?;
+    json::each_element(("core_memory", core_memory), place, out, |one, out| {
+        block(one, &first, place.of_part(one.at), out)
+    })?;
+    if names.len() > 1 {
         out.notice(
             "scopes",
-            format!("the file holds {count} agents; the blocks of all of them came to one agent here, each with its label as a tag"),
+            format!(
+                "the file holds {} agents; the blocks of all of them came to one agent here, each with its label as a tag",
+                names.len()
+            ),
+        );
+    }
+    if shared > 0 {
+        out.notice(
+            "shared_blocks",
+            format!("of the file's blocks {shared} belong to several agents; each came once, as one of the first agent that names it"),
         );
     }
     name_secrets(&secrets, out);
     Ok(())
 }
 
-fn elements<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
+/// Which agent of the file a block belongs to: the first that names it, which stays the same where agents are added
+/// to the file.
+struct BlockOwner {
+    agent: usize,
+    /// Another one names it too.
+    is_shared: bool,
+}
+
+/// The elements of a list of what does not come along in any case, so that one that is broken loses nothing.
+fn left_out<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
     let list = list.and_then(|list| list.elements().ok());
-    // Behind a broken element nothing tells where the next one begins.
-    list.into_iter().flatten().map_while(Result::ok)
+    list.into_iter().flatten().flatten()
 }
 
 fn count_messages(messages: Option<Raw<'_>>, out: &mut Out<'_>) {
-    out.leave_out(NoMemoryReason::Message, elements(messages).count() as u64);
+    out.leave_out(NoMemoryReason::Message, left_out(messages).count() as u64);
 }
 
 fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
@@ -169,7 +201,7 @@ fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
         let entries = held.entries().into_iter().flatten().flatten();
         // Written as an object by name, or as a list of objects. The values are not decoded at all.
         secrets.extend(entries.filter_map(|(key, _)| key.string().ok().flatten()));
-        for one in elements(Some(held)) {
+        for one in left_out(Some(held)) {
             let [key, name] = one.fields(["key", "name"]).unwrap_or_default();
             secrets.extend(json::first_text([key, name]));
         }
@@ -198,7 +230,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     );
 }
 
-fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
+fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let names = [
         "label",
         "value",
@@ -208,18 +240,15 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
         "updated_at",
     ];
     let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(names) else {
-        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
+        out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
     let label = json::text(label).unwrap_or_default();
     let Some(text) = json::text(value) else {
-        out.pass_entry(place.clone(), json::why_no_text([value], "value"));
+        out.pass_entry(place, json::why_no_text([value], "value"));
         return Ok(());
     };
-    let is_persona = label == "persona";
-    if is_persona {
-        offer(&text, out);
-    }
+    let is_persona = label == "persona" && out.offer(&text);
     let label = label.trim_matches('/').to_owned();
     let mut tags = vec![label.clone()];
     tags.extend(own_tags.map(tags::of_value).unwrap_or_default());
@@ -232,24 +261,9 @@ fn block(raw: Raw<'_>, agent: &str, place: &EntryPosition, out: &mut Out<'_>) ->
         constitutional: read_only.is_some_and(Raw::is_true),
         is_persona,
         is_page: true,
-        place: place.clone(),
+        place,
         ..FoundEntry::default()
     })
-}
-
-/// Offers a text as the agent's system prompt, beside what is offered already.
-pub(crate) fn offer(text: &str, out: &mut Out<'_>) {
-    let text = clean(text);
-    if text.is_empty() {
-        return;
-    }
-    let offered = match out.report.system_prompt.take() {
-        // The same persona may stand in the agent and among the blocks.
-        Some(before) if before.expose().contains(&text) => before,
-        Some(before) => format!("{}\n\n{text}", before.expose()).into(),
-        None => PrivateText::from(text),
-    };
-    out.report.system_prompt = Some(offered);
 }
 
 fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
@@ -308,10 +322,7 @@ fn page(
     let bare = name.trim_end_matches(".md");
     let label = bare.rsplit('/').next().unwrap_or(bare).to_owned();
     let is_system = name.starts_with("system/") || name.contains("/system/");
-    let is_persona = is_system && label == "persona";
-    if is_persona {
-        offer(body, out);
-    }
+    let is_persona = is_system && label == "persona" && out.offer(body);
     let mut tags = vec![label];
     if !is_system {
         tags.push("reference".to_owned());

@@ -20,6 +20,7 @@ mod chatgpt;
 mod claude;
 mod date;
 mod files;
+mod folder;
 mod frontmatter;
 mod git;
 mod inventory;
@@ -195,6 +196,18 @@ pub struct EntryPosition {
     pub line: Option<u64>,
     /// The byte, from 0; `None` where bytes are not counted.
     pub byte: Option<u64>,
+}
+
+impl EntryPosition {
+    /// Where a part of the entry here stands, so many bytes behind its beginning.
+    pub(crate) fn of_part(&self, at: usize) -> Self {
+        Self {
+            file: self.file.clone(),
+            // An entry may go on over lines, which nobody counts for a part of it.
+            line: self.line.filter(|_| at == 0),
+            byte: self.byte.map(|byte| byte + at as u64),
+        }
+    }
 }
 
 impl From<&FilePosition> for EntryPosition {
@@ -393,7 +406,7 @@ impl fmt::Display for NoMemoryReason {
             Self::Link => "a symbolic link, which is not followed",
             Self::OutsidePath => "a name that leads out of the archive",
             Self::TooLarge => "too large",
-            Self::TooMany => "more files than are looked at",
+            Self::TooMany => "more than are looked at",
             Self::NotUtf8 => "not UTF-8",
             Self::Malformed => "malformed",
             Self::Truncated => "cut off",

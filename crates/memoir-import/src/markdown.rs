@@ -9,7 +9,6 @@ use crate::{
     ImportedGone, NoMemoryReason, PageOf, ReadResult, WhyGone, date,
     files::Files,
     frontmatter::{self, Fields},
-    letta::offer,
     out::{FoundEntry, Out, hex},
     tags,
 };
@@ -131,10 +130,8 @@ fn page(
     let day = day_of(stem);
     // From what the author wrote to what the disk says, which copying a folder changes.
     let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
-    let is_persona = matches!(file, "SOUL.md" | "IDENTITY.md");
-    if is_persona {
-        offer(body, out);
-    }
+    let is_soul = matches!(file, "SOUL.md" | "IDENTITY.md");
+    let is_persona = is_soul && out.offer(body);
     let mut all_tags = fields.list("tags");
     all_tags.extend(fields.list("tag"));
     all_tags.extend(inline_tags(body));
@@ -152,7 +149,7 @@ fn page(
     let kind = match fields.text("kind") {
         Some("core") => Some(Kind::Core),
         Some("journal") => Some(Kind::Journal),
-        _ if is_persona || is_user || file == "MEMORY.md" => Some(Kind::Core),
+        _ if is_soul || is_user || file == "MEMORY.md" => Some(Kind::Core),
         _ if day.is_some() => Some(Kind::Journal),
         _ => None,
     };
@@ -172,7 +169,7 @@ fn page(
         id: id.clone(),
         kind,
         created_at,
-        constitutional: is_persona || fields.is_true("constitutional"),
+        constitutional: is_soul || fields.is_true("constitutional"),
         is_persona,
         gone: gone(&fields, out),
         place: place.clone(),

@@ -13,7 +13,7 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    EntryPosition, Error, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
+    EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
     files::{Files, is_database},
     json::{self, JsonPart, Lists},
     out::{FoundEntry, Out, hex},
@@ -203,11 +203,8 @@ struct HistoryLine {
 }
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
-    let path = files
-        .path(index)
-        .ok_or(Error::Database("it is in an archive"))?;
-    let database = sqlite::open(&path)?;
-    let mut memory: Vec<HistoryLine> = Vec::new();
+    let database = sqlite::open(files, index)?;
+    let mut told: Option<ToldMemory> = None;
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
     let query = format!(
@@ -218,17 +215,16 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
-        // One memory at a time, which the order of the rows allows: the history is never held whole.
-        if memory
-            .first()
-            .is_some_and(|first| first.memory != event.memory)
-        {
-            settle(std::mem::take(&mut memory), out)?;
-        }
-        memory.push(event);
+        told = Some(match told.take() {
+            Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
+            before => {
+                before.map_or(Ok(()), |before| before.end(out))?;
+                ToldMemory::begin(event)
+            }
+        });
         Ok(())
     })?;
-    settle(memory, out)
+    told.map_or(Ok(()), |told| told.end(out))
 }
 
 fn event(row: &Row<'_>) -> Option<HistoryLine> {
@@ -243,53 +239,86 @@ fn event(row: &Row<'_>) -> Option<HistoryLine> {
     })
 }
 
-/// Gives what one memory said, the oldest first.
-fn settle(events: Vec<HistoryLine>, out: &mut Out<'_>) -> ReadResult {
-    let created_at = events.first().and_then(|event| event.at);
-    for (at, event) in events.iter().enumerate() {
-        if event.is_deletion {
-            continue;
+/// A memory whose lines are being read, the oldest first. Only the last one is held, until the next one tells what
+/// became of it: a memory may have any number of lines.
+struct ToldMemory {
+    created_at: Option<Timestamp>,
+    last: HistoryLine,
+    is_first: bool,
+}
+
+impl ToldMemory {
+    fn begin(first: HistoryLine) -> Self {
+        Self {
+            created_at: first.at,
+            last: first,
+            is_first: true,
         }
-        let gone = events.get(at + 1).map(|next| ImportedGone {
+    }
+
+    /// Gives what it said, now that it says `next`.
+    fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
+        let gone = ImportedGone {
             why: if next.is_deletion {
                 WhyGone::Deleted
             } else {
                 WhyGone::Superseded
             },
             at: next.at,
-        });
-        let Some(text) = event.text.clone() else {
+        };
+        let created_at = self.created_at;
+        if !self.last.is_deletion {
+            self.give(Some(gone), out)?;
+        }
+        Ok(Self {
+            created_at,
+            last: next,
+            is_first: false,
+        })
+    }
+
+    /// Gives what it says at the end.
+    fn end(self, out: &mut Out<'_>) -> ReadResult {
+        if !self.last.is_deletion {
+            return self.give(None, out);
+        }
+        // Only its end was written down, without the date of its beginning; otherwise what was deleted was given
+        // as what it said before.
+        if self.is_first && self.last.text.is_some() {
+            let gone = ImportedGone {
+                why: WhyGone::Deleted,
+                at: self.last.at,
+            };
+            let last = HistoryLine {
+                at: None,
+                ..self.last
+            };
+            let undated = Self {
+                created_at: None,
+                last,
+                ..self
+            };
+            return undated.give(Some(gone), out);
+        }
+        Ok(())
+    }
+
+    fn give(self, gone: Option<ImportedGone>, out: &mut Out<'_>) -> ReadResult {
+        let Some(text) = self.last.text else {
             out.pass_entry(
                 EntryPosition::default(),
                 NoMemoryReason::MissingField("new_memory"),
             );
-            continue;
+            return Ok(());
         };
         out.entry(FoundEntry {
             text,
             // One identifier for all that a memory ever said: source and text together tell them apart.
-            id: event.memory.clone(),
+            id: self.last.memory,
             kind: Some(Kind::Core),
-            created_at: event.at.or(created_at),
+            created_at: self.last.at.or(self.created_at),
             gone,
             ..FoundEntry::default()
-        })?;
+        })
     }
-    // Only its end was written down.
-    if let [only] = events.as_slice()
-        && only.is_deletion
-        && let Some(text) = only.text.clone()
-    {
-        out.entry(FoundEntry {
-            text,
-            id: only.memory.clone(),
-            kind: Some(Kind::Core),
-            gone: Some(ImportedGone {
-                why: WhyGone::Deleted,
-                at: only.at,
-            }),
-            ..FoundEntry::default()
-        })?;
-    }
-    Ok(())
 }

@@ -1,10 +1,11 @@
 //! Where all readers give what they found: texts are cleaned, split and counted here.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 use data_encoding::HEXLOWER;
 use memoir_domain::{
     PrivateText, Timestamp,
+    agent::SYSTEM_PROMPT_LIMIT,
     memory::{Kind, SOURCE_LIMIT},
 };
 use memoir_transcripts::clean;
@@ -58,11 +59,21 @@ impl FoundEntry {
     }
 }
 
+/// What is offered as the agent's system prompt.
+#[derive(Default)]
+struct OfferedPrompt {
+    text: String,
+    characters: usize,
+    /// The digests of the texts in it.
+    parts: BTreeSet<String>,
+}
+
 /// Takes what a reader found.
 pub(crate) struct Out<'a> {
     pub(crate) options: ImportOptions,
     pub(crate) report: ImportReport,
     format: ImportFormat,
+    offered: OfferedPrompt,
     give: &'a mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
 }
 
@@ -76,12 +87,44 @@ impl<'a> Out<'a> {
             options,
             report: ImportReport::default(),
             format,
+            offered: OfferedPrompt::default(),
             give,
         }
     }
 
-    pub(crate) fn finish(self) -> ImportReport {
+    pub(crate) fn finish(mut self) -> ImportReport {
+        if !self.offered.text.is_empty() {
+            self.report.system_prompt = Some(self.offered.text.into());
+        }
         self.report
+    }
+
+    /// Offers a text as the agent's system prompt, beside what is offered already. Gives whether it is in the
+    /// prompt, which takes no more than it may hold.
+    pub(crate) fn offer(&mut self, text: &str) -> bool {
+        let text = clean(text);
+        // The same persona may stand in the agent and among the blocks.
+        if text.is_empty() || self.offered.parts.contains(&hex(&text)) {
+            return true;
+        }
+        let characters = text.chars().count();
+        let offered = &mut self.offered;
+        // The first in any case: whoever sets it as the prompt hears that it is too long.
+        if !offered.parts.is_empty() && offered.characters + 2 + characters > SYSTEM_PROMPT_LIMIT {
+            self.notice(
+                "personas",
+                "there are more personas than a system prompt holds: the further ones come as memories alone",
+            );
+            return false;
+        }
+        if !offered.parts.is_empty() {
+            offered.text.push_str("\n\n");
+            offered.characters += 2;
+        }
+        offered.text.push_str(&text);
+        offered.characters += characters;
+        offered.parts.insert(hex(&text));
+        true
     }
 
     /// Counts something that is not given.

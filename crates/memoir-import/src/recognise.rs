@@ -56,8 +56,10 @@ fn known(format: ImportFormat, by: &str) -> Recognised {
 
 fn database(files: &Files) -> Result<Recognised, Error> {
     // Inside of an archive it has no path, and SQLite opens nothing else.
-    let path = files.path(0).ok_or(Error::Unrecognised(DATABASE))?;
-    let database = sqlite::open(&path)?;
+    if files.path(0).is_none() {
+        return Err(Error::Unrecognised(DATABASE));
+    }
+    let database = sqlite::open(files, 0)?;
     for table in sqlite::tables(&database)? {
         let columns = sqlite::columns(&database, &table)?;
         let has = |names: &[&str]| {

@@ -3,12 +3,10 @@
 //! The file may be hostile: nothing in its schema is trusted, no more is read at once than a row, and a
 //! database that is damaged ends the reading with an error.
 
-use std::path::Path;
-
 use memoir_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
 
-use crate::{Error, Halt, ReadResult, date, out::Out};
+use crate::{Error, Halt, ReadResult, date, files::Files, out::Out};
 
 /// Steps of SQLite's machine between two looks at whether it goes on for ever.
 const STEPS: i32 = 1_000_000;
@@ -18,10 +16,17 @@ const STEPS: i32 = 1_000_000;
 const LOOKS: u64 = 20_000;
 
 /// Opens a database for reading.
-pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     let broken = |_| Error::Database("it is damaged, or no SQLite database");
+    let path = files
+        .path(index)
+        .ok_or(Error::Database("it is in an archive"))?;
     // No other thread has this connection, so that SQLite need not lock it.
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if !files.is_one() {
+        // SQLite opens it by its name, which may have become that of a link since the folder was listed.
+        flags |= OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    }
     let mut database = Connection::open_with_flags(path, flags).map_err(broken)?;
     // The schema is the file's, and SQLite runs what it names: functions in indices and generated columns, and
     // a view where a table is expected.

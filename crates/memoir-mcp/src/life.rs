@@ -1,6 +1,6 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
-use memoir_app::{HandedMessage, MESSAGES_LIMIT, OwnAgent, Result};
+use memoir_app::{HandedMessage, OwnAgent, Result};
 use memoir_domain::{PrivateText, Timestamp, audit::ActorKind, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,14 +35,6 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     let Some(Value::Array(items)) = arguments.get("messages") else {
         return Err(Invalid::new("messages", "must be a list of messages").into());
     };
-    // Before any of them is read. The doors hold this limit, and the use case takes what it is given.
-    if items.len() > MESSAGES_LIMIT {
-        let problem = format!(
-            "has {}, and the limit is {MESSAGES_LIMIT}; hand them over in parts",
-            items.len()
-        );
-        return Err(Invalid::new("messages", problem).into());
-    }
     let messages = items.iter().enumerate().map(|(place, item)| {
         let message = GivenMessage::deserialize(item).map_err(|_| {
             // Not what the parser says: it may quote what was said.

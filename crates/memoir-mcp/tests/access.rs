@@ -64,6 +64,8 @@ struct Person {
     version: ProtocolVersion,
     says: ElicitResult,
     heard: mpsc::UnboundedSender<String>,
+    /// How long they think about it.
+    thinks: Duration,
     /// How many forms are before the person now, and how many were at once at most.
     forms: Arc<[AtomicUsize; 2]>,
 }
@@ -96,8 +98,7 @@ impl ClientHandler for Person {
         let [now, most] = &*self.forms;
         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         self.heard.send(message).unwrap();
-        // As long as another form may take to come.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(self.thinks).await;
         now.fetch_sub(1, Ordering::SeqCst);
         Ok(self.says.clone())
     }
@@ -118,6 +119,8 @@ fn saying(
             version,
             says,
             heard,
+            // As long as another form may take to come.
+            thinks: Duration::from_millis(20),
             forms: Arc::default(),
         },
         hears,
@@ -357,6 +360,39 @@ async fn a_person_has_one_form_before_them_at_a_time() {
         hears.recv().await.unwrap();
     }
     assert_eq!(forms[1].load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn other_calls_go_on_while_a_person_thinks() {
+    let agent = agent().await;
+    let (mut person, mut hears) = saying(
+        ProtocolVersion::V_2025_11_25,
+        ElicitationAction::Accept,
+        yes(),
+    );
+    person.thinks = Duration::from_secs(3_600);
+    let client = with_person(&agent, person).await;
+    let request = asked(&agent, reading()).await;
+    let ask = call(
+        &client,
+        "answer_access_request",
+        json!({"request_id": request.id}),
+    );
+    let others = async {
+        hears.recv().await.unwrap();
+        let saved = json!({"content": "Ada keeps bees.", "kind": "core"});
+        assert_eq!(call(&client, "save_memory", saved).await["number"], 1);
+        let context = call(&client, "get_context", json!({})).await;
+        assert_eq!(context["access_requests"]["requests"][0]["state"], "asked");
+        // The agent need not wait for the person either.
+        let no = json!({"request_id": request.id, "granted": false});
+        call(&client, "answer_access_request", no).await
+    };
+    let answered = tokio::select! {
+        _ = ask => panic!("the person is still thinking"),
+        answered = tokio::time::timeout(Duration::from_secs(60), others) => answered.unwrap(),
+    };
+    assert_eq!(answered["state"], "refused");
 }
 
 #[tokio::test]

@@ -225,6 +225,7 @@ async fn spec_2_6_a_conversation_is_handed_over_once() {
         json!({"messages": [message("c"), {"id": "d", "secret": "canary"}]}),
         json!({"messages": [{"id": "", "speaker": "canary", "text": "canary"}]}),
         json!({"messages": [], "later": true}),
+        json!({"messages": (0..10_001).map(|n| message(&n.to_string())).collect::<Vec<_>>()}),
     ] {
         let refused = call(&client, "absorb_transcript", bad).await;
         assert_eq!(refused["code"], "invalid_argument", "{refused}");

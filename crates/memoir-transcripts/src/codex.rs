@@ -2,12 +2,12 @@
 //! `agent_message`, and `item_completed` with such an item in later versions, hold what the user and the assistant
 //! saw of each other. Everything else was sent to the model or written for the program.
 //!
-//! The file gives messages no identifiers. One is known by when it was said and who said it, so that it is the same
-//! from wherever in the file it is read.
+//! The file gives messages no identifiers. One is known by when it was said, who said it and what, so that it is the
+//! same from wherever in the file it is read, and two that were written in one millisecond are two.
 
 use crate::{
     NoMessageReason,
-    gather::{FoundMessage, optional, string, time},
+    gather::{FoundMessage, hex, optional, string, time},
     raw::Raw,
 };
 
@@ -36,7 +36,9 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let written_at = optional(at);
     Ok(FoundMessage {
         // By the time as it is written, which no way of reading it can change.
-        id: (!written_at.is_empty()).then(|| format!("{written_at} {speaker}")),
+        id: (!written_at.is_empty())
+            // Half of the digest: it tells apart only what one speaker said at one time.
+            .then(|| format!("{written_at} {speaker} {}", &hex(&[&text])[..16])),
         at: time(at),
         speaker: speaker.to_owned(),
         text,

@@ -167,8 +167,8 @@ fn digest(parts: &[&str]) -> u128 {
     u128::from_be_bytes(short)
 }
 
-/// The digest in hexadecimal.
-fn hex(parts: &[&str]) -> String {
+/// The digest in hexadecimal, of 32 digits.
+pub(crate) fn hex(parts: &[&str]) -> String {
     format!("{:032x}", digest(parts))
 }
 

@@ -65,8 +65,8 @@ impl Scan {
         match byte {
             b'"' => self.in_string = true,
             b'{' | b'[' => self.depth += 1,
-            // Which of the two closes is not looked at, since that would take a stack: such a file is no JSON
-            // either way.
+            // Which of the two closes is not looked at, since that would take a stack. That the bracket at the end
+            // of a value is that of its beginning, whoever opens the value looks at (`Raw::open`).
             b'}' | b']' if self.depth > 0 => {
                 self.depth -= 1;
                 if self.depth == 0 {
@@ -132,13 +132,28 @@ impl<'a> Raw<'a> {
     /// The one value that `bytes` are, white space around it aside.
     ///
     /// # Errors
-    /// There is none, or something follows it.
+    /// There is none, something follows it, or it ends with the bracket of another kind of value.
     pub fn whole(bytes: &'a [u8]) -> Result<Self, BrokenJson> {
         let mut cursor = Cursor { bytes, at: 0 };
         let value = cursor.value()?;
         match cursor.peek() {
-            None => Ok(value),
+            None => value.closed(),
             Some(_) => Err(BrokenJson(cursor.at)),
+        }
+    }
+
+    /// The value, where an object or array ends with the bracket of its own kind. Of the values beside those that
+    /// are asked for nobody looks at this: one that is broken must not take others down.
+    fn closed(self) -> Result<Self, BrokenJson> {
+        let is_closed = match self.first() {
+            b'{' => self.bytes.ends_with(b"}"),
+            b'[' => self.bytes.ends_with(b"]"),
+            _ => true,
+        };
+        if is_closed {
+            Ok(self)
+        } else {
+            Err(BrokenJson(self.at + self.bytes.len().saturating_sub(1)))
         }
     }
 
@@ -247,7 +262,7 @@ impl<'a> Raw<'a> {
     /// The keys and values of an object, in their order.
     ///
     /// # Errors
-    /// It is no object.
+    /// It is no object, or ends as none does.
     pub fn entries(self) -> Result<Entries<'a>, BrokenJson> {
         let cursor = self.open(self.is_object())?;
         Ok(Entries(Parts {
@@ -259,7 +274,7 @@ impl<'a> Raw<'a> {
     /// The elements of an array, in their order.
     ///
     /// # Errors
-    /// It is no array.
+    /// It is no array, or ends as none does.
     pub fn elements(self) -> Result<Elements<'a>, BrokenJson> {
         let cursor = self.open(self.is_array())?;
         Ok(Elements(Parts {
@@ -269,14 +284,13 @@ impl<'a> Raw<'a> {
     }
 
     fn open(self, is_such: bool) -> Result<Cursor<'a>, BrokenJson> {
-        if is_such {
-            Ok(Cursor {
-                bytes: self.inside(),
-                at: self.at + 1,
-            })
-        } else {
-            Err(BrokenJson(self.at))
+        if !is_such {
+            return Err(BrokenJson(self.at));
         }
+        self.closed().map(|closed| Cursor {
+            bytes: closed.inside(),
+            at: closed.at + 1,
+        })
     }
 }
 
@@ -511,9 +525,19 @@ mod tests {
             let raw = Raw::whole(json.as_bytes()).unwrap();
             assert_eq!(raw.fields(["a"]).unwrap_err(), BrokenJson(at), "{json}");
         }
-        for json in ["", "{", "\"abc", "[[]", "]", "1 2", "{}x"] {
+        for json in ["", "{", "\"abc", "[[]", "]", "1 2", "{}x", "[}", "{]"] {
             assert!(Raw::whole(json.as_bytes()).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn the_bracket_at_the_end_of_a_value_is_that_of_its_beginning() {
+        let raw = Raw::whole(b"{\"a\": [}, \"b\": {], \"c\": [1]}").unwrap();
+        let [a, b, c] = raw.fields(["a", "b", "c"]).unwrap();
+        assert_eq!(a.unwrap().elements().unwrap_err(), BrokenJson(7));
+        assert_eq!(b.unwrap().entries().unwrap_err(), BrokenJson(16));
+        assert_eq!(c.unwrap().elements().unwrap().count(), 1);
+        assert_eq!(Raw::whole(b"[1, 2}").unwrap_err(), BrokenJson(5));
     }
 
     #[test]

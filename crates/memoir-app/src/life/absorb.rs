@@ -31,8 +31,8 @@ use crate::{
     sessions::{RefineOptions, room},
 };
 
-/// Most messages that a door takes at once.
-pub const MESSAGES_LIMIT: usize = 10_000;
+/// Most messages that are taken at once, since all of them are written in one transaction.
+const MESSAGES_LIMIT: usize = 10_000;
 /// Most characters of a message's identifier, of which a digest is kept.
 // Programs name a message by what they like; nothing but a digest is kept of it.
 const ID_LIMIT: usize = 10_000;
@@ -195,13 +195,20 @@ impl AgentHandle {
     /// before are passed over. What is noted of them counts as added in the role of whoever hands them over (SPEC 3.4).
     ///
     /// # Errors
-    /// A message is not allowed: then none is taken. The agent is gone; the store fails.
+    /// A message is not allowed, or there are more than 10,000: then none is taken. The agent is gone; the store fails.
     pub async fn hand_over(
         &self,
         messages: Vec<HandedMessage>,
         now: bool,
         role: ActorKind,
     ) -> Result<HandedOver> {
+        if messages.len() > MESSAGES_LIMIT {
+            let problem = format!(
+                "has {}, and the limit is {MESSAGES_LIMIT}; send them in parts",
+                messages.len()
+            );
+            return Err(Invalid::new("messages", problem).into());
+        }
         for (place, message) in messages.iter().enumerate() {
             // All of them before any is taken, so that an error means that none was.
             message.check().map_err(|invalid| Invalid {

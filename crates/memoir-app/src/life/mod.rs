@@ -24,9 +24,7 @@ mod question;
 mod reflect;
 mod schedule;
 
-pub use absorb::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, MESSAGES_LIMIT, TranscriptView,
-};
+pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
 pub use own::{Noted, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};

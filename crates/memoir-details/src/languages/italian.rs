@@ -118,6 +118,8 @@ milioni
             "Vive al terzo piano.",
         ),
     ],
+    // Free words are not exchanged for one another; these are one word.
+    forms: &[("e/ed", "Anna canta e Luca dipinge.")],
     contractions: &[(
         "l'=l un'=un dell'=dell all'=all nell'=nell sull'=sull d'=d c'=ci m'=mi",
         "L'acqua è fredda.",

@@ -20,6 +20,7 @@ mod swedish;
 mod turkish;
 
 use crate::language::Language;
+use crate::lexicon::FreeWords;
 
 /// Words, and a sentence in which one of them stands in the meaning that the row gives it.
 pub(crate) type WordRow = (&'static str, &'static str);
@@ -100,7 +101,7 @@ impl LanguageTable {
 }
 
 /// The table of `language`.
-pub(crate) fn table(language: Language) -> &'static LanguageTable {
+pub(crate) const fn table(language: Language) -> &'static LanguageTable {
     match language {
         Language::English => &english::TABLE,
         Language::German => &german::TABLE,
@@ -120,10 +121,42 @@ pub(crate) fn table(language: Language) -> &'static LanguageTable {
     }
 }
 
+/// Each free word of a language has a bit of its own.
+const _: () = {
+    let mut at = 0;
+    while at < Language::ALL.len() {
+        assert!(count_words(table(Language::ALL[at]).free) <= FreeWords::BITS);
+        at += 1;
+    }
+};
+
+/// How many words these rows have, at least. A loop over bytes, which a constant can do.
+const fn count_words(rows: &[WordRow]) -> u32 {
+    let (mut count, mut row) = (0, 0);
+    while row < rows.len() {
+        let (bytes, mut at) = (rows[row].0.as_bytes(), 0);
+        let mut is_between = true;
+        while at < bytes.len() {
+            let is_word = !bytes[at].is_ascii_whitespace() && bytes[at] != b'_';
+            if is_word && is_between {
+                count += 1;
+            }
+            is_between = !is_word;
+            at += 1;
+        }
+        row += 1;
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
-    use crate::lexicon::{self, FREE, TURN};
+    use crate::fold::{fold_into, hash};
+    use crate::judge::{Replaced, judge, unsaid};
+    use crate::lexicon::{self, FREE, JOIN, TURN};
     use crate::reading::Reading;
 
     /// The rows of a table that hold words, but for those of which an example would show nothing.
@@ -223,5 +256,57 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn spec_3_12_no_free_word_is_exchanged_for_another() {
+        let mut unseen = String::new();
+        for language in Language::ALL {
+            let place = language as usize;
+            // Each word by the key that it shares with its other forms, and whether it joins.
+            let mut free: Vec<(&str, u64, bool)> = Vec::new();
+            for (words, _) in table(language).free {
+                for word in words.split_whitespace() {
+                    let mut folded = String::new();
+                    fold_into(word, &mut folded);
+                    let class = lexicon::find(hash(&folded))
+                        .map_or(0, |id| lexicon::entry(id).class(place));
+                    let key = lexicon::form(hash(&folded), place);
+                    free.push((word, key, class & JOIN != 0));
+                }
+            }
+            let ordered = free
+                .iter()
+                .flat_map(|one| free.iter().map(move |other| (one, other)))
+                .filter(|(one, other)| one.1 != other.1);
+            for (one, other) in ordered {
+                let joins = one.2 || other.2;
+                for (before, behind) in [
+                    ("", "zorp krat blim"),
+                    ("zorp", "krat blim"),
+                    ("zorp krat blim", ""),
+                ] {
+                    // At an end a joining word comes and goes as sentences are put together.
+                    if joins && (before.is_empty() || behind.is_empty()) {
+                        continue;
+                    }
+                    let read = |word: &str| {
+                        Reading::in_language(&format!("{before} {word} {behind}."), Some(language))
+                    };
+                    let (present, written) = (read(one.0), read(other.0));
+                    let replaced = [Replaced {
+                        present: &present,
+                        wordings: &[],
+                    }];
+                    if unsaid(&[&present], &written).is_empty()
+                        || judge(&replaced, &written).is_free()
+                    {
+                        let (one, other) = (one.0, other.0);
+                        let _ = write!(unseen, "\n{language:?}: {before} [{one}/{other}] {behind}");
+                    }
+                }
+            }
+        }
+        assert!(unseen.is_empty(), "{unseen}");
     }
 }

@@ -115,6 +115,8 @@ pierwszy pierwszy drugi drugi trzeci trzeci dwóch dwóch trzech trzech milion m
             "To trzeci raz.",
         ),
     ],
+    // Free words are not exchanged for one another; these are one word.
+    forms: &[("i/oraz", "Anna śpiewa i Jan maluje.")],
     abbreviations: &[(
         "np itd itp ul godz tel pl al",
         "Kupiła chleb itd. w mieście.",

@@ -119,6 +119,8 @@ tercero tercero tercero tercera tercero millón millón millones millones
             "Vive en el tercer piso.",
         ),
     ],
+    // Free words are not exchanged for one another; these are one word.
+    forms: &[("y/e", "Ana canta y Luis pinta.")],
     abbreviations: &[("sr sra dra av pág núm ud uds", "La Sra. Paz duerme.")],
     frames: &[(
         "

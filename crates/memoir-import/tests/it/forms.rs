@@ -287,6 +287,35 @@ fn an_agent_file_of_letta_gives_its_blocks_and_names_its_secrets() {
 }
 
 #[test]
+fn a_block_that_several_agents_of_letta_share_is_told_and_comes_once() {
+    let file = |more: &[&str]| {
+        let agent = |name: &str, ids: &[&str]| json!({"name": name, "block_ids": ids});
+        let mut agents = vec![agent("Evie", &["1", "2"]), agent("Kai", &["2", "3"])];
+        agents.extend(more.iter().map(|name| agent(name, &["2"])));
+        json!({"agents": agents, "blocks": [
+            {"id": "1", "label": "human", "value": "Kai sails."},
+            {"id": "2", "label": "boat", "value": "The boat is red."},
+            {"id": "3", "label": "human", "value": "Kai cooks."},
+        ]})
+        .to_string()
+    };
+    // Whoever shares it later makes no other memory of it.
+    for file in [file(&[]), file(&["Mia"])] {
+        let found = read(file.as_bytes());
+        assert_eq!(found.notices(), ["scopes", "shared_blocks"]);
+        let sources: Vec<_> = found
+            .memories
+            .iter()
+            .map(|memory| memory.source.expose())
+            .collect();
+        assert_eq!(
+            sources,
+            ["letta:Evie/human", "letta:Evie/boat", "letta:Kai/human"]
+        );
+    }
+}
+
+#[test]
 fn letta_of_version_1_and_archival_passages_are_read() {
     let first = json!({"agent_type": "memgpt_agent", "core_memory": [{"label": "human", "value": "Kai sails.", "limit": 2000,
         "created_at": "2025-05-01T00:00:00+00:00", "metadata_": {}}], "messages": [], "name": "Old", "version": "0.7",

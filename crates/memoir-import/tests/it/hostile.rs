@@ -1,8 +1,8 @@
 //! Files that were made to do harm, or came to it.
 
-use std::io;
+use std::{io, ops::ControlFlow};
 
-use memoir_import::{Error, ImportFormat, ImportLimits, Input};
+use memoir_import::{Error, Import, ImportFormat, ImportLimits, Input, NoMemoryClass};
 use serde_json::json;
 
 use crate::{archive, folder, options, read, read_as, read_path, stream, try_read};
@@ -106,6 +106,149 @@ fn symbolic_links_of_a_folder_are_told_and_not_followed() {
     let found = read_path(&root);
     assert_eq!(found.memories.len(), 1);
     assert_eq!(found.passed(), [("link", 2)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_put_in_after_the_look_is_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let (home, root) = folder(&[
+        ("note.md", "Kai sails."),
+        ("log/day.md", "Kai cooks."),
+        ("plain.md", "Kai sings."),
+    ]);
+    let outside = home.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("day.md"), "A secret.").unwrap();
+    let limits = ImportLimits::default();
+    let import = Import::open(Input::Path(root.clone()), None, &limits).unwrap();
+    std::fs::remove_file(root.join("note.md")).unwrap();
+    symlink(outside.join("day.md"), root.join("note.md")).unwrap();
+    std::fs::remove_dir_all(root.join("log")).unwrap();
+    symlink(&outside, root.join("log")).unwrap();
+    let mut texts = Vec::new();
+    let report = import
+        .read(&options(), &mut |memory| {
+            texts.push(memory.content.expose().to_owned());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert!(texts[0].contains("Kai sings."));
+    assert_eq!(report.count(NoMemoryClass::NotUnderstood), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_behind_a_link_that_is_put_in_after_the_look_is_not_opened() {
+    let (home, root) = folder(&[("log/history.db", "")]);
+    let outside = home.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    for folder in [&outside, &root.join("log")] {
+        let database = rusqlite::Connection::open(folder.join("history.db")).unwrap();
+        database
+            .execute_batch(
+                "CREATE TABLE history(memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted);
+                 INSERT INTO history VALUES('1', NULL, 'A secret.', 'ADD', '2026-01-01', NULL, 0);",
+            )
+            .unwrap();
+    }
+    let limits = ImportLimits::default();
+    let open = || Import::open(Input::Path(root.clone()), Some(ImportFormat::Mem0), &limits);
+    let read = |import: Import| import.read(&options(), &mut |_| ControlFlow::Continue(()));
+    assert_eq!(read(open().unwrap()).unwrap().given, 1);
+    let import = open().unwrap();
+    std::fs::remove_dir_all(root.join("log")).unwrap();
+    std::os::unix::fs::symlink(&outside, root.join("log")).unwrap();
+    assert!(!read(import).is_ok_and(|report| report.given > 0));
+}
+
+#[test]
+fn what_stands_behind_something_broken_is_told_with_its_place() {
+    let chatgpt = |content: &str| {
+        format!(
+            r#"[{{"current_node": "1", "mapping": {{"1": {{"message": {{"author": {{"role": "assistant"}}, "recipient": "bio",
+                "content": {{"content_type": "text", "parts": {content}}}}}}}}}}}]"#
+        )
+    };
+    let files = [
+        (
+            ImportFormat::Letta,
+            r#"{"agents": [], "blocks": [{"label": "human", "value": "Kai sails."} # {"label": "human", "value": "Kai cooks."}]}"#.to_owned(),
+        ),
+        (
+            ImportFormat::Letta,
+            r#"{"agents": [{"name": "Evie", "memory_blocks": [{"label": "human", "value": "Kai sails."}, #]}], "blocks": []}"#.to_owned(),
+        ),
+        (
+            ImportFormat::Letta,
+            r#"{"blocks": [{"label": "human", "value": "Kai sails."}], "agents": [{"name": "Evie"} # {"name": "Kai"}]}"#.to_owned(),
+        ),
+        (
+            ImportFormat::Claude,
+            r#"[{"project_memories": {"1": "Kai sails.", # "2": "Kai cooks."}}]"#.to_owned(),
+        ),
+        (
+            ImportFormat::Claude,
+            r#"[{"conversations_memory": "Kai sails.", "project_memories": #[]}]"#.replace('#', ""),
+        ),
+        (ImportFormat::ChatGpt, chatgpt(r#"["Kai sails.", # "Kai cooks."]"#)),
+    ];
+    for (format, file) in files {
+        let found = read_as(format, file.as_bytes());
+        assert_eq!(found.texts(), ["Kai sails."], "{file}");
+        let places = &found.report.places;
+        assert_eq!(places.len(), 1, "{file}: {places:?}");
+        let at = file.find('#').or(file.find("[]}")).unwrap();
+        assert_eq!(places[0].0.byte, Some(at as u64), "{file}");
+    }
+}
+
+#[test]
+fn a_bracket_of_another_kind_closes_no_list() {
+    let file = r#"{"agents": [], "blocks": [}, "core_memory": [{"label": "human", "value": "Kai sails."}]}"#;
+    let found = read_as(ImportFormat::Letta, file.as_bytes());
+    assert_eq!(found.texts(), ["Kai sails."]);
+    assert_eq!(found.passed(), [("malformed", 1)]);
+}
+
+#[test]
+fn the_notes_of_all_conversations_together_are_held_to_a_limit() {
+    let node = |n: usize| {
+        json!({"current_node": "1", "mapping": {"1": {"message": {"author": {"role": "user"}, "content": {},
+            "metadata": {"user_context_message_data": {"about_user_message": format!("{n} {}", "sails ".repeat(50))}}}}}})
+    };
+    let file = json!((0..40).map(node).collect::<Vec<_>>()).to_string();
+    let read = |entry_bytes: usize| {
+        let mut options = options();
+        options.instructions = true;
+        options.limits.entry_bytes = entry_bytes;
+        let format = Some(ImportFormat::ChatGpt);
+        try_read(stream(file.as_bytes()), format, &options).unwrap()
+    };
+    let found = read(1_000);
+    let passed: std::collections::BTreeMap<_, _> = found.passed().into_iter().collect();
+    assert!((1..=13).contains(&found.memories.len()));
+    assert_eq!(found.memories.len() as u64 + passed["too_many"], 40);
+    assert_eq!(read(16 << 20).memories.len(), 40);
+}
+
+#[test]
+fn personas_without_end_are_offered_as_far_as_a_prompt_holds() {
+    let block = |n: usize| json!({"label": "persona", "value": format!("I am number {n} of {}", "many ".repeat(300))});
+    let blocks: Vec<_> = (0..3_000).map(block).collect();
+    let file = json!({"agents": [], "blocks": blocks}).to_string();
+    let found = read(file.as_bytes());
+    let prompt = found.report.system_prompt.as_ref().unwrap();
+    assert!((90_000..=100_000).contains(&prompt.expose().chars().count()));
+    assert_eq!(found.notices(), ["personas"]);
+    // What is not in the prompt is a memory like any other, and comes where the prompt is taken.
+    for memory in &found.memories {
+        let is_offered = prompt.expose().contains(memory.content.expose());
+        assert_eq!(memory.is_persona, is_offered);
+    }
+    assert_eq!(found.memories.len(), 3_000);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::{HandedMessage, HandedOver, MESSAGES_LIMIT, Reflected, TranscriptView};
+use memoir_app::{HandedMessage, HandedOver, Reflected, TranscriptView};
 use memoir_domain::{PrivateText, Timestamp, memory::Number};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -121,12 +121,6 @@ pub(crate) async fn hand_over(
     JsonBody(Transcript { messages, now }): JsonBody<Transcript>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    if messages.len() > MESSAGES_LIMIT {
-        return Err(Problem::invalid(format!(
-            "messages: has {}, and the limit is {MESSAGES_LIMIT}; send them in parts",
-            messages.len()
-        )));
-    }
     let messages = messages.into_iter().map(|message| HandedMessage {
         id: message.id,
         at: message.at,

@@ -143,18 +143,48 @@ fn codex_gives_what_was_said_and_not_what_the_model_was_sent() {
             "- 1 Bookkeeping",
             "- 2 System",
             "- 3 System",
-            "2026-03-01T10:00:02.000Z user 4|2026-03-01T10:00:02Z|user|I prefer small functions. Please fix the parser.",
+            "2026-03-01T10:00:02.000Z user f2609678313cfe2b 4|2026-03-01T10:00:02Z|user|I prefer small functions. Please fix the parser.",
             "- 5 Thinking",
             "- 6 System",
             "- 7 System",
-            "2026-03-01T10:00:05.000Z assistant 8|2026-03-01T10:00:05Z|assistant|Done./Both tests pass.",
+            "2026-03-01T10:00:05.000Z assistant b083439a5ccad258 8|2026-03-01T10:00:05Z|assistant|Done./Both tests pass.",
             "- 9 Bookkeeping",
             // As later versions write it.
-            "2026-11-23T09:42:18.761Z user 10|2026-11-23T09:42:18.761Z|user|What does Marta prefer?|-1",
+            "2026-11-23T09:42:18.761Z user 7929fcf8abeb27ca 10|2026-11-23T09:42:18.761Z|user|What does Marta prefer?|-1",
             "- 11 Thinking",
             "- 12 Tool",
-            "2026-11-23T09:42:18.816Z assistant 13|2026-11-23T09:42:18.816Z|assistant|Linen thread.",
+            "2026-11-23T09:42:18.816Z assistant 489413b524c19f1f 13|2026-11-23T09:42:18.816Z|assistant|Linen thread.",
         ],
+    );
+}
+
+#[test]
+fn codex_gives_both_of_two_messages_of_one_time_and_one_that_is_written_twice_once() {
+    let line = |text: &str| {
+        format!(
+            r#"{{"timestamp":"2026-03-01T10:00:02.000Z","type":"event_msg","payload":{{"type":"user_message","message":"{text}"}}}}"#
+        )
+    };
+    let file = [line("Kai sails."), line("Kai cooks."), line("Kai sails.")].join("\n");
+    let at = "2026-03-01T10:00:02Z|user";
+    let (sails, cooks) = (
+        "2026-03-01T10:00:02.000Z user d78e6d3f79c9778f",
+        "2026-03-01T10:00:02.000Z user 4fc8b28d8bfe947e",
+    );
+    expect(
+        file.as_bytes(),
+        TranscriptFormat::Codex,
+        &[
+            &format!("{sails} 1|{at}|Kai sails."),
+            &format!("{cooks} 2|{at}|Kai cooks."),
+            "- 3 DuplicateId",
+        ],
+    );
+    // The same from wherever in the file it is read.
+    expect(
+        line("Kai cooks.").as_bytes(),
+        TranscriptFormat::Codex,
+        &[&format!("{cooks} 1|{at}|Kai cooks.")],
     );
 }
 
