@@ -124,7 +124,7 @@ impl MasterKey {
 
     /// What wraps and unwraps the keys in the key store.
     pub(crate) fn wrapping(&self) -> Cipher {
-        Cipher::new(&self.0.derive(&[b"master/wrap"]))
+        Cipher::new(self.0.derive(&[b"master/wrap"]))
     }
 
     /// The turn to stage and replace what is at `path`: no other process, and no other thread, has it until it is

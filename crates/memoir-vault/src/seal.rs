@@ -114,7 +114,7 @@ impl AgentKey {
         };
         Self(Arc::new(DerivedKeys {
             scope,
-            texts: Cipher::new(&derive(b"agent/texts/")),
+            texts: Cipher::new(derive(b"agent/texts/")),
             // A key of its own for digests: whoever got hold of a digest's key, or found a weakness
             // by way of the digests that lie in the open, has nothing of what closes the texts.
             digests: derive(b"agent/digests/"),
