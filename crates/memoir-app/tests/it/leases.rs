@@ -48,6 +48,8 @@ async fn waiting(wren: &TestAgent) -> (memoir_domain::SessionId, tokio::task::Jo
 async fn orphan(wren: &TestAgent) -> memoir_domain::SessionId {
     let (session, worker) = waiting(wren).await;
     worker.abort();
+    // Gone it is once it can be waited for: until then another thread may renew the lease by a clock put forward.
+    assert!(worker.await.unwrap_err().is_cancelled());
     session
 }
 
