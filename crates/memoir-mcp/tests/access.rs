@@ -5,7 +5,7 @@
     reason = "helpers of tests fail the test"
 )]
 
-mod house;
+mod client;
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use house::{agent, call, connected_by, connected_to};
+use client::{agent, call, connected_by, connected_to};
 use memoir_app::{AccessRequestView, OwnAgent, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},

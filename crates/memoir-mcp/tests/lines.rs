@@ -6,7 +6,7 @@
     reason = "helpers of tests fail the test, and not all of them are used here"
 )]
 
-mod house;
+mod client;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -17,7 +17,7 @@ impl Client {
     async fn new() -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
-        let agent = house::agent().await;
+        let agent = client::agent().await;
         tokio::spawn(memoir_mcp::serve_lines(agent, input, output));
         let (from, to) = tokio::io::split(ours);
         let mut client = Self(BufReader::new(from), to);

@@ -6,9 +6,9 @@
     reason = "helpers of tests fail the test, and not each suite needs all"
 )]
 
-mod house;
+mod client;
 
-use house::{agent, call, connected_to};
+use client::{agent, call, connected_to};
 use memoir_domain::memory::tokens;
 use rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,

@@ -5,9 +5,9 @@
     reason = "helpers of tests fail the test"
 )]
 
-mod house;
+mod client;
 
-use house::{agent, call, connected_to};
+use client::{agent, call, connected_to};
 use memoir_app::OwnAgent;
 use rmcp::{RoleClient, service::RunningService};
 use serde_json::json;

@@ -11,6 +11,9 @@ use memoir_domain::Timestamp;
 /// What each look at a clock that ticks moves it by, in microseconds.
 const TICK: i64 = 1_000;
 
+/// When tests begin that do not care when: a Wednesday, at noon.
+const BEGINNING: &str = "2026-03-04T12:00:00Z";
+
 /// The time of day and the clock that nobody sets, both moved by the test alone, or by a millisecond with each
 /// look at the time of day.
 pub struct TestClock {
@@ -24,6 +27,13 @@ pub struct TestClock {
     gives_way: bool,
 }
 
+impl Default for TestClock {
+    /// Stands at noon on 4 March 2026, a Wednesday, until it is moved.
+    fn default() -> Self {
+        Self::standing_at(BEGINNING)
+    }
+}
+
 #[expect(clippy::unwrap_used, reason = "a test says which time it is")]
 impl TestClock {
     /// Stands at that time until it is moved.
@@ -34,12 +44,9 @@ impl TestClock {
         Self::new(time, 0)
     }
 
-    /// Begins at that time, and ticks.
-    ///
-    /// # Panics
-    /// `time` is none.
-    pub fn ticking_from(time: &str) -> Self {
-        Self::new(time, TICK)
+    /// Begins at noon on 4 March 2026, a Wednesday, and ticks.
+    pub fn ticking() -> Self {
+        Self::new(BEGINNING, TICK)
     }
 
     fn new(time: &str, tick: i64) -> Self {

@@ -1,5 +1,5 @@
-//! What the tests of Memoir share: a clock that they move, scripted models, in process and behind HTTP, agents with
-//! their tokens, and a PostgreSQL of their own.
+//! What the tests of Memoir share: an installation, on any store, with a clock that they move; whoever serves it, and a
+//! client; agents with their tokens; scripted models, in process and behind HTTP; and a PostgreSQL of their own.
 //!
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
 //! what a model reads.
@@ -7,19 +7,28 @@
 //! `tests/architecture.rs` holds the direction of dependencies between the crates.
 
 mod clock;
+mod installation;
 mod model;
 mod models;
 #[cfg(unix)]
 mod postgres;
+mod served;
 mod server;
 mod step;
+mod store;
 mod tenant;
 
 pub use clock::TestClock;
+pub use installation::{InstallationFolder, TestInstallation, keys_in_memory};
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;
 #[cfg(unix)]
 pub use postgres::{Postgres, next_migrations};
+pub use served::{HttpAnswer, Served, Serving};
 pub use server::{ReceivedRequest, ScriptedServer};
 pub use step::{ModelAnswer, ServerStep};
-pub use tenant::{Tenant, account, administrator, administrator_token, customer, tenant};
+pub use store::empty_store;
+pub use tenant::{
+    CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
+    customer, tenant,
+};

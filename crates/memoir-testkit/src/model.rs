@@ -20,6 +20,9 @@ pub enum Turn {
     Reply(Reply),
     /// It fails.
     Error(ModelError),
+    /// It never answers: not even once tokio's clock has run on, as a paused one does while nothing but another
+    /// thread is at work.
+    Never,
     /// The turn, after a wait of tokio's clock, which a test may have paused.
     Slow(Duration, Box<Turn>),
     /// The turn that the function makes of the request.
@@ -143,6 +146,7 @@ impl fmt::Debug for Turn {
         match self {
             Self::Reply(reply) => reply.fmt(formatter),
             Self::Error(error) => error.fmt(formatter),
+            Self::Never => formatter.write_str("Never"),
             Self::Slow(wait, turn) => write!(formatter, "Slow({wait:?}, {turn:?})"),
             Self::Respond(_) => formatter.write_str("Respond"),
         }
@@ -234,6 +238,7 @@ impl Model for ModelScript {
             turn = match turn {
                 Turn::Reply(reply) => return Ok(reply),
                 Turn::Error(error) => return Err(error),
+                Turn::Never => std::future::pending().await,
                 Turn::Slow(wait, turn) => {
                     tokio::time::sleep(wait).await;
                     *turn

@@ -1,4 +1,4 @@
-//! Accounts, administrators and agents with their tokens, as the tests of the service need them.
+//! Accounts, administrators and agents with their tokens, as tests need them.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,6 +8,8 @@
 use memoir_app::{Account, AgentHandle, Memoir, Provision};
 use memoir_domain::{agent::Field, audit::Actor};
 
+use crate::TestInstallation;
+
 /// An agent with its token.
 pub struct Tenant {
     /// The agent, as an administrator reaches it.
@@ -15,6 +17,19 @@ pub struct Tenant {
     /// The secret of its token.
     pub token: String,
 }
+
+/// The settings of an agent of a scripted model with nothing that guards against loss: what may be let go has tests of
+/// its own, and elsewhere edits may say what they like.
+pub const SCRIPTED_AGENT: [(Field, Option<&str>); 2] = [
+    (Field::Model, Some("scripted:model")),
+    (Field::LossGuard, Some("off")),
+];
+
+/// The same of the built-in model.
+pub const CAREFUL_AGENT: [(Field, Option<&str>); 2] = [
+    (Field::Model, Some("builtin:careful")),
+    (Field::LossGuard, Some("off")),
+];
 
 /// The administrator who sets up what a test needs.
 pub fn administrator() -> Actor {
@@ -33,32 +48,67 @@ pub async fn account(memoir: &Memoir, name: &str) -> Account {
     memoir.account(name).await.unwrap()
 }
 
+/// The agent of that name, made with these settings where there is none.
+///
+/// # Panics
+/// The store fails.
+pub async fn agent(
+    account: &Account,
+    name: &str,
+    settings: &[(Field, Option<&str>)],
+) -> AgentHandle {
+    if account.agent(name).await.is_err() {
+        let owner = administrator();
+        account.create_agent(name, settings, &owner).await.unwrap();
+    }
+    account.agent(name).await.unwrap()
+}
+
 /// The secret of a new administrator's token of that account.
 ///
 /// # Panics
 /// The store fails.
-pub async fn administrator_token(memoir: &Memoir, name: &str) -> String {
-    let account = account(memoir, name).await;
+pub async fn administrator_token(account: &Account) -> String {
     let made = account.create_token(None, &Actor::owner()).await.unwrap();
     made.secret.expose().to_owned()
 }
 
-/// A new agent of that account, of the scripted model and with nothing that guards against loss, and its token.
+/// As [`agent`], with a token.
 ///
 /// # Panics
-/// The name is taken; the store fails.
-pub async fn tenant(memoir: &Memoir, account: &str, name: &str) -> Tenant {
-    let account = self::account(memoir, account).await;
+/// The store fails.
+pub async fn tenant(account: &Account, name: &str, settings: &[(Field, Option<&str>)]) -> Tenant {
+    let agent = agent(account, name, settings).await;
     let owner = administrator();
-    let settings = [
-        (Field::Model, Some("scripted:model")),
-        (Field::LossGuard, Some("off")),
-    ];
-    account.create_agent(name, &settings, &owner).await.unwrap();
-    let agent = account.agent(name).await.unwrap();
     let made = agent.create_token(Provision::Any, None, &owner).await;
     let token = made.unwrap().secret.expose().to_owned();
     Tenant { agent, token }
+}
+
+impl TestInstallation {
+    /// The account of that name, made where there is none.
+    ///
+    /// # Panics
+    /// The store fails.
+    pub async fn account(&self, name: &str) -> Account {
+        account(&self.memoir, name).await
+    }
+
+    /// The secret of a new administrator's token of that account.
+    ///
+    /// # Panics
+    /// The store fails.
+    pub async fn administrator_token(&self, account: &str) -> String {
+        administrator_token(&self.account(account).await).await
+    }
+
+    /// An agent of that account with a token, made as [`SCRIPTED_AGENT`] where there is none.
+    ///
+    /// # Panics
+    /// The store fails.
+    pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
+        tenant(&self.account(account).await, name, &SCRIPTED_AGENT).await
+    }
 }
 
 /// A sentence of a customer with that number: the memories of the benchmarks, each another one and of about one length.

@@ -63,7 +63,15 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ),
     (
         "memoir-testkit",
-        &["memoir-app", "memoir-domain", "memoir-model"],
+        &[
+            "memoir-app",
+            "memoir-domain",
+            "memoir-model",
+            "memoir-store",
+            "memoir-store-postgres",
+            "memoir-store-sqlite",
+            "memoir-vault",
+        ],
     ),
 ];
 

@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use memoir_app::{Account, Error, Handling, Memoir, Principal, Provision, TokenWithSecret};
 use memoir_domain::{Timestamp, audit::Actor};
+use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
 
-use crate::{
-    lab::{Lab, agent_of, input},
-    world::person,
-};
+use crate::installation::{agent_of, input, new_folder, person};
 
 struct Door {
-    lab: Lab,
+    folder: InstallationFolder,
     memoir: Memoir,
     account: Account,
     agent: memoir_app::OwnAgent,
@@ -20,12 +18,12 @@ struct Door {
 
 impl Door {
     async fn new() -> Self {
-        let lab = Lab::new();
-        let memoir = lab.memoir_at(&lab.database());
+        let folder = new_folder();
+        let memoir = folder.open().memoir;
         let agent = agent_of(&memoir, "wren").await;
         let account = memoir.account("default").await.unwrap();
         Self {
-            lab,
+            folder,
             memoir,
             account,
             agent,
@@ -53,7 +51,7 @@ impl Door {
     }
 
     fn in_hours(&self, hours: i64) -> Timestamp {
-        self.lab.now().plus_microseconds(hours * 3_600_000_000)
+        self.folder.now().plus_microseconds(hours * 3_600_000_000)
     }
 
     async fn actions(&self) -> Vec<String> {
@@ -169,13 +167,13 @@ async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
         .unwrap();
     let of_administrator = door
         .account
-        .create_token(end, &crate::lab::OWNER)
+        .create_token(end, &crate::installation::OWNER)
         .await
         .unwrap();
-    door.lab.clock.advance(Duration::from_secs(3_599));
+    door.folder.clock.advance(Duration::from_secs(3_599));
     assert!(door.enters(&of_agent).await.is_some());
     assert!(door.enters(&of_administrator).await.is_some());
-    door.lab.clock.advance(Duration::from_secs(1));
+    door.folder.clock.advance(Duration::from_secs(1));
     assert!(door.enters(&of_agent).await.is_none());
     assert!(door.enters(&of_administrator).await.is_none());
 }
@@ -185,7 +183,9 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
     let door = Door::new().await;
     let past = Some(door.in_hours(0));
     assert!(matches!(
-        door.account.create_token(past, &crate::lab::OWNER).await,
+        door.account
+            .create_token(past, &crate::installation::OWNER)
+            .await,
         Err(Error::Invalid(_))
     ));
     let made = door
@@ -198,11 +198,11 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
 #[tokio::test]
 async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     let door = Door::new().await;
-    let other = door.lab.memoir_at(&door.lab.database());
+    let other = door.folder.open().memoir;
     let of_agent = door.first().await;
     let of_administrator = door
         .account
-        .create_token(None, &crate::lab::OWNER)
+        .create_token(None, &crate::installation::OWNER)
         .await
         .unwrap();
     for token in [&of_agent, &of_administrator] {
@@ -213,10 +213,10 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
             .revoke_token(token.view.id, &person())
             .await
             .unwrap();
-        assert_eq!(revoked.revoked_at, Some(door.lab.now()));
+        assert_eq!(revoked.revoked_at, Some(door.folder.now()));
         assert!(door.enters(token).await.is_none());
         assert!(other.authenticate(secret).await.unwrap().is_none());
-        door.lab.tick();
+        door.folder.pass_a_minute();
         let again = door
             .account
             .revoke_token(token.view.id, &person())
@@ -287,19 +287,19 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     door.enters(&one).await.unwrap();
     door.enters(&other).await.unwrap();
     assert_eq!(used().await, (None, None), "a request does not wait for it");
-    let early = door.lab.now();
+    let early = door.folder.now();
     door.memoir.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(early), Some(early)));
 
     // A process that is late with what it has seen.
-    let late = door.lab.memoir_at(&door.lab.database());
+    let late = door.folder.open().memoir;
     late.authenticate(one.secret.expose())
         .await
         .unwrap()
         .unwrap();
-    door.lab.tick();
+    door.folder.pass_a_minute();
     door.enters(&one).await.unwrap();
-    let now = door.lab.now();
+    let now = door.folder.now();
     door.memoir.write_uses().await.unwrap();
     late.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(now), Some(early)));
@@ -343,7 +343,7 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     for token in [
         door.first().await,
         door.account
-            .create_token(None, &crate::lab::OWNER)
+            .create_token(None, &crate::installation::OWNER)
             .await
             .unwrap(),
     ] {
@@ -353,10 +353,10 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     door.memoir.write_uses().await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
     door.account
-        .create_user("Ada", password, &crate::lab::OWNER)
+        .create_user("Ada", password, &crate::installation::OWNER)
         .await
         .unwrap();
-    for file in std::fs::read_dir(door.lab.path()).unwrap() {
+    for file in std::fs::read_dir(door.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         for secret in &secrets {
@@ -372,13 +372,13 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
 async fn spec_5_5_tokens_of_one_account_are_not_those_of_another() {
     let door = Door::new().await;
     door.memoir
-        .create_account("lab", &crate::lab::OWNER)
+        .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let lab = door.memoir.account("lab").await.unwrap();
+    let theirs = door.memoir.account("lab").await.unwrap();
     let token = door.first().await;
-    assert_eq!(lab.tokens().await.unwrap(), []);
-    let revoked = lab.revoke_token(token.view.id, &person()).await;
+    assert_eq!(theirs.tokens().await.unwrap(), []);
+    let revoked = theirs.revoke_token(token.view.id, &person()).await;
     assert!(matches!(revoked, Err(Error::NoToken(_))));
     assert!(door.enters(&token).await.is_some());
 }
@@ -389,7 +389,7 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
     let other = agent_of(&door.memoir, "owl").await;
     let token = door.first().await;
     door.account
-        .create_token(None, &crate::lab::OWNER)
+        .create_token(None, &crate::installation::OWNER)
         .await
         .unwrap();
     let own = door.agent.tokens().await.unwrap();
@@ -432,7 +432,7 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     assert!(!door.memoir.has_users().await.unwrap());
     let ada = door
         .account
-        .create_user(" Ada ", right(), &crate::lab::OWNER)
+        .create_user(" Ada ", right(), &crate::installation::OWNER)
         .await
         .unwrap();
     assert_eq!(ada.name, "Ada");
@@ -440,7 +440,7 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     for taken in ["Ada", "ADA", "ada "] {
         let made = door
             .account
-            .create_user(taken, wrong(), &crate::lab::OWNER)
+            .create_user(taken, wrong(), &crate::installation::OWNER)
             .await;
         assert!(matches!(made, Err(Error::NameTaken(_))), "{taken}");
     }
@@ -469,12 +469,19 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     );
     // Elsewhere nobody has that name, and it is free.
     door.memoir
-        .create_account("lab", &crate::lab::OWNER)
+        .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let lab = door.memoir.account("lab").await.unwrap();
-    assert!(lab.with_password("Ada", right()).await.unwrap().is_none());
-    lab.create_user("Ada", wrong(), &crate::lab::OWNER)
+    let theirs = door.memoir.account("lab").await.unwrap();
+    assert!(
+        theirs
+            .with_password("Ada", right())
+            .await
+            .unwrap()
+            .is_none()
+    );
+    theirs
+        .create_user("Ada", wrong(), &crate::installation::OWNER)
         .await
         .unwrap();
 }
@@ -484,10 +491,10 @@ async fn spec_5_5_the_hash_of_a_password_is_sealed() {
     let door = Door::new().await;
     let password = Password::from_text("correct horse battery").unwrap();
     door.account
-        .create_user("Ada", password, &crate::lab::OWNER)
+        .create_user("Ada", password, &crate::installation::OWNER)
         .await
         .unwrap();
-    for file in std::fs::read_dir(door.lab.path()).unwrap() {
+    for file in std::fs::read_dir(door.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let is_found = bytes.windows(8).any(|window| window == b"argon2id");

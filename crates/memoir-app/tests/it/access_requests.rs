@@ -1,10 +1,10 @@
 //! Access of administrators: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use memoir_app::{
-    AccessRequestView, AgentLens, AskOutcome, Error, Handling, Memoir, MemoryPage, Provision,
-    RecordFilter, ShredWish, Viewer,
+    AccessRequestView, AgentLens, AskOutcome, Error, Handling, MemoryPage, Provision, RecordFilter,
+    ShredWish, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -18,9 +18,8 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
-use crate::{
-    lab::{Lab, agent_of, input, journal},
-    world::{World, complete, delete, person, settings},
+use crate::installation::{
+    TestAgent, agent_of, complete, delete, input, journal, new_folder, person,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -32,7 +31,7 @@ const MEMORIES: [&str; 4] = [
     "The old press came from Lisbon and needs oil every month.",
 ];
 
-fn wren() -> Actor {
+fn me() -> Actor {
     Actor::agent("wren")
 }
 
@@ -51,47 +50,51 @@ fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
     draft(AccessKind::Read { scope, minutes })
 }
 
-async fn asked(world: &World, draft: &AccessDraft) -> AccessRequestView {
-    world.agent.request_access(draft, &person()).await.unwrap()
+async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestView {
+    wren.agent.request_access(draft, &person()).await.unwrap()
 }
 
-async fn granted(world: &World, draft: &AccessDraft) -> AccessRequestView {
-    let request = asked(world, draft).await;
-    answer(world, request.id, true).await.unwrap()
+async fn granted(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestView {
+    let request = asked(wren, draft).await;
+    answer(wren, request.id, true).await.unwrap()
 }
 
-async fn answer(world: &World, id: AccessRequestId, yes: bool) -> Result<AccessRequestView, Error> {
-    world.agent.answer_access(id, yes, None, &wren()).await
+async fn answer(
+    wren: &TestAgent,
+    id: AccessRequestId,
+    yes: bool,
+) -> Result<AccessRequestView, Error> {
+    wren.agent.answer_access(id, yes, None, &me()).await
 }
 
-async fn now(world: &World, id: AccessRequestId) -> AccessRequestView {
-    let lens = world.seen();
+async fn now(wren: &TestAgent, id: AccessRequestId) -> AccessRequestView {
+    let lens = wren.seen();
     lens.access_request(id).await.unwrap()
 }
 
-fn lens_of(world: &World) -> AgentLens<'_> {
-    world.agent.seen_by(Viewer::administrator(person()))
+fn lens_of(wren: &TestAgent) -> AgentLens<'_> {
+    wren.agent.seen_by(Viewer::administrator(person()))
 }
 
 /// Whether the words of that memory are shown to the administrator who asks in these tests.
-async fn sees(world: &World, number: u64) -> bool {
-    let memory = lens_of(world).memory(Number(number)).await.unwrap();
+async fn sees(wren: &TestAgent, number: u64) -> bool {
+    let memory = lens_of(wren).memory(Number(number)).await.unwrap();
     assert_eq!(memory.words.is_some(), !memory.content().is_empty());
     memory.words.is_some()
 }
 
-async fn used(world: &World) -> usize {
-    let actions = world.actions().await;
+async fn used(wren: &TestAgent) -> usize {
+    let actions = wren.actions().await;
     actions
         .iter()
         .filter(|action| *action == "access_used")
         .count()
 }
 
-async fn is_valid(world: &World) {
-    let verified = world.agent.verify().await.unwrap();
+async fn is_valid(wren: &TestAgent) {
+    let verified = wren.agent.verify().await.unwrap();
     assert!(verified.valid, "{:?}", verified.misfits);
-    world.check().await;
+    wren.check().await;
 }
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
@@ -100,35 +103,35 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
 
 #[tokio::test]
 async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
-    let world = World::new(&MEMORIES).await;
-    assert!(!sees(&world, 1).await);
-    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    assert!(!sees(&wren, 1).await);
+    let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
     assert_eq!(request.state, AccessState::Asked);
-    assert!(!sees(&world, 1).await, "no answer is no");
-    let request = answer(&world, request.id, true).await.unwrap();
+    assert!(!sees(&wren, 1).await, "no answer is no");
+    let request = answer(&wren, request.id, true).await.unwrap();
     assert_eq!(request.state, AccessState::Granted);
-    assert!(sees(&world, 1).await);
+    assert!(sees(&wren, 1).await);
     let page = MemoryPage {
         limit: 10,
         ..MemoryPage::default()
     };
-    let page = lens_of(&world).memory_page(&page).await.unwrap();
+    let page = lens_of(&wren).memory_page(&page).await.unwrap();
     assert_eq!(page.len(), 4);
-    let read = now(&world, request.id).await;
+    let read = now(&wren, request.id).await;
     assert_eq!((read.reads, read.memories_read), (2, 5));
     assert!(read.tokens_read > 60, "{}", read.tokens_read);
-    assert_eq!(used(&world).await, 2);
+    assert_eq!(used(&wren).await, 2);
 
-    world.clock.advance(30 * MINUTE - Duration::from_micros(1));
-    assert!(sees(&world, 2).await);
-    assert_eq!(world.journal().await.len(), 0);
-    world.clock.advance(Duration::from_micros(1));
-    assert!(!sees(&world, 2).await);
-    let ended = now(&world, request.id).await;
+    wren.clock.advance(30 * MINUTE - Duration::from_micros(1));
+    assert!(sees(&wren, 2).await);
+    assert_eq!(wren.journal().await.len(), 0);
+    wren.clock.advance(Duration::from_micros(1));
+    assert!(!sees(&wren, 2).await);
+    let ended = now(&wren, request.id).await;
     assert_eq!(ended.state, AccessState::Expired);
     assert_eq!(ended.reads, 3);
     // One entry tells who read how much and why.
-    let journal = world.journal().await;
+    let journal = wren.journal().await;
     let [entry] = journal.as_slice() else {
         panic!("{} entries", journal.len());
     };
@@ -140,21 +143,21 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     ] {
         assert!(entry.contains(part), "{part}: {entry}");
     }
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
-    assert_eq!(world.journal().await.len(), 1);
-    is_valid(&world).await;
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
+    assert_eq!(wren.journal().await.len(), 1);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let entry = [journal("A day of waiting.")];
-    world.agent.save(&entry, &wren()).await.unwrap();
-    let core = granted(&world, &reading(AccessScope::Core, 30)).await;
-    let all = granted(&world, &reading(AccessScope::All, 30)).await;
+    wren.agent.save(&entry, &me()).await.unwrap();
+    let core = granted(&wren, &reading(AccessScope::Core, 30)).await;
+    let all = granted(&wren, &reading(AccessScope::All, 30)).await;
     let under = |id| {
         let viewer = Viewer::administrator(person()).under(id);
-        world.agent.seen_by(viewer)
+        wren.agent.seen_by(viewer)
     };
     let shows = async |id, number| {
         let seen = under(id).memory(Number(number)).await.unwrap();
@@ -162,215 +165,210 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
     };
     assert!(shows(core.id, 1).await && !shows(core.id, 5).await);
     assert!(shows(all.id, 1).await && shows(all.id, 5).await);
-    assert_eq!(now(&world, core.id).await.reads, 1);
-    assert_eq!(now(&world, all.id).await.reads, 2);
-    world.agent.revoke_access(core.id, &wren()).await.unwrap();
+    assert_eq!(now(&wren, core.id).await.reads, 1);
+    assert_eq!(now(&wren, all.id).await.reads, 2);
+    wren.agent.revoke_access(core.id, &me()).await.unwrap();
     assert!(!shows(core.id, 1).await && shows(all.id, 1).await);
 }
 
 #[tokio::test]
 async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_less() {
-    let world = World::new(&MEMORIES).await;
-    let waiting = asked(&world, &reading(AccessScope::Core, 30)).await;
-    let left = |request: &AccessRequestView| world.agent.access_time_left(request);
+    let wren = TestAgent::new(&MEMORIES).await;
+    let waiting = asked(&wren, &reading(AccessScope::Core, 30)).await;
+    let left = |request: &AccessRequestView| wren.agent.access_time_left(request);
     assert_eq!(left(&waiting), Duration::ZERO);
-    let request = answer(&world, waiting.id, true).await.unwrap();
+    let request = answer(&wren, waiting.id, true).await.unwrap();
     assert_eq!(left(&request), 30 * MINUTE);
-    world.clock.advance(10 * MINUTE);
+    wren.clock.advance(10 * MINUTE);
     assert_eq!(left(&request), 20 * MINUTE);
     // The time of day stands still.
-    world.clock.pass(5 * MINUTE);
+    wren.clock.pass(5 * MINUTE);
     assert_eq!(left(&request), 15 * MINUTE);
-    world.clock.put_forward(10 * MINUTE);
+    wren.clock.put_forward(10 * MINUTE);
     assert_eq!(left(&request), 10 * MINUTE);
-    let ended = world.agent.revoke_access(request.id, &person()).await;
+    let ended = wren.agent.revoke_access(request.id, &person()).await;
     let ended = ended.unwrap();
     assert_eq!(left(&ended), Duration::ZERO);
-    let by = world.agent.access_taken_back_by(&ended).await.unwrap();
+    let by = wren.agent.access_taken_back_by(&ended).await.unwrap();
     assert_eq!(by, Some(person()));
-    let request = granted(&world, &reading(AccessScope::Core, 1)).await;
+    let request = granted(&wren, &reading(AccessScope::Core, 1)).await;
     assert_eq!(
-        world.agent.access_taken_back_by(&request).await.unwrap(),
+        wren.agent.access_taken_back_by(&request).await.unwrap(),
         None
     );
 }
 
 #[tokio::test]
 async fn spec_5_2_access_ends_by_itself_and_so_does_a_request_without_an_answer() {
-    let world = World::new(&MEMORIES).await;
-    let unanswered = asked(&world, &reading(AccessScope::All, 60)).await;
-    let request = granted(&world, &reading(AccessScope::Core, 1)).await;
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
-    world.clock.advance(MINUTE);
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
-    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
-    assert!(world.journal().await[0].contains("They read nothing"));
-    world.clock.advance(7 * 24 * 60 * MINUTE - MINUTE);
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
-    assert_eq!(now(&world, unanswered.id).await.state, AccessState::Expired);
+    let wren = TestAgent::new(&MEMORIES).await;
+    let unanswered = asked(&wren, &reading(AccessScope::All, 60)).await;
+    let request = granted(&wren, &reading(AccessScope::Core, 1)).await;
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
+    wren.clock.advance(MINUTE);
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
+    assert!(wren.journal().await[0].contains("They read nothing"));
+    wren.clock.advance(7 * 24 * 60 * MINUTE - MINUTE);
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&wren, unanswered.id).await.state, AccessState::Expired);
     // Nobody was let in, and there is nothing to tell.
-    assert_eq!(world.journal().await.len(), 1);
-    let answer = answer(&world, unanswered.id, true).await;
+    assert_eq!(wren.journal().await.len(), 1);
+    let answer = answer(&wren, unanswered.id, true).await;
     assert!(matches!(
         answer,
         Err(Error::Access(AccessRefusal::NotWaiting(
             AccessState::Expired
         )))
     ));
-    assert!(!sees(&world, 1).await);
-    is_valid(&world).await;
+    assert!(!sees(&wren, 1).await);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_an_answer_that_comes_too_late_ends_the_request_instead() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::All, 60)).await;
-    world.clock.advance(7 * 24 * 60 * MINUTE);
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::All, 60)).await;
+    wren.clock.advance(7 * 24 * 60 * MINUTE);
     assert_eq!(
-        refusal(answer(&world, request.id, true).await),
+        refusal(answer(&wren, request.id, true).await),
         "access_over"
     );
-    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
 }
 
 #[tokio::test]
 async fn spec_5_2_only_the_agent_answers_and_only_an_administrator_asks() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
     for nobody in [person(), other_administrator(), Actor::system()] {
-        let agent = &world.agent;
+        let agent = &wren.agent;
         let answer = agent.answer_access(request.id, true, None, &nobody).await;
         assert_eq!(refusal(answer), "forbidden");
     }
-    assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
     let draft = reading(AccessScope::Core, 30);
-    let asking = world.agent.request_access(&draft, &wren()).await;
+    let asking = wren.agent.request_access(&draft, &me()).await;
     assert_eq!(refusal(asking), "forbidden");
 }
 
 #[tokio::test]
 async fn spec_5_2_the_same_answer_twice_is_one_and_another_one_is_refused() {
-    let world = World::new(&MEMORIES).await;
-    let yes = asked(&world, &reading(AccessScope::Core, 30)).await;
-    let no = asked(&world, &reading(AccessScope::All, 30)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let yes = asked(&wren, &reading(AccessScope::Core, 30)).await;
+    let no = asked(&wren, &reading(AccessScope::All, 30)).await;
     for _ in 0..2 {
         assert_eq!(
-            answer(&world, yes.id, true).await.unwrap().state,
+            answer(&wren, yes.id, true).await.unwrap().state,
             AccessState::Granted
         );
         assert_eq!(
-            answer(&world, no.id, false).await.unwrap().state,
+            answer(&wren, no.id, false).await.unwrap().state,
             AccessState::Refused
         );
     }
-    assert_eq!(refusal(answer(&world, yes.id, false).await), "access_over");
-    assert_eq!(refusal(answer(&world, no.id, true).await), "access_over");
-    assert_eq!(now(&world, no.id).await.state, AccessState::Refused);
+    assert_eq!(refusal(answer(&wren, yes.id, false).await), "access_over");
+    assert_eq!(refusal(answer(&wren, no.id, true).await), "access_over");
+    assert_eq!(now(&wren, no.id).await.state, AccessState::Refused);
     let answers =
         |actions: &[String], name: &str| actions.iter().filter(|one| *one == name).count();
-    let actions = world.actions().await;
+    let actions = wren.actions().await;
     assert_eq!(answers(&actions, "access_granted"), 1);
     assert_eq!(answers(&actions, "access_refused"), 1);
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_of_answers_at_once_one_counts() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::Core, 30)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
     let (yes, no) = tokio::join!(
-        answer(&world, request.id, true),
-        answer(&world, request.id, false)
+        answer(&wren, request.id, true),
+        answer(&wren, request.id, false)
     );
     assert_eq!(
         [&yes, &no].iter().filter(|answer| answer.is_ok()).count(),
         1
     );
     let draft = reading(AccessScope::Core, 5);
-    let (first, second) = tokio::join!(asked(&world, &draft), asked(&world, &draft));
+    let (first, second) = tokio::join!(asked(&wren, &draft), asked(&wren, &draft));
     assert_ne!(first.id, second.id);
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in_every_process() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember(MEMORIES[0]).await;
-    let elsewhere = lab.world().await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember(MEMORIES[0]).await;
+    let elsewhere = TestAgent::of(&folder.open()).await;
     for (revoker, told) in [
-        (wren(), "I took it back"),
+        (me(), "I took it back"),
         (person(), "\"test\" took it back"),
         (other_administrator(), "\"somebody else\" took it back"),
     ] {
-        let request = granted(&world, &reading(AccessScope::Core, 60)).await;
-        assert!(sees(&world, 1).await && sees(&elsewhere, 1).await);
+        let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
+        assert!(sees(&wren, 1).await && sees(&elsewhere, 1).await);
         let revoked = elsewhere
             .agent
             .revoke_access(request.id, &revoker)
             .await
             .unwrap();
         assert_eq!(revoked.state, AccessState::Revoked);
-        assert!(!sees(&world, 1).await && !sees(&elsewhere, 1).await);
+        assert!(!sees(&wren, 1).await && !sees(&elsewhere, 1).await);
         // What is over stays so.
-        let again = world
-            .agent
-            .revoke_access(request.id, &wren())
-            .await
-            .unwrap();
+        let again = wren.agent.revoke_access(request.id, &me()).await.unwrap();
         assert_eq!(again.ended_at, revoked.ended_at);
-        let entry = world.journal().await.pop().unwrap();
+        let entry = wren.journal().await.pop().unwrap();
         assert!(entry.contains(told), "{entry}");
         assert!(entry.contains("2 reads"), "{entry}");
     }
-    assert_eq!(world.journal().await.len(), 3);
+    assert_eq!(wren.journal().await.len(), 3);
     // One that was not answered yet can be taken back, too, and is then answered no more.
-    let request = asked(&world, &reading(AccessScope::All, 60)).await;
-    world
-        .agent
+    let request = asked(&wren, &reading(AccessScope::All, 60)).await;
+    wren.agent
         .revoke_access(request.id, &person())
         .await
         .unwrap();
     assert_eq!(
-        refusal(answer(&world, request.id, true).await),
+        refusal(answer(&wren, request.id, true).await),
         "access_over"
     );
-    assert_eq!(world.journal().await.len(), 3);
-    is_valid(&world).await;
+    assert_eq!(wren.journal().await.len(), 3);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_only_who_asked_looks() {
-    let world = World::new(&MEMORIES).await;
-    granted(&world, &reading(AccessScope::All, 60)).await;
-    let other = world
+    let wren = TestAgent::new(&MEMORIES).await;
+    granted(&wren, &reading(AccessScope::All, 60)).await;
+    let other = wren
         .agent
         .seen_by(Viewer::administrator(other_administrator()));
     let seen = other.memory(Number(1)).await.unwrap();
     assert!(seen.words.is_none());
-    assert_eq!(used(&world).await, 0);
-    let seen = lens_of(&world).memory(Number(1)).await.unwrap();
+    assert_eq!(used(&wren).await, 0);
+    let seen = lens_of(&wren).memory(Number(1)).await.unwrap();
     assert!(seen.words.is_some());
-    assert_eq!(used(&world).await, 1);
+    assert_eq!(used(&wren).await, 1);
 }
 
 /// Core memories, a journal entry, a discarded memory, and a session that changed some.
-async fn varied() -> (World, SessionId) {
-    let world = World::new(&MEMORIES).await;
+async fn varied() -> (TestAgent, SessionId) {
+    let wren = TestAgent::new(&MEMORIES).await;
     let entry = [journal("The rain came early today.")];
-    world.agent.save(&entry, &person()).await.unwrap();
+    wren.agent.save(&entry, &person()).await.unwrap();
     let prompt = [(Field::ReflectionPrompt, Some("Keep what was promised."))];
-    world.agent.configure(&prompt, &wren()).await.unwrap();
+    wren.agent.configure(&prompt, &me()).await.unwrap();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
-    world.agent.configure(&lax, &person()).await.unwrap();
-    world.clock.advance(MINUTE);
-    let (driven, _) = world.refine([delete(4), complete()]).await;
-    world.clock.advance(MINUTE);
-    (world, driven.id)
+    wren.agent.configure(&lax, &person()).await.unwrap();
+    wren.clock.advance(MINUTE);
+    let (driven, _) = wren.refine([delete(4), complete()]).await;
+    wren.clock.advance(MINUTE);
+    (wren, driven.id)
 }
 
-async fn words_of_records(world: &World) -> usize {
-    let lens = lens_of(world);
+async fn words_of_records(wren: &TestAgent) -> usize {
+    let lens = lens_of(wren);
     let query = RecordFilter::default();
     let records = lens.record_page(&query, 1, 200).await.unwrap();
     let has_words = |record: &&memoir_app::ShownRecord| {
@@ -379,16 +377,16 @@ async fn words_of_records(world: &World) -> usize {
     records.iter().filter(has_words).count()
 }
 
-async fn has_prompt(world: &World) -> bool {
-    let agent = lens_of(world).show().await.unwrap();
+async fn has_prompt(wren: &TestAgent) -> bool {
+    let agent = lens_of(wren).show().await.unwrap();
     agent
         .setting(Field::ReflectionPrompt)
         .is_some_and(|prompt| !prompt.is_null())
 }
 
-async fn summary(world: &World, session: SessionId) -> bool {
-    let one = lens_of(world).session(session).await.unwrap();
-    let page = lens_of(world).session_page(None, 10).await.unwrap();
+async fn summary(wren: &TestAgent, session: SessionId) -> bool {
+    let one = lens_of(wren).session(session).await.unwrap();
+    let page = lens_of(wren).session_page(None, 10).await.unwrap();
     let listed = page.iter().find(|view| view.id == session).unwrap();
     assert_eq!(one.words.summary.is_some(), listed.words.summary.is_some());
     one.words.summary.is_some()
@@ -396,70 +394,69 @@ async fn summary(world: &World, session: SessionId) -> bool {
 
 #[tokio::test]
 async fn spec_5_2_without_a_grant_nothing_is_shown_and_nothing_recorded() {
-    let (world, session) = varied().await;
+    let (wren, session) = varied().await;
     for number in 1..=5 {
-        assert!(!sees(&world, number).await);
+        assert!(!sees(&wren, number).await);
     }
     let page = MemoryPage {
         limit: 10,
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let page = lens_of(&world).memory_page(&page).await.unwrap();
+    let page = lens_of(&wren).memory_page(&page).await.unwrap();
     assert!(page.iter().all(|memory| memory.words.is_none()));
-    assert_eq!(words_of_records(&world).await, 0);
-    assert!(!summary(&world, session).await);
-    assert!(!has_prompt(&world).await);
+    assert_eq!(words_of_records(&wren).await, 0);
+    assert!(!summary(&wren, session).await);
+    assert!(!has_prompt(&wren).await);
     let query = RecallQuery::default();
-    let search = lens_of(&world).recall_page(&query, None, false).await;
+    let search = lens_of(&wren).recall_page(&query, None, false).await;
     assert_eq!(refusal(search), "consent_required");
-    assert_eq!(used(&world).await, 0);
+    assert_eq!(used(&wren).await, 0);
 }
 
 #[tokio::test]
 async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
-    let (world, session) = varied().await;
-    granted(&world, &reading(AccessScope::Core, 60)).await;
+    let (wren, session) = varied().await;
+    granted(&wren, &reading(AccessScope::Core, 60)).await;
     for (number, shown) in [(1, true), (3, true), (4, false), (5, false)] {
-        assert_eq!(sees(&world, number).await, shown, "{number}");
+        assert_eq!(sees(&wren, number).await, shown, "{number}");
     }
     let query = RecallQuery {
         limit: 50,
         ..RecallQuery::default()
     };
-    let found = lens_of(&world)
+    let found = lens_of(&wren)
         .recall_page(&query, None, true)
         .await
         .unwrap()
         .found;
     assert!(!found.is_empty() && found.iter().all(|(_, memory)| memory.number.0 <= 3));
-    assert_eq!(words_of_records(&world).await, 0);
-    assert!(!summary(&world, session).await);
-    assert!(!has_prompt(&world).await);
-    is_valid(&world).await;
+    assert_eq!(words_of_records(&wren).await, 0);
+    assert!(!summary(&wren, session).await);
+    assert!(!has_prompt(&wren).await);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
-    let (world, session) = varied().await;
-    world.clock.advance(MINUTE);
-    world
-        .agent
+    let (wren, session) = varied().await;
+    wren.clock.advance(MINUTE);
+    wren.agent
         .handle(Number(4), Handling::Restore, &person())
         .await
         .unwrap();
-    let (another, _) = world.refine([delete(3), complete()]).await;
-    granted(&world, &reading(AccessScope::Session(session), 60)).await;
+    let (another, _) = wren.refine([delete(3), complete()]).await;
+    granted(&wren, &reading(AccessScope::Session(session), 60)).await;
     for number in 1..=5 {
-        assert!(!sees(&world, number).await, "{number}");
+        assert!(!sees(&wren, number).await, "{number}");
     }
     let query = RecordFilter {
         session: Some(session),
         ..RecordFilter::default()
     };
-    let page = lens_of(&world).record_page(&query, 1, 200).await.unwrap();
+    let page = lens_of(&wren).record_page(&query, 1, 200).await.unwrap();
     assert!(page.iter().any(|record| record.words.before.is_some()));
-    let all = lens_of(&world)
+    let all = lens_of(&wren)
         .record_page(&RecordFilter::default(), 1, 200)
         .await
         .unwrap();
@@ -471,47 +468,47 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
             record.seq
         );
     }
-    assert!(summary(&world, session).await);
-    assert!(!summary(&world, another.id).await);
-    assert!(!has_prompt(&world).await);
-    let search = lens_of(&world)
+    assert!(summary(&wren, session).await);
+    assert!(!summary(&wren, another.id).await);
+    assert!(!has_prompt(&wren).await);
+    let search = lens_of(&wren)
         .recall_page(&RecallQuery::default(), None, false)
         .await;
     assert_eq!(refusal(search), "consent_required");
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_the_scope_all_shows_everything() {
-    let (world, session) = varied().await;
-    granted(&world, &reading(AccessScope::All, 60)).await;
+    let (wren, session) = varied().await;
+    granted(&wren, &reading(AccessScope::All, 60)).await;
     for number in 1..=5 {
-        assert!(sees(&world, number).await, "{number}");
+        assert!(sees(&wren, number).await, "{number}");
     }
-    assert!(words_of_records(&world).await > 5);
-    assert!(summary(&world, session).await);
-    assert!(has_prompt(&world).await);
+    assert!(words_of_records(&wren).await > 5);
+    assert!(summary(&wren, session).await);
+    assert!(has_prompt(&wren).await);
     // Each of them is on the record: five memories, the log, a session and the list, the prompts.
-    assert_eq!(used(&world).await, 5 + 1 + 2 + 1);
-    is_valid(&world).await;
+    assert_eq!(used(&wren).await, 5 + 1 + 2 + 1);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember(MEMORIES[0]).await;
-    granted(&world, &reading(AccessScope::All, 60)).await;
-    assert!(sees(&world, 1).await);
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember(MEMORIES[0]).await;
+    granted(&wren, &reading(AccessScope::All, 60)).await;
+    assert!(sees(&wren, 1).await);
     // From now on no such record can be written.
-    let connection = rusqlite::Connection::open(lab.database()).unwrap();
+    let connection = rusqlite::Connection::open(folder.database()).unwrap();
     connection
         .execute_batch(
             "CREATE TRIGGER no_record BEFORE INSERT ON audit_records \
              WHEN new.action = 'access_used' BEGIN SELECT RAISE(ABORT, 'no'); END;",
         )
         .unwrap();
-    let lens = lens_of(&world);
+    let lens = lens_of(&wren);
     lens.memory(Number(1)).await.unwrap_err();
     let page = MemoryPage {
         limit: 5,
@@ -524,113 +521,116 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
     lens.record_page(&query, 1, 10).await.unwrap_err();
 }
 
-async fn clock_trick(minutes_before: u64, trick: impl Fn(&World)) -> (World, AccessRequestView) {
-    let world = World::new(&MEMORIES).await;
-    let request = granted(&world, &reading(AccessScope::Core, 60)).await;
-    world.clock.advance(minutes_before as u32 * MINUTE);
-    assert!(sees(&world, 1).await);
-    trick(&world);
-    (world, request)
+async fn clock_trick(
+    minutes_before: u64,
+    trick: impl Fn(&TestAgent),
+) -> (TestAgent, AccessRequestView) {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
+    wren.clock.advance(minutes_before as u32 * MINUTE);
+    assert!(sees(&wren, 1).await);
+    trick(&wren);
+    (wren, request)
 }
 
 #[tokio::test]
 async fn spec_5_2_moving_the_clock_back_ends_access() {
     for back in [3, 20, 29, 45] {
-        let (world, request) = clock_trick(30, |world| world.clock.put_back(back * MINUTE)).await;
-        assert!(!sees(&world, 1).await, "{back}");
-        assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+        let (wren, request) = clock_trick(30, |wren| wren.clock.put_back(back * MINUTE)).await;
+        assert!(!sees(&wren, 1).await, "{back}");
+        assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
         // Neither does moving it forward again give it back.
-        world.clock.put_forward(back * MINUTE);
-        assert!(!sees(&world, 1).await);
-        assert_eq!(world.journal().await.len(), 1);
-        is_valid(&world).await;
+        wren.clock.put_forward(back * MINUTE);
+        assert!(!sees(&wren, 1).await);
+        assert_eq!(wren.journal().await.len(), 1);
+        is_valid(&wren).await;
     }
 }
 
 #[tokio::test]
 async fn spec_5_2_a_clock_that_went_back_before_others_wrote_ends_access() {
-    let (world, _) = clock_trick(30, |world| world.clock.put_back(20 * MINUTE)).await;
+    let (wren, _) = clock_trick(30, |wren| wren.clock.put_back(20 * MINUTE)).await;
     // The last record of the log is from after the clock was put back.
-    world.remember("A thing that was saved meanwhile.").await;
-    assert!(!sees(&world, 1).await);
+    wren.remember("A thing that was saved meanwhile.").await;
+    assert!(!sees(&wren, 1).await);
 }
 
 #[tokio::test]
 async fn spec_5_2_moving_the_clock_back_across_a_restart_ends_access() {
     for back in [5, 31] {
-        let lab = Lab::new();
-        let world = lab.world().await;
-        world.remember(MEMORIES[0]).await;
-        let request = granted(&world, &reading(AccessScope::Core, 60)).await;
-        world.clock.advance(30 * MINUTE);
-        assert!(sees(&world, 1).await);
-        world.clock.put_back(back * MINUTE);
-        world.remember(MEMORIES[1]).await;
-        drop(world);
-        let world = lab.world().await;
-        assert!(!sees(&world, 1).await, "{back}");
-        assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
-        is_valid(&world).await;
+        let folder = new_folder();
+        let wren = TestAgent::of(&folder.open()).await;
+        wren.remember(MEMORIES[0]).await;
+        let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
+        wren.clock.advance(30 * MINUTE);
+        assert!(sees(&wren, 1).await);
+        wren.clock.put_back(back * MINUTE);
+        wren.remember(MEMORIES[1]).await;
+        drop(wren);
+        let wren = TestAgent::of(&folder.open()).await;
+        assert!(!sees(&wren, 1).await, "{back}");
+        assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
+        is_valid(&wren).await;
     }
 }
 
 #[tokio::test]
 async fn spec_5_2_a_clock_that_stands_still_does_not_extend_access() {
-    let (world, request) = clock_trick(20, |world| world.clock.pass(39 * MINUTE)).await;
-    assert!(sees(&world, 1).await);
-    world.clock.pass(MINUTE);
-    assert!(!sees(&world, 1).await);
-    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
+    let (wren, request) = clock_trick(20, |wren| wren.clock.pass(39 * MINUTE)).await;
+    assert!(sees(&wren, 1).await);
+    wren.clock.pass(MINUTE);
+    assert!(!sees(&wren, 1).await);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
 
     // Nor where nobody looks.
-    let (world, request) = clock_trick(20, |world| world.clock.pass(40 * MINUTE)).await;
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 1);
-    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+    let (wren, request) = clock_trick(20, |wren| wren.clock.pass(40 * MINUTE)).await;
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 1);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
 }
 
 #[tokio::test]
 async fn spec_5_2_after_a_restart_the_time_left_counts_by_both_clocks() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember(MEMORIES[0]).await;
-    granted(&world, &reading(AccessScope::Core, 60)).await;
-    world.clock.advance(50 * MINUTE);
-    drop(world);
-    let world = lab.world().await;
-    assert!(sees(&world, 1).await);
-    world.clock.pass(9 * MINUTE);
-    assert!(sees(&world, 1).await);
-    world.clock.pass(MINUTE);
-    assert!(!sees(&world, 1).await);
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember(MEMORIES[0]).await;
+    granted(&wren, &reading(AccessScope::Core, 60)).await;
+    wren.clock.advance(50 * MINUTE);
+    drop(wren);
+    let wren = TestAgent::of(&folder.open()).await;
+    assert!(sees(&wren, 1).await);
+    wren.clock.pass(9 * MINUTE);
+    assert!(sees(&wren, 1).await);
+    wren.clock.pass(MINUTE);
+    assert!(!sees(&wren, 1).await);
 }
 
 #[tokio::test]
 async fn spec_5_2_moving_the_clock_forward_ends_access() {
-    let (world, request) = clock_trick(1, |world| world.clock.put_forward(60 * MINUTE)).await;
-    assert!(!sees(&world, 1).await);
-    world.clock.put_back(60 * MINUTE);
-    assert!(!sees(&world, 1).await);
-    assert_eq!(now(&world, request.id).await.state, AccessState::Expired);
+    let (wren, request) = clock_trick(1, |wren| wren.clock.put_forward(60 * MINUTE)).await;
+    assert!(!sees(&wren, 1).await);
+    wren.clock.put_back(60 * MINUTE);
+    assert!(!sees(&wren, 1).await);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
 }
 
 #[tokio::test]
 async fn spec_5_2_clocks_that_differ_by_a_breath_end_nothing() {
     let breath = Duration::from_millis(500);
-    let (world, _) = clock_trick(59, |world| world.clock.put_back(breath)).await;
-    assert!(sees(&world, 1).await);
-    world.clock.advance(MINUTE);
+    let (wren, _) = clock_trick(59, |wren| wren.clock.put_back(breath)).await;
+    assert!(sees(&wren, 1).await);
+    wren.clock.advance(MINUTE);
     assert!(
-        !sees(&world, 1).await,
+        !sees(&wren, 1).await,
         "by the clock that nobody sets it is over"
     );
 }
 
 #[tokio::test]
 async fn spec_5_2_limits_are_named() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let code = async |draft: AccessDraft| {
-        let answer = world.agent.request_access(&draft, &person()).await;
+        let answer = wren.agent.request_access(&draft, &person()).await;
         refusal(answer)
     };
     assert_eq!(
@@ -657,9 +657,8 @@ async fn spec_5_2_limits_are_named() {
         })
     };
     assert_eq!(code(shred(99)).await, "not_found");
-    world
-        .agent
-        .shred(ShredWish::of(Number(4), "gone"), &wren())
+    wren.agent
+        .shred(ShredWish::of(Number(4), "gone"), &me())
         .await
         .unwrap();
     assert_eq!(code(shred(4)).await, "shredded");
@@ -668,39 +667,38 @@ async fn spec_5_2_limits_are_named() {
     });
     assert_eq!(code(past).await, "invalid_argument");
     for _ in 0..20 {
-        asked(&world, &reading(AccessScope::Core, 60)).await;
+        asked(&wren, &reading(AccessScope::Core, 60)).await;
     }
     assert_eq!(
         code(reading(AccessScope::Core, 60)).await,
         "too_many_waiting"
     );
-    let lens = world.seen();
+    let lens = wren.seen();
     let waiting = lens.access_requests(None, 50).await.unwrap();
     assert_eq!(waiting.len(), 20);
 }
 
 #[tokio::test]
 async fn spec_5_2_requests_of_others_do_not_exist() {
-    let world = World::new(&MEMORIES).await;
-    let magpie = agent_of(&world.memoir, "magpie").await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let magpie = agent_of(&wren.memoir, "magpie").await;
     let draft = reading(AccessScope::All, 5);
     let theirs = magpie.request_access(&draft, &person()).await.unwrap();
-    assert_eq!(refusal(answer(&world, theirs.id, true).await), "not_found");
+    assert_eq!(refusal(answer(&wren, theirs.id, true).await), "not_found");
     assert_eq!(
-        refusal(world.agent.revoke_access(theirs.id, &wren()).await),
+        refusal(wren.agent.revoke_access(theirs.id, &me()).await),
         "not_found"
     );
     let id = theirs.id.to_string();
-    assert_eq!(refusal(world.agent.own_access_id(&id).await), "not_found");
-    let account = world.memoir.account("default").await.unwrap();
+    assert_eq!(refusal(wren.agent.own_access_id(&id).await), "not_found");
+    let account = wren.memoir.account("default").await.unwrap();
     let (found, found_id) = account.access_agent(&id).await.unwrap();
     assert_eq!((found.name(), found_id), ("magpie", theirs.id));
-    world
-        .memoir
-        .create_account("other", &crate::lab::OWNER)
+    wren.memoir
+        .create_account("other", &crate::installation::OWNER)
         .await
         .unwrap();
-    let other = world.memoir.account("other").await.unwrap();
+    let other = wren.memoir.account("other").await.unwrap();
     assert!(matches!(
         other.access_agent(&id).await,
         Err(Error::NoAccessRequest(_))
@@ -709,23 +707,23 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
         account.access_agent("17").await,
         Err(Error::NoAccessRequest(_))
     ));
-    assert_eq!(asked(&world, &draft).await.agent, "wren");
+    assert_eq!(asked(&wren, &draft).await.agent, "wren");
 }
 
 #[tokio::test]
 async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::All, 5)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::All, 5)).await;
     let reason = Some("Not today.".into());
-    let me = wren();
-    let answered = world.agent.answer_access(request.id, false, reason, &me);
+    let me = me();
+    let answered = wren.agent.answer_access(request.id, false, reason, &me);
     assert!(answered.await.unwrap().reason.is_some());
     for (viewer, shown) in [
         (Viewer::Agent, true),
         (Viewer::administrator(person()), true),
         (Viewer::administrator(other_administrator()), false),
     ] {
-        let lens = world.agent.seen_by(viewer);
+        let lens = wren.agent.seen_by(viewer);
         let list = lens.access_requests(None, 5).await.unwrap();
         assert_eq!(list[0].reason.is_some(), shown);
         let one = lens.access_request(request.id).await.unwrap();
@@ -735,17 +733,16 @@ async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
 
 #[tokio::test]
 async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let make = async |actor: Actor, ends: Option<Timestamp>| {
-        world
-            .agent
+        wren.agent
             .create_token(Provision::First, ends, &actor)
             .await
     };
     assert_eq!(refusal(make(person(), None).await), "consent_required");
     let ends = "2026-06-01".parse::<Timestamp>().unwrap();
     let request = granted(
-        &world,
+        &wren,
         &draft(AccessKind::Token {
             expires_at: Some(ends),
         }),
@@ -763,67 +760,64 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
     );
     let presented = token.secret.expose().to_owned();
     assert!(
-        world
-            .memoir
+        wren.memoir
             .authenticate(&presented)
             .await
             .unwrap()
             .is_some()
     );
     assert_eq!(refusal(make(person(), None).await), "consent_required");
-    assert_eq!(now(&world, request.id).await.state, AccessState::Done);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Done);
     assert_eq!(
-        refusal(world.agent.revoke_access(request.id, &wren()).await),
+        refusal(wren.agent.revoke_access(request.id, &me()).await),
         "access_over"
     );
-    assert!(world.journal().await[0].contains("one more token"));
-    let actions = world.actions().await;
+    assert!(wren.journal().await[0].contains("one more token"));
+    let actions = wren.actions().await;
     assert_eq!(
         &actions[actions.len() - 3..],
         ["access_used", "memory_saved", "token_created"]
     );
 
     // A grant that nobody used in time is none.
-    granted(&world, &draft(AccessKind::Token { expires_at: None })).await;
-    world.clock.advance(60 * MINUTE);
+    granted(&wren, &draft(AccessKind::Token { expires_at: None })).await;
+    wren.clock.advance(60 * MINUTE);
     assert_eq!(refusal(make(person(), None).await), "consent_required");
-    assert!(world.journal().await[1].contains("None was made"));
+    assert!(wren.journal().await[1].contains("None was made"));
     // A grant to look is none to make tokens, and the other way round.
-    granted(&world, &reading(AccessScope::All, 60)).await;
+    granted(&wren, &reading(AccessScope::All, 60)).await;
     assert_eq!(refusal(make(person(), None).await), "consent_required");
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let number = Number(2);
-    let request = asked(&world, &draft(AccessKind::Shred { number })).await;
+    let request = asked(&wren, &draft(AccessKind::Shred { number })).await;
     assert!(
-        world
-            .agent
+        wren.agent
             .memory(number)
             .await
             .unwrap()
             .shredded_at
             .is_none()
     );
-    let refused = asked(&world, &draft(AccessKind::Shred { number: Number(3) })).await;
-    answer(&world, refused.id, false).await.unwrap();
-    let done = answer(&world, request.id, true).await.unwrap();
+    let refused = asked(&wren, &draft(AccessKind::Shred { number: Number(3) })).await;
+    answer(&wren, refused.id, false).await.unwrap();
+    let done = answer(&wren, request.id, true).await.unwrap();
     assert_eq!(done.state, AccessState::Done);
     // As one: the answer and the shredding, in the name of whoever asked.
-    let actions = world.actions().await;
+    let actions = wren.actions().await;
     assert_eq!(
         &actions[actions.len() - 2..],
         ["access_granted", "memory_shredded"]
     );
-    let lens = world.seen();
+    let lens = wren.seen();
     let shredded = lens.memory(number).await.unwrap();
     assert!(shredded.shredded_at.is_some() && shredded.content().is_empty());
     assert!(
-        world
-            .agent
+        wren.agent
             .memory(Number(3))
             .await
             .unwrap()
@@ -831,40 +825,40 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
             .is_none()
     );
     assert_eq!(
-        answer(&world, request.id, true).await.unwrap().state,
+        answer(&wren, request.id, true).await.unwrap().state,
         AccessState::Done
     );
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_4_4_a_shredding_that_cannot_be_done_now_leaves_the_request_waiting() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let number = Number(2);
-    let request = asked(&world, &draft(AccessKind::Shred { number })).await;
-    world.agent.open_own(Mode::Full).await.unwrap();
+    let request = asked(&wren, &draft(AccessKind::Shred { number })).await;
+    wren.agent.open_own(Mode::Full).await.unwrap();
     assert_eq!(
-        refusal(answer(&world, request.id, true).await),
+        refusal(answer(&wren, request.id, true).await),
         "session_open"
     );
-    assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
 }
 
 #[tokio::test]
 async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::Core, 20)).await;
-    let script = world.script([Turn::text(
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
+    let script = wren.script([Turn::text(
         "<think>Should I?</think> **YES**, but only this once. {purpose}",
     )]);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 1);
-    let request = now(&world, request.id).await;
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 1);
+    let request = now(&wren, request.id).await;
     assert_eq!(request.state, AccessState::Granted);
     assert_eq!(
         request.reason.unwrap().expose(),
         "but only this once. {purpose}"
     );
-    assert!(sees(&world, 1).await);
+    assert!(sees(&wren, 1).await);
     let asked = &script.requests()[0];
     let told = format!("{:?}", asked.messages[0].clone());
     assert!(told.contains("characters"), "a prompt is private: {told}");
@@ -882,65 +876,62 @@ async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
     assert!(asked.system.expose().contains("I am Wren"));
     assert!(asked.system.expose().contains("linen thread"));
     assert!(asked.tools.is_empty());
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
-    is_valid(&world).await;
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_anything_else_than_a_yes_of_the_model_is_a_no() {
     for said in ["No, I'd rather not.", "Certainly!", "I say YES", ""] {
-        let world = World::new(&MEMORIES).await;
-        let request = asked(&world, &reading(AccessScope::Core, 20)).await;
-        world.script([Turn::text(said)]);
-        world.memoir.ask_for_access().await.unwrap();
-        let request = now(&world, request.id).await;
+        let wren = TestAgent::new(&MEMORIES).await;
+        let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
+        wren.script([Turn::text(said)]);
+        wren.memoir.ask_for_access().await.unwrap();
+        let request = now(&wren, request.id).await;
         assert_eq!(request.state, AccessState::Refused, "{said}");
-        assert!(!sees(&world, 1).await);
+        assert!(!sees(&wren, 1).await);
     }
 }
 
 #[tokio::test]
 async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::Core, 20)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
     let broken = || Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
-    let script = world.script([broken(), broken(), Turn::text("YES")]);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    let script = wren.script([broken(), broken(), Turn::text("YES")]);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1, "not at once");
-    world.clock.advance(4 * MINUTE);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
-    world.clock.advance(4 * MINUTE);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 1);
-    assert_eq!(now(&world, request.id).await.state, AccessState::Granted);
+    wren.clock.advance(4 * MINUTE);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
+    wren.clock.advance(4 * MINUTE);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 1);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Granted);
 }
 
 #[tokio::test]
 async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
-    let world = World::new(&MEMORIES).await;
-    let models = Arc::new(world.model.clone());
-    let node = Memoir::new(world.store.clone(), world.keys.clone(), models, settings())
-        .with_clock(world.clock.clone());
-    let first = asked(&world, &reading(AccessScope::Core, 20)).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let node = wren.another_process().memoir;
+    let first = asked(&wren, &reading(AccessScope::Core, 20)).await;
     let busy = Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
-    let script = world.script([busy, Turn::text("YES")]);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
+    let script = wren.script([busy, Turn::text("YES")]);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(node.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1, "not by the other one either");
-    world.clock.advance(2 * MINUTE);
-    let (one, other) = tokio::join!(world.memoir.ask_for_access(), node.ask_for_access());
+    wren.clock.advance(2 * MINUTE);
+    let (one, other) = tokio::join!(wren.memoir.ask_for_access(), node.ask_for_access());
     assert_eq!(one.unwrap() + other.unwrap(), 1);
     assert_eq!(script.requests().len(), 2);
-    assert_eq!(now(&world, first.id).await.state, AccessState::Granted);
+    assert_eq!(now(&wren, first.id).await.state, AccessState::Granted);
 
     // One that died while it asked keeps the question for some minutes, and an agent is asked one thing at a time.
     let token = AccessKind::Token { expires_at: None };
     for kind in [AccessKind::Shred { number: Number(1) }, token] {
-        asked(&world, &draft(kind)).await;
+        asked(&wren, &draft(kind)).await;
     }
-    let never = || Turn::text("YES").after(Duration::from_secs(3_600));
-    let script = world.script([never(), Turn::text("YES"), Turn::text("YES")]);
-    let dying = world.memoir.clone();
+    let script = wren.script([Turn::Never, Turn::text("YES"), Turn::text("YES")]);
+    let dying = wren.memoir.clone();
     let dying = tokio::spawn(async move { dying.ask_for_access().await });
     for _ in 0..10_000 {
         if !script.requests().is_empty() {
@@ -951,78 +942,74 @@ async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
     dying.abort();
     assert_eq!(node.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1);
-    world.clock.advance(7 * MINUTE);
+    wren.clock.advance(7 * MINUTE);
     let mut answered = 0;
     for _ in 0..3 {
         answered += node.ask_for_access().await.unwrap();
-        world.clock.advance(MINUTE);
+        wren.clock.advance(MINUTE);
     }
     assert_eq!((answered, script.requests().len()), (2, 3));
-    is_valid(&world).await;
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
     for model in [None, Some("builtin:careful")] {
-        let world = World::new(&MEMORIES).await;
+        let wren = TestAgent::new(&MEMORIES).await;
         let unset = [(Field::Model, model)];
-        world.agent.configure(&unset, &person()).await.unwrap();
-        let request = asked(&world, &reading(AccessScope::Core, 20)).await;
-        let script = world.script([Turn::text("YES")]);
-        assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
-        let told = world.agent.ask_for_access(request.id).await.unwrap();
+        wren.agent.configure(&unset, &person()).await.unwrap();
+        let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
+        let script = wren.script([Turn::text("YES")]);
+        assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
+        let told = wren.agent.ask_for_access(request.id).await.unwrap();
         assert_eq!(told, AskOutcome::NotByModel);
         assert!(script.requests().is_empty());
-        assert_eq!(now(&world, request.id).await.state, AccessState::Asked);
+        assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
     }
 }
 
 #[tokio::test]
 async fn spec_5_4_an_erased_agent_lets_nobody_in() {
-    let world = World::new(&MEMORIES).await;
-    let request = granted(&world, &reading(AccessScope::All, 60)).await;
-    let waiting = asked(&world, &reading(AccessScope::All, 60)).await;
-    world.agent.erase(&person()).await.unwrap();
-    assert_eq!(refusal(lens_of(&world).memory(Number(1)).await), "erased");
-    assert_eq!(refusal(answer(&world, waiting.id, true).await), "erased");
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = granted(&wren, &reading(AccessScope::All, 60)).await;
+    let waiting = asked(&wren, &reading(AccessScope::All, 60)).await;
+    wren.agent.erase(&person()).await.unwrap();
+    assert_eq!(refusal(lens_of(&wren).memory(Number(1)).await), "erased");
+    assert_eq!(refusal(answer(&wren, waiting.id, true).await), "erased");
     assert_eq!(
-        refusal(world.agent.revoke_access(request.id, &person()).await),
+        refusal(wren.agent.revoke_access(request.id, &person()).await),
         "erased"
     );
-    assert_eq!(world.memoir.expire_access().await.unwrap(), 0);
-    assert_eq!(world.memoir.ask_for_access().await.unwrap(), 0);
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
+    assert!(wren.agent.verify().await.unwrap().valid);
 }
 
 #[tokio::test]
 async fn spec_5_2_a_rewind_takes_no_access_back_and_gives_none() {
-    let world = World::new(&MEMORIES).await;
-    let before = world.memoir.now();
-    let request = granted(&world, &reading(AccessScope::Core, 10)).await;
-    world.clock.advance(MINUTE);
-    assert!(sees(&world, 1).await);
-    world.agent.rewind(before, &person()).await.unwrap();
-    assert!(sees(&world, 1).await);
-    world
-        .agent
-        .revoke_access(request.id, &wren())
-        .await
-        .unwrap();
-    world.clock.advance(MINUTE);
-    world.agent.rewind(before, &person()).await.unwrap();
-    assert!(!sees(&world, 1).await);
-    is_valid(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let before = wren.memoir.now();
+    let request = granted(&wren, &reading(AccessScope::Core, 10)).await;
+    wren.clock.advance(MINUTE);
+    assert!(sees(&wren, 1).await);
+    wren.agent.rewind(before, &person()).await.unwrap();
+    assert!(sees(&wren, 1).await);
+    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    wren.clock.advance(MINUTE);
+    wren.agent.rewind(before, &person()).await.unwrap();
+    assert!(!sees(&wren, 1).await);
+    is_valid(&wren).await;
 }
 
 #[tokio::test]
 async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
-    let world = World::new(&MEMORIES).await;
-    granted(&world, &reading(AccessScope::All, 60)).await;
-    asked(&world, &reading(AccessScope::All, 60)).await;
-    assert!(sees(&world, 1).await);
+    let wren = TestAgent::new(&MEMORIES).await;
+    granted(&wren, &reading(AccessScope::All, 60)).await;
+    asked(&wren, &reading(AccessScope::All, 60)).await;
+    assert!(sees(&wren, 1).await);
     let passphrase = || Passphrase::from_text("a goldfinch at the window").unwrap();
-    let sealed = world.agent.archive(passphrase()).await.unwrap();
-    let account = world.memoir.account("default").await.unwrap();
+    let sealed = wren.agent.archive(passphrase()).await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
     let name = Some("robin");
     account
         .adopt(sealed, passphrase(), name, &person())
@@ -1049,36 +1036,34 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
 
 #[tokio::test]
 async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world
-        .agent
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.agent
         .save(&[input(MEMORIES[0])], &person())
         .await
         .unwrap();
-    let request = granted(&world, &reading(AccessScope::Core, 60)).await;
-    let intruder = rusqlite::Connection::open(lab.database()).unwrap();
+    let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
+    let intruder = rusqlite::Connection::open(folder.database()).unwrap();
     // In a file of the intruder's own: the form of the database is as it was.
-    let aside = format!("ATTACH '{}' AS aside;", lab.path().join("aside").display());
+    let aside = format!(
+        "ATTACH '{}' AS aside;",
+        folder.path().join("aside").display()
+    );
     let keep = "CREATE TABLE aside.kept AS SELECT * FROM access_requests";
     intruder.execute_batch(&format!("{aside} {keep}")).unwrap();
-    world
-        .agent
-        .revoke_access(request.id, &wren())
-        .await
-        .unwrap();
-    drop(world);
-    crate::lab::intrude(&lab.database(), |connection| {
+    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    drop(wren);
+    crate::installation::intrude(&folder.database(), |connection| {
         connection
             .execute_batch(&format!(
                 "{aside} REPLACE INTO access_requests SELECT * FROM aside.kept"
             ))
             .unwrap();
     });
-    let world = lab.world().await;
-    let error = lens_of(&world).memory(Number(1)).await.unwrap_err();
+    let wren = TestAgent::of(&folder.open()).await;
+    let error = lens_of(&wren).memory(Number(1)).await.unwrap_err();
     assert!(error.to_string().contains("was put back"), "{error}");
-    let verified = world.agent.verify().await.unwrap();
+    let verified = wren.agent.verify().await.unwrap();
     assert!(!verified.valid);
     assert!(
         verified
@@ -1092,37 +1077,37 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
 /// Whoever asks for something else and takes it back, as often as they like, makes no no forgotten.
 #[tokio::test]
 async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let core = reading(AccessScope::Core, 10);
-    let refused = asked(&world, &core).await;
-    answer(&world, refused.id, false).await.unwrap();
+    let refused = asked(&wren, &core).await;
+    answer(&wren, refused.id, false).await.unwrap();
     let other = draft(AccessKind::Shred { number: Number(1) });
     for _ in 0..100 {
         // Identifiers are made of the time, and of bytes that come again here.
-        world.clock.advance(Duration::from_millis(1));
-        let request = asked(&world, &other).await;
-        let agent = &world.agent;
+        wren.clock.advance(Duration::from_millis(1));
+        let request = asked(&wren, &other).await;
+        let agent = &wren.agent;
         agent.revoke_access(request.id, &person()).await.unwrap();
     }
-    let again = world.agent.request_access(&core, &person()).await;
+    let again = wren.agent.request_access(&core, &person()).await;
     assert_eq!(refusal(again), "refused_before");
 }
 
 #[tokio::test]
 async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     const DAY: Duration = Duration::from_secs(86_400);
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let read = |scope| draft(AccessKind::Read { scope, minutes: 10 });
     let again =
-        async |kind: &AccessDraft, actor: &Actor| world.agent.request_access(kind, actor).await;
+        async |kind: &AccessDraft, actor: &Actor| wren.agent.request_access(kind, actor).await;
     let core = read(AccessScope::Core);
     let token = draft(AccessKind::Token { expires_at: None });
     for days in [1, 2, 4] {
-        let waiting = [asked(&world, &core).await, asked(&world, &core).await];
-        answer(&world, waiting[0].id, false).await.unwrap();
+        let waiting = [asked(&wren, &core).await, asked(&wren, &core).await];
+        answer(&wren, waiting[0].id, false).await.unwrap();
         // One no is enough for whatever waits.
         assert_eq!(
-            now(&world, waiting[1].id).await.state,
+            now(&wren, waiting[1].id).await.state,
             AccessState::Expired,
             "{days}"
         );
@@ -1131,40 +1116,36 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
                 assert_eq!(refusal(again(kind, &who).await), "refused_before");
             }
         }
-        world.clock.advance(DAY * days - Duration::from_secs(1));
+        wren.clock.advance(DAY * days - Duration::from_secs(1));
         assert_eq!(refusal(again(&core, &person()).await), "refused_before");
-        world.clock.advance(Duration::from_secs(1));
+        wren.clock.advance(Duration::from_secs(1));
     }
     // A yes to as much ends the count, and a no is none to what is less.
-    let request = asked(&world, &core).await;
-    answer(&world, request.id, true).await.unwrap();
-    world
-        .agent
-        .revoke_access(request.id, &wren())
-        .await
-        .unwrap();
-    let all = asked(&world, &read(AccessScope::All)).await;
-    answer(&world, all.id, false).await.unwrap();
-    asked(&world, &core).await;
-    world.clock.advance(DAY);
-    asked(&world, &read(AccessScope::All)).await;
+    let request = asked(&wren, &core).await;
+    answer(&wren, request.id, true).await.unwrap();
+    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    let all = asked(&wren, &read(AccessScope::All)).await;
+    answer(&wren, all.id, false).await.unwrap();
+    asked(&wren, &core).await;
+    wren.clock.advance(DAY);
+    asked(&wren, &read(AccessScope::All)).await;
     // What a clock said that has been put back keeps nobody waiting for years.
-    world.clock.put_forward(DAY * 10_000);
-    let request = asked(&world, &core).await;
-    answer(&world, request.id, false).await.unwrap();
-    world.clock.put_back(DAY * 10_000);
-    asked(&world, &core).await;
-    world.check().await;
+    wren.clock.put_forward(DAY * 10_000);
+    let request = asked(&wren, &core).await;
+    answer(&wren, request.id, false).await.unwrap();
+    wren.clock.put_back(DAY * 10_000);
+    asked(&wren, &core).await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
-    let world = World::new(&MEMORIES).await;
-    let request = asked(&world, &reading(AccessScope::Core, 10)).await;
-    world.script([Turn::text("NO, thank you")]);
-    world.agent.ask_for_access(request.id).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 10)).await;
+    wren.script([Turn::text("NO, thank you")]);
+    wren.agent.ask_for_access(request.id).await.unwrap();
     let query = memoir_app::RecordFilter::default();
-    let records = world.seen().records(&query).await.unwrap();
+    let records = wren.seen().records(&query).await.unwrap();
     let last = serde_json::to_value(records.last().unwrap()).unwrap();
     assert_eq!(last["action"], "access_refused");
     assert_eq!(last["data"]["calls"], 1, "{last}");

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use memoir_app::{Account, Memoir, RecordFilter, Severity, SignIn};
 use memoir_domain::audit::Action;
 use memoir_store_sqlite::{CommitFault, SqliteStore};
-use memoir_testkit::SetModel;
+use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
 use rusqlite::Connection;
 
-use crate::lab::{Lab, OWNER, intrude, keys_in, memoir_on};
+use crate::installation::{OWNER, intrude, new_folder};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -18,29 +18,29 @@ fn password(text: &str) -> Password {
     Password::from_text(text).unwrap()
 }
 
-struct House {
-    lab: Lab,
+struct AccountLog {
+    folder: InstallationFolder,
     memoir: Memoir,
     account: Account,
 }
 
-impl House {
+impl AccountLog {
     /// With Ada, an administrator.
     async fn new() -> Self {
-        let lab = Lab::new();
-        let memoir = lab.memoir_at(&lab.database());
+        let folder = new_folder();
+        let memoir = folder.open().memoir;
         let account = memoir.account("default").await.unwrap();
         let made = account.create_user("Ada", password(PASSWORD), &OWNER);
         made.await.unwrap();
         Self {
-            lab,
+            folder,
             memoir,
             account,
         }
     }
 
     async fn signs_in(&self, with: &str) -> bool {
-        let ends = self.lab.now().plus_seconds(3_600);
+        let ends = self.folder.now().plus_seconds(3_600);
         let attempt = self
             .memoir
             .sign_in(None, "Ada", password(with), None, ends)
@@ -92,11 +92,11 @@ fn keep(connection: &Connection, table: &str) {
 }
 
 /// Puts the rows of `table` back to what they were when `between` began.
-async fn put_back(house: &House, table: &str, between: impl Future<Output = ()>) {
-    let raw = Connection::open(house.lab.database()).unwrap();
+async fn put_back(log: &AccountLog, table: &str, between: impl Future<Output = ()>) {
+    let raw = Connection::open(log.folder.database()).unwrap();
     keep(&raw, table);
     between.await;
-    intrude(&house.lab.database(), |connection| {
+    intrude(&log.folder.database(), |connection| {
         connection
             .execute(&format!("DELETE FROM {table}"), [])
             .unwrap();
@@ -116,24 +116,22 @@ async fn put_back(house: &House, table: &str, between: impl Future<Output = ()>)
 
 #[tokio::test]
 async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
-    let house = House::new().await;
-    let token = house.account.create_token(None, &OWNER).await.unwrap();
-    let revoked = house.account.revoke_token(token.view.id, &OWNER);
+    let log = AccountLog::new().await;
+    let token = log.account.create_token(None, &OWNER).await.unwrap();
+    let revoked = log.account.revoke_token(token.view.id, &OWNER);
     revoked.await.unwrap();
-    assert!(house.signs_in(PASSWORD).await);
-    house
-        .account
+    assert!(log.signs_in(PASSWORD).await);
+    log.account
         .set_password("Ada", password(OTHER), &OWNER)
         .await
         .unwrap();
-    house
-        .account
+    log.account
         .create_user("Grace", password(PASSWORD), &OWNER)
         .await
         .unwrap();
-    house.account.remove_user("Grace", &OWNER).await.unwrap();
+    log.account.remove_user("Grace", &OWNER).await.unwrap();
     assert_eq!(
-        house.told().await,
+        log.told().await,
         [
             Action::AccountCreated,
             Action::UserCreated,
@@ -148,16 +146,16 @@ async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
             Action::UserRemoved,
         ]
     );
-    assert_eq!(house.named().await, [""; 0]);
+    assert_eq!(log.named().await, [""; 0]);
     // Checkpoints cover it, and it is no agent.
-    let signed = house.memoir.checkpoint().await.unwrap();
+    let signed = log.memoir.checkpoint().await.unwrap();
     assert_eq!(signed.size, 1);
-    assert!(house.account.agents().await.unwrap().is_empty());
-    let id = house.account.id().to_string();
-    let reached = house.account.agent(&id).await.map(|agent| agent.scope());
+    assert!(log.account.agents().await.unwrap().is_empty());
+    let id = log.account.id().to_string();
+    let reached = log.account.agent(&id).await.map(|agent| agent.scope());
     assert_eq!(reached.unwrap_err().code(), "not_found");
     // Each open fact is a number, a code, a time or an identifier.
-    let raw = Connection::open(house.lab.database()).unwrap();
+    let raw = Connection::open(log.folder.database()).unwrap();
     let facts: String = raw
         .query_row("SELECT group_concat(facts) FROM audit_records", [], |row| {
             row.get(0)
@@ -170,65 +168,57 @@ async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
 
 #[tokio::test]
 async fn spec_5_5_a_users_row_that_was_put_back_is_named_and_lets_nobody_in() {
-    let house = House::new().await;
-    put_back(&house, "users", async {
-        let changed = house.account.set_password("Ada", password(OTHER), &OWNER);
+    let log = AccountLog::new().await;
+    put_back(&log, "users", async {
+        let changed = log.account.set_password("Ada", password(OTHER), &OWNER);
         changed.await.unwrap();
     })
     .await;
-    assert!(!house.signs_in(PASSWORD).await, "the password of before");
-    assert!(!house.signs_in(OTHER).await);
-    house.is_named("the row was put back").await;
-    house.is_named_by_the_doctor("the row was put back").await;
+    assert!(!log.signs_in(PASSWORD).await, "the password of before");
+    assert!(!log.signs_in(OTHER).await);
+    log.is_named("the row was put back").await;
+    log.is_named_by_the_doctor("the row was put back").await;
     // Another password lets in again, and the log goes on naming what was done.
-    let changed = house.account.set_password("Ada", password(OTHER), &OWNER);
+    let changed = log.account.set_password("Ada", password(OTHER), &OWNER);
     changed.await.unwrap();
-    assert!(house.signs_in(OTHER).await);
-    house
-        .is_named("decided on a row that had been put back")
+    assert!(log.signs_in(OTHER).await);
+    log.is_named("decided on a row that had been put back")
         .await;
 }
 
 #[tokio::test]
 async fn spec_5_5_a_removed_user_who_was_put_back_is_named_and_one_who_is_gone_too() {
-    let house = House::new().await;
-    let made = house
-        .account
-        .create_user("Grace", password(PASSWORD), &OWNER);
+    let log = AccountLog::new().await;
+    let made = log.account.create_user("Grace", password(PASSWORD), &OWNER);
     made.await.unwrap();
-    put_back(&house, "users", async {
-        house.account.remove_user("Ada", &OWNER).await.unwrap();
+    put_back(&log, "users", async {
+        log.account.remove_user("Ada", &OWNER).await.unwrap();
     })
     .await;
-    assert!(!house.signs_in(PASSWORD).await);
-    house.is_named("the row was put back").await;
-    intrude(&house.lab.database(), |connection| {
+    assert!(!log.signs_in(PASSWORD).await);
+    log.is_named("the row was put back").await;
+    intrude(&log.folder.database(), |connection| {
         connection.execute("DELETE FROM users", []).unwrap();
     });
-    house.is_named("is missing").await;
-    assert!(house.memoir.is_closed().await.unwrap());
+    log.is_named("is missing").await;
+    assert!(log.memoir.is_closed().await.unwrap());
     // Nobody is made the first one again.
-    let first = house
-        .account
-        .create_first_user("Eve", password(OTHER))
-        .await;
+    let first = log.account.create_first_user("Eve", password(OTHER)).await;
     assert!(first.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn spec_5_5_an_administrators_token_that_was_put_back_is_named() {
-    let house = House::new().await;
-    let token = house.account.create_token(None, &OWNER).await.unwrap();
-    put_back(&house, "tokens", async {
-        let revoked = house.account.revoke_token(token.view.id, &OWNER);
+    let log = AccountLog::new().await;
+    let token = log.account.create_token(None, &OWNER).await.unwrap();
+    put_back(&log, "tokens", async {
+        let revoked = log.account.revoke_token(token.view.id, &OWNER);
         revoked.await.unwrap();
     })
     .await;
-    house
-        .is_named("whether it is revoked is not as recorded")
+    log.is_named("whether it is revoked is not as recorded")
         .await;
-    house
-        .is_named_by_the_doctor("whether it is revoked is not as recorded")
+    log.is_named_by_the_doctor("whether it is revoked is not as recorded")
         .await;
 }
 
@@ -257,11 +247,11 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
             "table `accounts`: it is found by another name than its own",
         ),
     ] {
-        let house = House::new().await;
-        intrude(&house.lab.database(), |connection| {
+        let log = AccountLog::new().await;
+        intrude(&log.folder.database(), |connection| {
             connection.execute_batch(change).unwrap();
         });
-        let all = house.memoir.verify_all().await.unwrap();
+        let all = log.memoir.verify_all().await.unwrap();
         let named: Vec<String> = all
             .iter()
             .flat_map(|one| one.misfits.iter().map(|misfit| misfit.problem.clone()))
@@ -272,27 +262,27 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
         );
     }
     // Gone as a whole, while the users are there.
-    let house = House::new().await;
-    intrude(&house.lab.database(), |connection| {
+    let log = AccountLog::new().await;
+    intrude(&log.folder.database(), |connection| {
         connection
             .execute_batch(
                 "DELETE FROM audit_records; DELETE FROM agent_prompts; DELETE FROM agents;",
             )
             .unwrap();
     });
-    house.is_named("the log was cut off").await;
+    log.is_named("the log was cut off").await;
 }
 
 #[tokio::test]
 async fn spec_5_5_guessing_fills_no_log() {
-    let house = House::new().await;
-    let before = house.told().await.len();
+    let log = AccountLog::new().await;
+    let before = log.told().await.len();
     for _ in 0..12 {
-        assert!(!house.signs_in("a guess of a horse").await);
+        assert!(!log.signs_in("a guess of a horse").await);
     }
-    assert_eq!(house.told().await[before..], [Action::SignInFailed]);
-    assert!(house.signs_in(PASSWORD).await);
-    let records = house.account.own_records(&RecordFilter::default()).await;
+    assert_eq!(log.told().await[before..], [Action::SignInFailed]);
+    assert!(log.signs_in(PASSWORD).await);
+    let records = log.account.own_records(&RecordFilter::default()).await;
     let records = records.unwrap();
     let failures: Vec<_> = records
         .iter()
@@ -300,24 +290,24 @@ async fn spec_5_5_guessing_fills_no_log() {
         .collect();
     assert_eq!(failures, [10, 12]);
     // They count anew.
-    assert!(house.signs_in(PASSWORD).await);
-    assert_eq!(house.told().await.len(), before + 3);
+    assert!(log.signs_in(PASSWORD).await);
+    assert_eq!(log.told().await.len(), before + 3);
 }
 
 #[tokio::test]
 async fn spec_5_5_opening_an_installation_leaves_a_record() {
-    let house = House::new().await;
-    assert!(house.memoir.is_closed().await.unwrap());
-    house.account.set_closed(false, &OWNER).await.unwrap();
-    assert!(!house.memoir.is_closed().await.unwrap());
+    let log = AccountLog::new().await;
+    assert!(log.memoir.is_closed().await.unwrap());
+    log.account.set_closed(false, &OWNER).await.unwrap();
+    assert!(!log.memoir.is_closed().await.unwrap());
     // What makes one more administrator leaves it open, and nothing closes it by itself.
-    let made = house.account.create_user("Bea", password(OTHER), &OWNER);
+    let made = log.account.create_user("Bea", password(OTHER), &OWNER);
     made.await.unwrap();
-    house.memoir.finish().await.unwrap();
-    assert!(!house.memoir.is_closed().await.unwrap());
-    house.account.set_closed(true, &OWNER).await.unwrap();
-    assert!(house.memoir.is_closed().await.unwrap());
-    let told = house.told().await;
+    log.memoir.finish().await.unwrap();
+    assert!(!log.memoir.is_closed().await.unwrap());
+    log.account.set_closed(true, &OWNER).await.unwrap();
+    assert!(log.memoir.is_closed().await.unwrap());
+    let told = log.told().await;
     let of_closing = told.iter().filter(|action| {
         matches!(
             action,
@@ -337,47 +327,46 @@ async fn spec_5_5_opening_an_installation_leaves_a_record() {
 #[tokio::test]
 async fn spec_5_5_closing_or_opening_that_breaks_off_in_the_middle_leaves_it_closed_and_on_the_record()
  {
-    let house = House::new().await;
-    let last = async || house.told().await.last().copied();
+    let log = AccountLog::new().await;
+    let last = async || log.told().await.last().copied();
     // What is on the record, and not in the key store.
-    let keys = Connection::open(keys_in(house.lab.path())).unwrap();
+    let keys = Connection::open(log.folder.key_file()).unwrap();
     let broken =
         "CREATE TRIGGER broken BEFORE INSERT ON closing BEGIN SELECT RAISE(ABORT, 'broken'); END";
     keys.execute_batch(broken).unwrap();
-    house.account.set_closed(false, &OWNER).await.unwrap_err();
+    log.account.set_closed(false, &OWNER).await.unwrap_err();
     keys.execute_batch("DROP TRIGGER broken").unwrap();
-    assert!(house.memoir.is_closed().await.unwrap());
+    assert!(log.memoir.is_closed().await.unwrap());
     assert_eq!(last().await, Some(Action::InstallationOpened));
     // Whoever opens it may be about to write it there.
-    house.memoir.finish().await.unwrap();
+    log.memoir.finish().await.unwrap();
     assert_eq!(last().await, Some(Action::InstallationOpened));
     for _ in 0..2 {
-        house.lab.tick();
-        house.memoir.finish().await.unwrap();
+        log.folder.pass_a_minute();
+        log.memoir.finish().await.unwrap();
         assert_eq!(last().await, Some(Action::InstallationClosed));
     }
-    assert!(house.memoir.is_closed().await.unwrap());
+    assert!(log.memoir.is_closed().await.unwrap());
 
     // What is in the key store, and not on the record.
-    house.account.set_closed(false, &OWNER).await.unwrap();
-    house.lab.tick();
+    log.account.set_closed(false, &OWNER).await.unwrap();
+    log.folder.pass_a_minute();
     keys.execute_batch(broken).unwrap();
-    house.account.set_closed(true, &OWNER).await.unwrap_err();
+    log.account.set_closed(true, &OWNER).await.unwrap_err();
     keys.execute_batch("DROP TRIGGER broken").unwrap();
-    assert!(!house.memoir.is_closed().await.unwrap());
+    assert!(!log.memoir.is_closed().await.unwrap());
     assert_eq!(last().await, Some(Action::InstallationOpened));
-    let store = SqliteStore::open(&house.lab.database()).unwrap();
-    let (clock, keys) = (house.lab.clock.clone(), house.lab.keys.clone());
-    let memoir = memoir_on(Arc::new(store.clone()), keys, clock, SetModel::default());
+    let store = SqliteStore::open(&log.folder.database()).unwrap();
+    let memoir = log.folder.open_store(Arc::new(store.clone())).memoir;
     let account = memoir.account("default").await.unwrap();
     store.disturb_commits(&[CommitFault::Busy]);
     account.set_closed(true, &OWNER).await.unwrap_err();
-    assert!(house.memoir.is_closed().await.unwrap());
+    assert!(log.memoir.is_closed().await.unwrap());
     assert_eq!(last().await, Some(Action::InstallationOpened));
-    house.lab.tick();
-    house.memoir.finish().await.unwrap();
-    let told = house.told().await;
+    log.folder.pass_a_minute();
+    log.memoir.finish().await.unwrap();
+    let told = log.told().await;
     assert_eq!(told.last(), Some(&Action::InstallationClosed));
-    house.memoir.finish().await.unwrap();
-    assert_eq!(house.told().await, told);
+    log.memoir.finish().await.unwrap();
+    assert_eq!(log.told().await, told);
 }

@@ -12,7 +12,7 @@ use memoir_domain::{
 
 use memoir_testkit::Turn;
 
-use crate::world::{World, complete, person, state, sweep};
+use crate::installation::{TestAgent, complete, person, state, sweep};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const MEMORIES: [&str; 6] = [
@@ -39,51 +39,51 @@ fn journal(content: &str, created_at: Option<Timestamp>) -> MemoryInput {
 
 #[tokio::test]
 async fn spec_3_1_a_session_of_a_clock_far_ahead_silences_no_schedule() {
-    let world = World::new(&MEMORIES).await;
-    let account = world.memoir.account("default").await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let account = wren.memoir.account("default").await.unwrap();
     for own_slot in [None, Some("Thu 03:30")] {
         let schedule = [(Field::RefinementSchedule, own_slot)];
-        world.agent.configure(&schedule, &person()).await.unwrap();
-        world.clock.put_forward(years(70));
-        let (driven, _) = world.refine([complete()]).await;
+        wren.agent.configure(&schedule, &person()).await.unwrap();
+        wren.clock.put_forward(years(70));
+        let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
-        world.clock.put_back(years(70));
-        world.clock.advance(7 * DAY);
-        world.script([Turn::text("YES"), complete()]);
+        wren.clock.put_back(years(70));
+        wren.clock.advance(7 * DAY);
+        wren.script([Turn::text("YES"), complete()]);
         assert_eq!(sweep(&account).await, 1, "{own_slot:?}");
         assert_eq!(sweep(&account).await, 0, "{own_slot:?}");
-        world.clock.advance(7 * DAY);
-        world.script([Turn::text("YES"), complete()]);
+        wren.clock.advance(7 * DAY);
+        wren.script([Turn::text("YES"), complete()]);
         assert_eq!(sweep(&account).await, 1, "{own_slot:?}");
     }
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_2_a_session_of_a_clock_far_ahead_is_closed() {
-    let world = World::new(&MEMORIES).await;
-    world.clock.put_forward(years(70));
-    let (opened, _) = world.agent.open_own(Mode::Full).await.unwrap();
-    world.clock.put_back(years(70));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let closed = world.agent.session(opened.id).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    wren.clock.put_forward(years(70));
+    let (opened, _) = wren.agent.open_own(Mode::Full).await.unwrap();
+    wren.clock.put_back(years(70));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let closed = wren.agent.session(opened.id).await.unwrap();
     assert_eq!(closed.end_reason, Some("idle"));
 }
 
 #[tokio::test]
 async fn spec_2_5_a_reflection_of_a_clock_far_ahead_keeps_none_back() {
-    let world = World::new(&MEMORIES).await;
-    world.clock.put_forward(years(70));
+    let wren = TestAgent::new(&MEMORIES).await;
+    wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    world.agent.save(&[entry], &person()).await.unwrap();
-    world.clock.put_back(years(70));
+    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.clock.put_back(years(70));
     let entry = journal("The market is open.", None);
-    world.agent.save(&[entry], &person()).await.unwrap();
-    world.clock.advance(DAY);
-    let account = world.memoir.account("default").await.unwrap();
+    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.clock.advance(DAY);
+    let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(account.due_jobs().await.unwrap().len(), 1);
     // What is dated ahead is in no context, where it would never fade.
-    let context = world.agent.context(None).await.unwrap();
+    let context = wren.agent.context(None).await.unwrap();
     let text = context.text.expose();
     assert!(
         text.contains("is open") && !text.contains("was closed"),
@@ -93,11 +93,11 @@ async fn spec_2_5_a_reflection_of_a_clock_far_ahead_keeps_none_back() {
 
 #[tokio::test]
 async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
-    let world = World::new(&MEMORIES).await;
-    let now = world.memoir.now();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let now = wren.memoir.now();
     for (ahead, is_taken) in [(1, true), (2, false)] {
         let entry = journal("Tomorrow the heron comes.", Some(now.plus_days(ahead)));
-        let saved = world.agent.save(&[entry], &person()).await;
+        let saved = wren.agent.save(&[entry], &person()).await;
         assert_eq!(saved.is_ok(), is_taken, "{ahead}");
         if let Err(error) = saved {
             let told = error.to_string();
@@ -117,21 +117,21 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
         kind: Some(Kind::Core),
         ..journal("In 2040 Ann retires.", Some(now.plus_days(5_000)))
     };
-    world.agent.save(&[plan], &person()).await.unwrap();
+    wren.agent.save(&[plan], &person()).await.unwrap();
 }
 
 #[tokio::test]
 async fn spec_4_1_times_ahead_are_set_right_on_the_record() {
-    let world = World::new(&MEMORIES).await;
-    let account = world.memoir.account("default").await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(account.correct_times(&person()).await.unwrap(), 0);
-    world.clock.put_forward(years(70));
+    wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    world.agent.save(&[entry], &person()).await.unwrap();
-    world.refine([complete()]).await;
-    world.clock.put_back(years(70));
+    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.refine([complete()]).await;
+    wren.clock.put_back(years(70));
     let problem = async || {
-        let found = world.memoir.examine(&account).await.unwrap();
+        let found = wren.memoir.examine(&account).await.unwrap();
         let clock = found.iter().find(|found| found.area == "clock").unwrap();
         clock.severity == memoir_app::Severity::Problem
     };
@@ -139,12 +139,12 @@ async fn spec_4_1_times_ahead_are_set_right_on_the_record() {
     assert_eq!(account.correct_times(&person()).await.unwrap(), 1);
     assert!(!problem().await);
     assert_eq!(account.correct_times(&person()).await.unwrap(), 0);
-    assert_eq!(world.actions().await.last().unwrap(), "times_corrected");
-    let now = world.memoir.now();
-    let shown = world.agent.show().await.unwrap();
+    assert_eq!(wren.actions().await.last().unwrap(), "times_corrected");
+    let now = wren.memoir.now();
+    let shown = wren.agent.show().await.unwrap();
     assert_eq!(shown.last_refinement_at, Some(now));
     assert_eq!(sweep(&account).await, 0);
-    let context = world.agent.context(None).await.unwrap();
+    let context = wren.agent.context(None).await.unwrap();
     assert!(context.text.expose().contains("was closed"));
-    world.check().await;
+    wren.check().await;
 }

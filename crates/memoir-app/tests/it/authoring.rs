@@ -5,19 +5,19 @@ use std::time::Duration;
 use memoir_app::{Error, check_settings};
 use memoir_domain::agent::Field;
 
-use crate::world::{World, person};
+use crate::installation::{TestAgent, person};
 
 const LONG: &str = "You are Wren, who keeps a garden by the sea and never forgets a promise.";
 
-async fn prompt(world: &World) -> Option<String> {
-    let own = world.agent.own_setting(Field::SystemPrompt).await.unwrap();
+async fn prompt(wren: &TestAgent) -> Option<String> {
+    let own = wren.agent.own_setting(Field::SystemPrompt).await.unwrap();
     own.value.expose().as_str().map(str::to_owned)
 }
 
 #[tokio::test]
 async fn spec_2_7_a_question_is_answered_by_the_same_text_within_the_hour() {
-    let world = World::new(&[]).await;
-    let author = |text: &'static str| world.agent.author(Field::SystemPrompt, Some(text));
+    let wren = TestAgent::new(&[]).await;
+    let author = |text: &'static str| wren.agent.author(Field::SystemPrompt, Some(text));
     author(LONG).await.unwrap();
     let error = author("Kanari.").await.unwrap_err();
     assert_eq!(error.code(), "confirmation_required");
@@ -26,17 +26,17 @@ async fn spec_2_7_a_question_is_answered_by_the_same_text_within_the_hour() {
         told.contains("under a quarter") && !told.contains("Kanari"),
         "{told}"
     );
-    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
-    world.clock.advance(Duration::from_secs(3_601));
+    assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
+    wren.clock.advance(Duration::from_secs(3_601));
     author("Kanari.").await.unwrap_err();
     author("Kanari.").await.unwrap();
-    assert_eq!(prompt(&world).await.as_deref(), Some("Kanari."));
+    assert_eq!(prompt(&wren).await.as_deref(), Some("Kanari."));
 }
 
 #[tokio::test]
 async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
-    let world = World::new(&[]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&[]).await;
+    let agent = &wren.agent;
     agent
         .author(Field::RefinementThreshold, Some("0.9"))
         .await
@@ -76,8 +76,8 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
 
 #[tokio::test]
 async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_it_back() {
-    let world = World::new(&[]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&[]).await;
+    let agent = &wren.agent;
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
     agent
         .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
@@ -87,7 +87,7 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
         .undo_setting(Field::SystemPrompt, &person())
         .await
         .unwrap();
-    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
     // However often: whoever brings it back has not written it.
@@ -97,15 +97,15 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
             .await
             .unwrap();
     }
-    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 
 #[tokio::test]
 async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_back() {
-    let world = World::new(&[]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&[]).await;
+    let agent = &wren.agent;
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
     // Others between these, so that the setting's own are pages apart.
     for number in 0..30 {
@@ -136,15 +136,15 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
         .unwrap();
     let by = person();
     assert!(agent.undo_setting(Field::SystemPrompt, &by).await.unwrap());
-    assert_eq!(prompt(&world).await.as_deref(), Some(LONG));
+    assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 
 #[tokio::test]
 async fn settings_are_changed_as_they_were_seen_or_not_at_all() {
-    let world = World::new(&[]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&[]).await;
+    let agent = &wren.agent;
     let newest = async || {
         let records = agent.search_records(&Default::default(), None, 1).await;
         records.unwrap()[0].seq

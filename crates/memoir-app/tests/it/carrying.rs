@@ -4,14 +4,13 @@ use std::{collections::BTreeMap, fs};
 
 use memoir_app::{Error, OwnAgent, RecordFilter, ShredWish};
 use memoir_domain::{memory::Number, session::State};
-use memoir_testkit::Turn;
+use memoir_testkit::{InstallationFolder, Turn};
 use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::{Lab, input, memoir_on},
+    installation::{TestAgent, complete, delete, input, new_folder, own, person, state},
     story::{edits, first_part, second_part},
-    world::{World, complete, delete, own, person, state},
 };
 
 fn passphrase() -> Passphrase {
@@ -83,58 +82,46 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
 }
 
 /// Another installation, with another master key and an account of another name.
-async fn elsewhere(lab: &Lab) -> memoir_app::Account {
-    let memoir = lab.memoir_at(&lab.database());
-    memoir
-        .create_account("guests", &crate::lab::OWNER)
-        .await
-        .unwrap();
-    memoir.account("guests").await.unwrap()
+async fn elsewhere(folder: &InstallationFolder) -> memoir_app::Account {
+    folder.open().account("guests").await
 }
 
-async fn with_a_story(lab: &Lab) -> World {
-    let world = lab.world().await;
+async fn with_a_story(folder: &InstallationFolder) -> TestAgent {
+    let wren = TestAgent::of(&folder.open()).await;
     // Boxed: unoptimized, their many steps would not fit on a test's stack beside what they call.
-    let completed = Box::pin(first_part(lab, &world)).await;
-    Box::pin(second_part(lab, &world, completed)).await;
-    world
+    let completed = Box::pin(first_part(folder, &wren)).await;
+    Box::pin(second_part(folder, &wren, completed)).await;
+    wren
 }
 
 #[tokio::test]
 async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
-    let lab = Lab::new();
-    let world = with_a_story(&lab).await;
+    let folder = new_folder();
+    let wren = with_a_story(&folder).await;
     // Two that were shredded, one of them twice in the same record.
-    world
-        .agent
+    wren.agent
         .shred(ShredWish::of(Number(12), "another one"), &person())
         .await
         .unwrap();
-    let sealed = world.agent.archive(passphrase()).await.unwrap();
-    let here = told(&world.agent).await;
-    let now = lab.now();
+    let sealed = wren.agent.archive(passphrase()).await.unwrap();
+    let here = told(&wren.agent).await;
+    let now = folder.now();
 
-    let other = Lab::new();
-    let memoir = memoir_on(
-        std::sync::Arc::new(memoir_store_sqlite::SqliteStore::open(&other.database()).unwrap()),
-        other.keys.clone(),
-        lab.clock.clone(),
-        world.model.clone(),
-    );
-    memoir
-        .create_account("guests", &crate::lab::OWNER)
-        .await
-        .unwrap();
-    let account = memoir.account("guests").await.unwrap();
-    lab.tick();
+    let other = new_folder();
+    let opened = other
+        .open()
+        .with_clock(folder.clock.clone())
+        .with_model(wren.model.clone());
+    let account = opened.account("guests").await;
+    folder.pass_a_minute();
     let adopted = account
         .adopt(sealed.clone(), passphrase(), None, &person())
         .await
         .unwrap();
     assert_eq!(adopted.name, "wren");
     let agent = own(&account.agent("wren").await.unwrap());
-    assert_ne!(agent.scope(), world.agent.scope());
-    let verified = memoir.verify_all().await.unwrap();
+    assert_ne!(agent.scope(), wren.agent.scope());
+    let verified = opened.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
 
     let there = told(&agent).await;
@@ -146,23 +133,15 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     assert_eq!(there["records"].len(), count + 1);
     let last = &there["records"][count];
     assert_eq!(last["action"], "agent_imported");
-    let log = world
-        .seen()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let log = wren.seen().records(&RecordFilter::default()).await.unwrap();
     assert_eq!(last["data"]["head"][0][1], log[count - 1].hash);
 
     // It goes on there: another session, an undo of an old one, a way back, another word less.
-    let there = World {
-        memoir: memoir.clone(),
-        store: world.store.clone(),
-        keys: other.keys.clone(),
-        clock: lab.clock.clone(),
-        model: world.model.clone(),
+    let there = TestAgent {
+        installation: opened.clone(),
         agent: agent.clone(),
     };
-    lab.tick();
+    folder.pass_a_minute();
     let (session, _) = there.refine([delete(10), complete()]).await;
     assert_eq!((state(&session), session.edits), (State::Completed, 1));
     let old = agent
@@ -178,10 +157,10 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         .min_by_key(|session| session.started_at)
         .unwrap()
         .id;
-    lab.tick();
+    folder.pass_a_minute();
     let undone = agent.roll_back(old, true, &person()).await.unwrap();
     assert!(undone.undone_at.is_some());
-    lab.tick();
+    folder.pass_a_minute();
     let rewound = agent.rewind(now, &person()).await.unwrap();
     assert!(rewound.changes.changed > 0);
     let kept = |told: &BTreeMap<&str, Vec<Value>>| -> Vec<Value> {
@@ -191,15 +170,15 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         kept.cloned().collect()
     };
     assert_eq!(kept(&told(&agent).await), kept(&here));
-    lab.tick();
+    folder.pass_a_minute();
     agent
         .shred(ShredWish::of(Number(8), "a third one"), &person())
         .await
         .unwrap();
-    let verified = memoir.verify_all().await.unwrap();
+    let verified = opened.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
-        told(&world.agent).await,
+        told(&wren.agent).await,
         here,
         "where it came from nothing changed"
     );
@@ -220,27 +199,25 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let second = told(&own(&account.agent("second").await.unwrap())).await;
     assert_eq!(first["memories"], second["memories"]);
     assert_eq!(first["sessions"], second["sessions"]);
-    let verified = memoir.verify_all().await.unwrap();
+    let verified = opened.memoir.verify_all().await.unwrap();
     // The agents, and the log of the account that was made for them.
     assert_eq!(verified.len(), 4);
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
-        memoir_store::Fleet::check(
-            &memoir_store_sqlite::SqliteStore::open(&other.database()).unwrap()
-        )
-        .await
-        .unwrap(),
+        memoir_store::Fleet::check(opened.store.as_ref())
+            .await
+            .unwrap(),
         []
     );
 }
 
 #[tokio::test]
 async fn an_archive_that_cannot_be_opened_writes_nothing() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("Marta prefers linen thread.").await;
-    let sealed = world.agent.archive(passphrase()).await.unwrap();
-    let other = Lab::new();
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread.").await;
+    let sealed = wren.agent.archive(passphrase()).await.unwrap();
+    let other = new_folder();
     let account = elsewhere(&other).await;
     let state = || {
         let connection = rusqlite::Connection::open(other.database()).unwrap();
@@ -326,28 +303,28 @@ async fn an_archive_that_cannot_be_opened_writes_nothing() {
 
 #[tokio::test]
 async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
-    let lab = Lab::new();
-    let world = lab.world().await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     for memory in crate::story::memories() {
-        world.agent.save(&[memory], &person()).await.unwrap();
+        wren.agent.save(&[memory], &person()).await.unwrap();
     }
-    world.refine(edits()).await;
-    let before = told(&world.agent).await;
-    let sealed = world.agent.archive(passphrase()).await.unwrap();
-    let file = lab.path().join("wren.archive");
+    wren.refine(edits()).await;
+    let before = told(&wren.agent).await;
+    let sealed = wren.agent.archive(passphrase()).await.unwrap();
+    let file = folder.path().join("wren.archive");
     fs::write(&file, &sealed).unwrap();
-    world.agent.erase(&person()).await.unwrap();
+    wren.agent.erase(&person()).await.unwrap();
     assert!(matches!(
-        world.agent.archive(passphrase()).await,
+        wren.agent.archive(passphrase()).await,
         Err(Error::Erased { .. })
     ));
-    let account = world.memoir.account("default").await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
     account
         .adopt(fs::read(&file).unwrap(), passphrase(), None, &person())
         .await
         .unwrap();
     let agent = own(&account.agent("wren").await.unwrap());
-    assert_ne!(agent.scope(), world.agent.scope());
+    assert_ne!(agent.scope(), wren.agent.scope());
     let after = told(&agent).await;
     for part in ["memories", "settings", "sessions"] {
         assert_eq!(after[part], before[part], "{part}");
@@ -356,7 +333,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
         .save(&[input("Something new.")], &person())
         .await
         .unwrap();
-    world.script([Turn::text("YES"), complete()]);
+    wren.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
     let driven = agent
         .seen_by(memoir_app::Viewer::Agent)
@@ -364,11 +341,11 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Completed);
-    let verified = world.memoir.verify_all().await.unwrap();
+    let verified = wren.memoir.verify_all().await.unwrap();
     assert_eq!(verified.len(), 2);
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
-        world.seen().memories(true).await.unwrap_err().code(),
+        wren.seen().memories(true).await.unwrap_err().code(),
         "erased",
         "the other one stays what it is"
     );

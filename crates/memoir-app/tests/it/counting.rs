@@ -7,7 +7,7 @@ use memoir_domain::session::State;
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, settings};
+use crate::installation::{TestAgent, settings};
 
 /// The samples by name and labels.
 async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
@@ -25,34 +25,29 @@ async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
 
 #[tokio::test]
 async fn the_queue_and_a_workers_lease_are_told() {
-    let world = World::new(&["The kiln is fired on Thursdays."]).await;
-    world
-        .agent
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
-    world.clock.advance(Duration::from_secs(90));
-    let found = counted(&world.memoir).await;
+    let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
+    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    wren.clock.advance(Duration::from_secs(90));
+    let found = counted(&wren.memoir).await;
     assert_eq!(found["memoir_queue_sessions"], 1.0);
     assert_eq!(found["memoir_queue_oldest_seconds"], 90.0);
     assert_eq!(found[r#"memoir_sessions_running{driver="model"}"#], 0.0);
 
-    let waiting = world.memoir.waiting_sessions(1).await.unwrap();
+    let waiting = wren.memoir.waiting_sessions(1).await.unwrap();
     let session = &waiting[0];
-    let taken = world.memoir.take_up(session.scope, session.id).await;
+    let taken = wren.memoir.take_up(session.scope, session.id).await;
     assert!(taken.unwrap().is_some());
     // Longer than the lease lasts: the worker has died.
-    world
-        .clock
+    wren.clock
         .advance(settings().lease + Duration::from_secs(15));
-    let found = counted(&world.memoir).await;
+    let found = counted(&wren.memoir).await;
     assert_eq!(found["memoir_queue_sessions"], 0.0);
     assert_eq!(found["memoir_queue_oldest_seconds"], 0.0);
     assert_eq!(found[r#"memoir_sessions_running{driver="model"}"#], 1.0);
     let age = found[r#"memoir_lease_age_seconds{driver="model"}"#];
     assert_eq!(age, settings().lease.as_secs_f64() + 15.0);
-    world.memoir.close_lapsed_sessions().await.unwrap();
-    let found = counted(&world.memoir).await;
+    wren.memoir.close_lapsed_sessions().await.unwrap();
+    let found = counted(&wren.memoir).await;
     assert_eq!(
         found[r#"memoir_session_end_reasons_total{reason="lease_expired"}"#],
         1.0
@@ -61,16 +56,15 @@ async fn the_queue_and_a_workers_lease_are_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_nobody_waits_for_any_more_is_counted() {
-    let world = World::new(&["The kiln is fired on Thursdays."]).await;
-    let never = Turn::text("YES").after(Duration::from_secs(36_000));
-    world.script([never]);
-    let driven = world
+    let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
+    wren.script([Turn::Never]);
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(driven.state, State::Abandoned);
-    let found = counted(&world.memoir).await;
+    let found = counted(&wren.memoir).await;
     let labels = r#"{model="model",provider="scripted",result="broken_off"}"#;
     assert_eq!(found[&format!("memoir_model_calls_total{labels}")], 1.0);
     assert_eq!(
@@ -87,9 +81,9 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
         "Dusk is at eight.",
         "Late is late.",
     ];
-    let world = World::new(&memories).await;
-    let before = counted(&world.memoir).await;
-    world.script([
+    let wren = TestAgent::new(&memories).await;
+    let before = counted(&wren.memoir).await;
+    wren.script([
         Turn::text("YES"),
         Turn::call("delete_memory", json!({"id": 1})),
         Turn::call("delete_memory", json!({"id": 2})),
@@ -98,9 +92,9 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
+    let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     assert_eq!(driven.state, State::RolledBack);
-    let after = counted(&world.memoir).await;
+    let after = counted(&wren.memoir).await;
     let ended = r#"memoir_sessions_ended_total{driver="model",end="rolled_back",rehearsal="true"}"#;
     assert_eq!(after[ended], 1.0);
     for same in [

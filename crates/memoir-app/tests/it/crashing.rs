@@ -38,7 +38,7 @@ use memoir_testkit::Turn;
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings};
+use crate::installation::{TestAgent, complete, delete, person, settings};
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
@@ -80,8 +80,8 @@ fn protect() -> Turn {
     Turn::call("protect_memory", json!({"id": 3}))
 }
 
-async fn a_session(world: &World) {
-    world.script([
+async fn a_session(wren: &TestAgent) {
+    wren.script([
         Turn::text("YES"),
         merge(),
         rewrite(),
@@ -89,7 +89,7 @@ async fn a_session(world: &World) {
         delete(8),
         complete(),
     ]);
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -97,13 +97,12 @@ async fn a_session(world: &World) {
     assert_eq!(driven.state, State::Completed);
 }
 
-async fn a_tripped_session(world: &World) {
-    world
-        .agent
+async fn a_tripped_session(wren: &TestAgent) {
+    wren.agent
         .configure(&[(Field::RefinementThreshold, Some("0.9"))], &person())
         .await
         .unwrap();
-    world.script([
+    wren.script([
         Turn::text("YES"),
         rewrite(),
         protect(),
@@ -111,7 +110,7 @@ async fn a_tripped_session(world: &World) {
         delete(1),
         complete(),
     ]);
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -119,28 +118,26 @@ async fn a_tripped_session(world: &World) {
     assert_eq!(driven.state, State::RolledBack);
 }
 
-async fn undone_sessions(world: &World) {
-    a_session(world).await;
-    let first = world.seen().session_page(None, 1).await.unwrap()[0].id;
-    world.clock.advance(Duration::from_secs(60));
-    world.script([Turn::text("YES"), delete(MERGED), complete()]);
-    world
-        .seen()
+async fn undone_sessions(wren: &TestAgent) {
+    a_session(wren).await;
+    let first = wren.seen().session_page(None, 1).await.unwrap()[0].id;
+    wren.clock.advance(Duration::from_secs(60));
+    wren.script([Turn::text("YES"), delete(MERGED), complete()]);
+    wren.seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    world.clock.advance(Duration::from_secs(60));
-    world.agent.roll_back(first, true, &person()).await.unwrap();
-    world
-        .agent
+    wren.clock.advance(Duration::from_secs(60));
+    wren.agent.roll_back(first, true, &person()).await.unwrap();
+    wren.agent
         .handle(Number(7), Handling::Restore, &person())
         .await
         .unwrap();
 }
 
 /// One that is granted, used and revoked, one that expires, a token and a shredding by the agent's leave.
-async fn an_access(world: &World) {
-    let (agent, wren) = (&world.agent, Actor::agent("wren"));
+async fn an_access(wren: &TestAgent) {
+    let (agent, me) = (&wren.agent, Actor::agent("wren"));
     let read = AccessKind::Read {
         scope: AccessScope::Core,
         minutes: 5,
@@ -153,24 +150,24 @@ async fn an_access(world: &World) {
         let draft = AccessDraft { kind, purpose };
         let request = agent.request_access(&draft, &person()).await.unwrap();
         let reason = Some("if it must be".into());
-        let answered = agent.answer_access(request.id, true, reason, &wren).await;
+        let answered = agent.answer_access(request.id, true, reason, &me).await;
         ids.push(answered.unwrap().id);
-        world.clock.advance(Duration::from_secs(60));
+        wren.clock.advance(Duration::from_secs(60));
     }
     let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
     let seen = mechanic.memory(Number(1)).await.unwrap();
     assert!(seen.words.is_some());
-    let revoked = agent.revoke_access(ids[0], &wren).await.unwrap();
+    let revoked = agent.revoke_access(ids[0], &me).await.unwrap();
     assert_eq!(revoked.state, AccessState::Revoked);
-    world.clock.advance(Duration::from_secs(600));
-    world.memoir.expire_access().await.unwrap();
-    world.remember("The end of it.").await;
+    wren.clock.advance(Duration::from_secs(600));
+    wren.memoir.expire_access().await.unwrap();
+    wren.remember("The end of it.").await;
 }
 
 /// What a conversation tells, which is to be noted once.
 const TOLD: &str = "Ann's sister is called Mira.";
 
-async fn hand_over(world: &World) {
+async fn hand_over(wren: &TestAgent) {
     let messages = [("a", "Hello."), ("b", "My sister is called Mira.")];
     let messages = messages.map(|(id, text)| memoir_app::HandedMessage {
         id: id.into(),
@@ -178,27 +175,27 @@ async fn hand_over(world: &World) {
         speaker: "Ann".into(),
         text: text.into(),
     });
-    let handing = world
+    let handing = wren
         .agent
         .hand_over(messages.to_vec(), true, ActorKind::Agent);
     handing.await.unwrap();
 }
 
-async fn an_absorption(world: &World) {
-    hand_over(world).await;
+async fn an_absorption(wren: &TestAgent) {
+    hand_over(wren).await;
     let notes = json!({"journal": ["Ann came by."], "core": [TOLD]});
-    world.script([Turn::text(&notes.to_string())]);
+    wren.script([Turn::text(&notes.to_string())]);
     let mut pass = |_: memoir_app::AbsorbProgress| {};
-    let reading = world.agent.absorb(std::future::pending(), &mut pass);
+    let reading = wren.agent.absorb(std::future::pending(), &mut pass);
     reading.await.unwrap();
 }
 
 /// The conversation is handed over and read again: what was noted is there once, whenever it was killed.
-async fn absorbs_once(world: &World) {
-    an_absorption(world).await;
-    let transcript = world.agent.transcript().await.unwrap();
+async fn absorbs_once(wren: &TestAgent) {
+    an_absorption(wren).await;
+    let transcript = wren.agent.transcript().await.unwrap();
     assert_eq!((transcript.pending, transcript.absorbed), (0, 2));
-    let memories = world.memories().await;
+    let memories = wren.memories().await;
     let told = memories.iter().filter(|memory| memory["content"] == TOLD);
     assert_eq!(told.count(), 1, "it was noted another time, or never");
 }
@@ -209,17 +206,17 @@ fn keys(path: &Path) -> Arc<KeyStore> {
     Arc::new(KeyStore::open(path, &master).unwrap())
 }
 
-async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> World {
-    let world = World::under(store, keys, &MEMORIES, settings()).await;
+async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> TestAgent {
+    let wren = TestAgent::under(store, keys, &MEMORIES, settings()).await;
     match scenario {
-        "session" => a_session(&world).await,
-        "tripped" => a_tripped_session(&world).await,
-        "undone" => undone_sessions(&world).await,
-        "access" => an_access(&world).await,
-        "absorption" => an_absorption(&world).await,
+        "session" => a_session(&wren).await,
+        "tripped" => a_tripped_session(&wren).await,
+        "undone" => undone_sessions(&wren).await,
+        "access" => an_access(&wren).await,
+        "absorption" => an_absorption(&wren).await,
         other => panic!("no scenario {other}"),
     }
-    world
+    wren
 }
 
 /// Everything that a database holds of the one agent, byte for byte, but for leases, which are renewed
@@ -746,13 +743,13 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
     {
         return;
     }
-    let world = World::again(store, keys(path)).await;
-    world.clock.advance(Duration::from_secs(3_600));
-    world.memoir.close_lapsed_sessions().await.unwrap();
+    let wren = TestAgent::again(store, keys(path)).await;
+    wren.clock.advance(Duration::from_secs(3_600));
+    wren.memoir.close_lapsed_sessions().await.unwrap();
     if scenario == "absorption" {
-        absorbs_once(&world).await;
+        absorbs_once(&wren).await;
     }
-    for session in world.seen().session_page(None, 10).await.unwrap() {
+    for session in wren.seen().session_page(None, 10).await.unwrap() {
         assert!(!session.state.is_running(), "a session stayed open");
         // Its end and what it cost are one commit (SPEC 3.16).
         let by_its_model = [State::Completed, State::RolledBack];
@@ -761,19 +758,19 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
             "a session ended without what it cost"
         );
     }
-    if !world.kept().await.is_empty() {
-        let (driven, _) = world.refine([complete()]).await;
+    if !wren.kept().await.is_empty() {
+        let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(driven.state, State::Completed);
     }
-    world.clock.advance(Duration::from_secs(8 * 86_400));
-    world.memoir.expire_access().await.unwrap();
-    let lens = world.seen();
+    wren.clock.advance(Duration::from_secs(8 * 86_400));
+    wren.memoir.expire_access().await.unwrap();
+    let lens = wren.seen();
     let requests = lens.access_requests(None, 10);
     for request in requests.await.unwrap() {
         assert!(!request.state.is_open(), "a request stayed open");
     }
-    world.check().await;
-    let verified = world.memoir.verify_all().await.unwrap();
+    wren.check().await;
+    let verified = wren.memoir.verify_all().await.unwrap();
     assert!(
         verified.iter().all(|agent| agent.valid),
         "the log does not fit: {verified:?}"

@@ -7,6 +7,7 @@ use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope},
 };
+use memoir_testkit::InstallationFolder;
 use memoir_vault::{
     AgentKey,
     password::Password,
@@ -15,20 +16,17 @@ use memoir_vault::{
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    lab::{Lab, intrude},
-    world::{World, complete, delete, person},
-};
+use crate::installation::{TestAgent, complete, delete, intrude, new_folder, person};
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
 const TABLES: [&str; 5] = ["agents", "sessions", "access_requests", "tokens", "users"];
 
 /// Everything that has a document.
-async fn live(world: &World) {
+async fn live(wren: &TestAgent) {
     for memory in ["The cat is grey.", "the cat is grey", "The river is high."] {
-        world.remember(memory).await;
+        wren.remember(memory).await;
     }
-    world.refine([delete(3), complete()]).await;
+    wren.refine([delete(3), complete()]).await;
     let draft = AccessDraft {
         kind: AccessKind::Read {
             scope: AccessScope::Core,
@@ -36,23 +34,22 @@ async fn live(world: &World) {
         },
         purpose: "To see what is wrong.".into(),
     };
-    world.agent.request_access(&draft, &person()).await.unwrap();
-    world
-        .agent
+    wren.agent.request_access(&draft, &person()).await.unwrap();
+    wren.agent
         .create_token(Provision::Any, None, &person())
         .await
         .unwrap();
-    let account = world.memoir.account("default").await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
     let password = Password::from_text("correct horse battery").unwrap();
     account
-        .create_user("Ada", password, &crate::lab::OWNER)
+        .create_user("Ada", password, &crate::installation::OWNER)
         .await
         .unwrap();
 }
 
 /// Reads all of it, and gives what was seen.
-async fn look(lab: &Lab, path: &Path) -> Value {
-    let memoir = lab.memoir_at(path);
+async fn look(folder: &InstallationFolder, path: &Path) -> Value {
+    let memoir = folder.open_at(path).memoir;
     let verified = memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     let account = memoir.account("default").await.unwrap();
@@ -79,7 +76,11 @@ async fn look(lab: &Lab, path: &Path) -> Value {
 }
 
 /// Seals every document anew, with something else of it in the open, as another version might have.
-fn rewrite(connection: &Connection, lab: &Lab, change: impl Fn(&str, &mut Map<String, Value>)) {
+fn rewrite(
+    connection: &Connection,
+    folder: &InstallationFolder,
+    change: impl Fn(&str, &mut Map<String, Value>),
+) {
     let scope_of = |agent: Vec<u8>| {
         let sql = "SELECT account_id FROM agents";
         let account: [u8; 16] = connection.query_row(sql, [], |row| row.get(0)).unwrap();
@@ -115,7 +116,7 @@ fn rewrite(connection: &Connection, lab: &Lab, change: impl Fn(&str, &mut Map<St
             .unwrap();
         assert!(!rows.is_empty(), "{table}");
         for (id, agent, version, open, sealed) in rows {
-            let key: AgentKey = lab.keys.key(scope_of(agent)).unwrap().unwrap();
+            let key: AgentKey = folder.keys.key(scope_of(agent)).unwrap().unwrap();
             let place = SealContext {
                 row: match table {
                     "agents" => SealedRow::Agent,
@@ -141,25 +142,25 @@ fn rewrite(connection: &Connection, lab: &Lab, change: impl Fn(&str, &mut Map<St
 
 #[tokio::test]
 async fn spec_5_3_rows_of_other_versions_stay_readable() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    live(&world).await;
-    drop(world);
-    let before = look(&lab, &lab.database()).await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    live(&wren).await;
+    drop(wren);
+    let before = look(&folder, &folder.database()).await;
     // A later version, whose fields this one does not know.
-    let later = lab.path().join("later.db");
-    lab.copy_to(&later);
+    let later = folder.path().join("later.db");
+    folder.copy_to(&later);
     intrude(&later, |connection| {
-        rewrite(connection, &lab, |_, fields| {
+        rewrite(connection, &folder, |_, fields| {
             fields.insert("a_later_field".to_owned(), json!({"of": ["any", "form"]}));
         });
     });
-    assert_eq!(look(&lab, &later).await, before);
+    assert_eq!(look(&folder, &later).await, before);
     // An earlier one, which had no field of those that say nothing here.
-    let earlier = lab.path().join("earlier.db");
-    lab.copy_to(&earlier);
+    let earlier = folder.path().join("earlier.db");
+    folder.copy_to(&earlier);
     intrude(&earlier, |connection| {
-        rewrite(connection, &lab, |table, fields| {
+        rewrite(connection, &folder, |table, fields| {
             fields.retain(|_, value| !value.is_null());
             if table == "agents" {
                 let agent = fields["agent"].as_object_mut().unwrap();
@@ -169,24 +170,24 @@ async fn spec_5_3_rows_of_other_versions_stay_readable() {
             }
         });
     });
-    assert_eq!(look(&lab, &earlier).await, before);
+    assert_eq!(look(&folder, &earlier).await, before);
 }
 
 /// SPEC 5.3: the columns by which a store finds rows say nothing that the document does not say.
 #[tokio::test]
 async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    live(&world).await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    live(&wren).await;
     let secret = {
-        let account = world.memoir.account("default").await.unwrap();
+        let account = wren.memoir.account("default").await.unwrap();
         account
-            .create_token(None, &crate::lab::OWNER)
+            .create_token(None, &crate::installation::OWNER)
             .await
             .unwrap()
             .secret
     };
-    drop(world);
+    drop(wren);
     for (change, is_of_token) in [
         ("UPDATE tokens SET created_at = created_at + 1", true),
         ("UPDATE tokens SET revoked_at = 5", true),
@@ -199,12 +200,12 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
         ("UPDATE users SET version = version + 1", false),
         ("UPDATE users SET open = replace(open, ':', ': ')", false),
     ] {
-        let copy = lab.path().join("copy.db");
-        lab.copy_to(&copy);
+        let copy = folder.path().join("copy.db");
+        folder.copy_to(&copy);
         intrude(&copy, |connection| {
             assert!(connection.execute(change, []).unwrap() > 0, "{change}");
         });
-        let memoir = lab.memoir_at(&copy);
+        let memoir = folder.open_at(&copy).memoir;
         let entered = memoir.authenticate(secret.expose()).await.unwrap();
         assert_eq!(entered.is_none(), is_of_token, "{change}");
         let account = memoir.account("default").await.unwrap();
@@ -222,10 +223,10 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
 /// say.
 #[tokio::test]
 async fn spec_5_3_a_column_of_a_session_that_was_changed_is_found_where_agents_are_listed() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    live(&world).await;
-    drop(world);
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    live(&wren).await;
+    drop(wren);
     let mut changes = vec![("UPDATE sessions SET open = open", false)];
     changes.extend(
         [
@@ -238,12 +239,17 @@ async fn spec_5_3_a_column_of_a_session_that_was_changed_is_found_where_agents_a
         .map(|change| (change, true)),
     );
     for (change, is_found) in changes {
-        let copy = lab.path().join("copy.db");
-        lab.copy_to(&copy);
+        let copy = folder.path().join("copy.db");
+        folder.copy_to(&copy);
         intrude(&copy, |connection| {
             assert!(connection.execute(change, []).unwrap() > 0, "{change}");
         });
-        let account = lab.memoir_at(&copy).account("default").await.unwrap();
+        let account = folder
+            .open_at(&copy)
+            .memoir
+            .account("default")
+            .await
+            .unwrap();
         let all = FleetQuery {
             limit: 9,
             ..FleetQuery::default()

@@ -16,7 +16,7 @@ use memoir_model::{ModelError, ModelMessage, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings, state, sweep};
+use crate::installation::{TestAgent, complete, delete, person, settings, state, sweep};
 
 const DOUBLES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -29,8 +29,8 @@ const DOUBLES: [&str; 6] = [
 
 #[tokio::test]
 async fn spec_3_15_a_session_ends_with_what_was_measured() {
-    let world = World::new(&DOUBLES).await;
-    let (driven, seen) = world.refine([delete(2), complete()]).await;
+    let wren = TestAgent::new(&DOUBLES).await;
+    let (driven, seen) = wren.refine([delete(2), complete()]).await;
     assert_eq!(state(&driven), State::Completed);
     let session = driven;
     assert_eq!((session.edits, session.stats.deleted), (1, 1));
@@ -39,8 +39,8 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
         14
     );
     assert_eq!(session.usage.calls, 3);
-    assert_eq!(world.kept().await, [1, 3, 4, 5]);
-    let journal = world.journal().await;
+    assert_eq!(wren.kept().await, [1, 3, 4, 5]);
+    let journal = wren.journal().await;
     assert_eq!(
         journal,
         [
@@ -48,14 +48,14 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
         ]
     );
     assert_eq!(
-        world.actions().await[7..],
+        wren.actions().await[7..],
         [
             "memory_deduplicated",
             "memory_refinement_delete",
             "memory_refinement_complete"
         ]
     );
-    let records = world
+    let records = wren
         .seen()
         .records(&memoir_app::RecordFilter::default())
         .await
@@ -75,14 +75,14 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
         }
     ));
     assert!(matches!(seen.last(), Some(Progress::Ended { .. })));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
-    let world = World::new(&DOUBLES).await;
-    world.script([Turn::text("No. I want to rest.")]);
-    let driven = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    wren.script([Turn::text("No. I want to rest.")]);
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -90,27 +90,27 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     assert_eq!(state(&driven), State::Declined);
     assert_eq!(driven.words.reason.unwrap().expose(), "No. I want to rest.");
     assert_eq!(
-        world.kept().await.len(),
+        wren.kept().await.len(),
         6,
         "doubles are put together only after consent"
     );
     assert_eq!(
-        world.actions().await.last().unwrap(),
+        wren.actions().await.last().unwrap(),
         "memory_refinement_declined"
     );
-    let account = world.memoir.account("default").await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(sweep(&account).await, 0);
     // The next weekly slot asks again, once.
-    world.clock.advance(Duration::from_secs(7 * 86_400));
-    world.script([Turn::text("not now")]);
+    wren.clock.advance(Duration::from_secs(7 * 86_400));
+    wren.script([Turn::text("not now")]);
     assert_eq!(sweep(&account).await, 1);
     assert_eq!(sweep(&account).await, 0);
 }
 
 #[tokio::test]
 async fn spec_3_16_a_model_that_stops_is_reminded_once() {
-    let world = World::new(&DOUBLES).await;
-    let (driven, seen) = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    let (driven, seen) = wren
         .refine([delete(2), Turn::text("That was it."), complete()])
         .await;
     assert_eq!(state(&driven), State::Completed);
@@ -121,25 +121,25 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
         1
     );
 
-    let world = World::new(&DOUBLES).await;
-    let (driven, _) = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    let (driven, _) = wren
         .refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")])
         .await;
     assert_eq!(
         (state(&driven), driven.end_reason),
         (State::Abandoned, Some("stopped"))
     );
-    assert!(!world.kept().await.contains(&2), "edits stay");
+    assert!(!wren.kept().await.contains(&2), "edits stay");
     assert_eq!(
-        world.actions().await.last().unwrap(),
+        wren.actions().await.last().unwrap(),
         "memory_refinement_abandoned"
     );
 }
 
 #[tokio::test]
 async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
-    let world = World::new(&DOUBLES).await;
-    let script = world.script([
+    let wren = TestAgent::new(&DOUBLES).await;
+    let script = wren.script([
         Turn::text("<thinking>Should I? Let me see").cut(),
         Turn::text("YES"),
         delete(2).cut(),
@@ -148,7 +148,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         complete(),
     ]);
     let mut seen = Vec::new();
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone());
@@ -172,18 +172,18 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     );
 
     // A clear yes is one, whatever would have followed.
-    let world = World::new(&DOUBLES).await;
-    world.script([Turn::text("YES, since I").cut(), complete()]);
-    let driven = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    wren.script([Turn::text("YES, since I").cut(), complete()]);
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Completed);
 
-    let world = World::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DOUBLES).await;
     let cut = || Turn::text("Let me think about").cut();
-    let (driven, _) = world
+    let (driven, _) = wren
         .refine([delete(2), cut(), cut(), cut(), complete()])
         .await;
     assert_eq!(
@@ -192,7 +192,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     );
     insta::assert_snapshot!(driven.words.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
     assert_eq!(
-        world.journal().await,
+        wren.journal().await,
         [
             "Refinement session ended without completing, because your model could not be asked any more (1 deleted; \
           74 → 60 tokens, 19% less; 9 words let go). What it did stays; it can be undone."
@@ -202,13 +202,13 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
 
 #[tokio::test]
 async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
-    let world = World::new(&DOUBLES).await;
-    let script = world.script([
+    let wren = TestAgent::new(&DOUBLES).await;
+    let script = wren.script([
         Turn::text("YES"),
         Turn::text("```json\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 2}}\n```"),
         complete(),
     ]);
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -240,19 +240,19 @@ async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
         (&texts[..1], State::Abandoned),
         (&texts[..], State::Completed),
     ] {
-        let world = World::with(texts, settings.clone()).await;
+        let wren = TestAgent::with(texts, settings.clone()).await;
         // A hundred and ten tokens each, by what the model says.
         let mut turns: Vec<Turn> = (0..20).map(|_| search()).collect();
         turns.push(complete());
-        let (driven, _) = world.refine(turns).await;
+        let (driven, _) = wren.refine(turns).await;
         assert_eq!(state(&driven), expected, "{} memories", texts.len());
     }
 }
 
 #[tokio::test]
 async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
-    let world = World::new(&DOUBLES).await;
-    let (driven, _) = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    let (driven, _) = wren
         .refine([
             delete(99),
             Turn::calls([("drop_table", json!({})), ("delete_memory", json!({}))]),
@@ -263,43 +263,41 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
         .await;
     assert_eq!(driven.refused_calls, 4);
     let id = driven.id;
-    let read = world.agent.session(id).await.unwrap();
+    let read = wren.agent.session(id).await.unwrap();
     assert_eq!(read.refused_calls, 4);
 
     // The agent that drives itself sees them at once; the store has them with the next thing written.
-    world.clock.advance(std::time::Duration::from_secs(1));
-    let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
+    wren.clock.advance(std::time::Duration::from_secs(1));
+    let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
-        let rows = world
+        let rows = wren
             .store
-            .session_page(world.agent.scope(), None, 1)
+            .session_page(wren.agent.scope(), None, 1)
             .await
             .unwrap();
         let open: serde_json::Value = serde_json::from_str(&rows[0].document.open).unwrap();
         open["refused_calls"].as_u64().unwrap()
     };
     for count in 1..=3 {
-        world
-            .agent
+        wren.agent
             .call_tool(session.id, "delete_memory", Some(&json!({"id": 99})))
             .await
             .unwrap();
-        let seen = world.agent.session(session.id).await.unwrap();
+        let seen = wren.agent.session(session.id).await.unwrap();
         assert_eq!((seen.refused_calls, stored().await), (count, 0));
     }
-    world
-        .agent
-        .cancel(session.id, &crate::world::person())
+    wren.agent
+        .cancel(session.id, &crate::installation::person())
         .await
         .unwrap();
     assert_eq!(stored().await, 3);
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_8_oddities_of_models_are_ordinary() {
-    let world = World::new(&DOUBLES).await;
-    let (driven, seen) = world
+    let wren = TestAgent::new(&DOUBLES).await;
+    let (driven, seen) = wren
         .refine([
             Turn::malformed_call("delete_memory", "{\"id\": 2"),
             Turn::calls([
@@ -325,10 +323,10 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
 
 #[tokio::test]
 async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
-    let world = World::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DOUBLES).await;
     let flood = (0..500).map(|_| ("search_memories", json!({"query": "cat"})));
     let script = {
-        let (driven, _) = world.refine([Turn::calls(flood), complete()]).await;
+        let (driven, _) = wren.refine([Turn::calls(flood), complete()]).await;
         assert_eq!(state(&driven), State::Completed);
         driven
     };
@@ -337,30 +335,29 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
-    let world = World::new(&DOUBLES).await;
-    world
-        .agent
+    let wren = TestAgent::new(&DOUBLES).await;
+    wren.agent
         .configure(
             &[(
                 memoir_domain::agent::Field::RefinementThreshold,
                 Some("0.9"),
             )],
-            &crate::world::person(),
+            &crate::installation::person(),
         )
         .await
         .unwrap();
     let before = {
         // The double is put together before the session's mass is fixed, and stays so.
-        let (driven, _) = world.refine([complete()]).await;
+        let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
-        world.memories().await
+        wren.memories().await
     };
     let update = Turn::call(
         "update_memory",
         json!({"id": 1, "content": "Marta prefers linen thread for every book."}),
     );
     let protect = Turn::call("protect_memory", json!({"id": 4}));
-    let (driven, seen) = world
+    let (driven, seen) = wren
         .refine([update, protect, delete(2), delete(3), complete()])
         .await;
     assert_eq!(
@@ -372,21 +369,19 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
             .any(|progress| matches!(progress, Progress::Tripped { .. }))
     );
     assert_eq!(
-        world.memories().await,
+        wren.memories().await,
         before,
         "every byte, flag, tag and date"
     );
     assert!(
-        world
-            .journal()
+        wren.journal()
             .await
             .last()
             .unwrap()
             .starts_with("Refinement session undone, because your core memories went from")
     );
     assert_eq!(
-        world
-            .actions()
+        wren.actions()
             .await
             .iter()
             .rev()
@@ -394,12 +389,12 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
             .collect::<Vec<_>>(),
         ["memory_refinement_rollback", "memory_refinement_delete"]
     );
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
-    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
     let unavailable = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Status(500),
@@ -410,7 +405,7 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
         retry_after: Some(Duration::from_secs(17)),
     });
     let began = tokio::time::Instant::now();
-    let (driven, seen) = world
+    let (driven, seen) = wren
         .refine([
             unavailable(),
             unavailable(),
@@ -433,30 +428,30 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_stay() {
-    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
     let outage = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Connect,
             retry_after: None,
         })
     };
-    let (driven, _) = world
+    let (driven, _) = wren
         .refine([vec![delete(2)], (0..6).map(|_| outage()).collect()].concat())
         .await;
     assert_eq!(
         (state(&driven), driven.end_reason),
         (State::Failed, Some("provider"))
     );
-    assert!(!world.kept().await.contains(&2));
+    assert!(!wren.kept().await.contains(&2));
     let rejected = ModelError::Rejected {
         status: 401,
         code: None,
         hint: None,
     };
-    let (driven, _) = world.refine([Turn::Error(rejected)]).await;
+    let (driven, _) = wren.refine([Turn::Error(rejected)]).await;
     assert_eq!(state(&driven), State::Failed);
     assert_eq!(
-        world.actions().await.last().unwrap(),
+        wren.actions().await.last().unwrap(),
         "memory_refinement_failed"
     );
 }
@@ -499,32 +494,32 @@ async fn spec_3_16_each_limit_abandons_the_session() {
             "cost_limit",
         ),
     ] {
-        let world = World::with(&DOUBLES, with(limits)).await;
+        let wren = TestAgent::with(&DOUBLES, with(limits)).await;
         let turns: Vec<Turn> = std::iter::once(delete(2))
             .chain((0..9).map(|_| search()))
             .collect();
-        let (driven, _) = world.refine(turns).await;
+        let (driven, _) = wren.refine(turns).await;
         assert_eq!(
             (state(&driven), driven.end_reason),
             (State::Abandoned, Some(reason))
         );
-        world.check().await;
+        wren.check().await;
     }
-    let world = World::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
     let slow = search().after(Duration::from_secs(16 * 60));
-    let (driven, _) = world.refine([slow]).await;
+    let (driven, _) = wren.refine([slow]).await;
     assert_eq!(driven.end_reason, Some("time_limit"));
 }
 
 #[tokio::test]
 async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
-    let world = World::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DOUBLES).await;
     let options = RefineOptions {
         mode: Mode::DedupOnly,
         ..RefineOptions::default()
     };
     let update = Turn::call("update_memory", json!({"id": 1, "content": "x"}));
-    let (driven, seen) = world
+    let (driven, seen) = wren
         .refine_with(&options, [update, delete(2), complete()])
         .await;
     assert_eq!(
@@ -542,8 +537,8 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
 
 #[tokio::test]
 async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
-    let world = World::new(&[]).await;
-    let refused = world
+    let wren = TestAgent::new(&[]).await;
+    let refused = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
@@ -555,16 +550,15 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 
 #[tokio::test]
 async fn spec_2_2_without_a_model_a_session_is_refused() {
-    let world = World::with(&DOUBLES, settings()).await;
-    world
-        .agent
+    let wren = TestAgent::with(&DOUBLES, settings()).await;
+    wren.agent
         .configure(
             &[(memoir_domain::agent::Field::Model, None)],
-            &crate::world::person(),
+            &crate::installation::person(),
         )
         .await
         .unwrap();
-    let refused = world
+    let refused = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -574,29 +568,29 @@ async fn spec_2_2_without_a_model_a_session_is_refused() {
 
 #[tokio::test]
 async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothing() {
-    let world = World::new(&DOUBLES).await;
-    world.script([
+    let wren = TestAgent::new(&DOUBLES).await;
+    wren.script([
         Turn::text("YES").with_usage(u64::MAX, u64::MAX),
         delete(2).with_usage(u64::MAX, u64::MAX),
     ]);
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Abandoned);
     assert_eq!(driven.end_reason, Some("token_limit"));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
-    let world = World::new(&DOUBLES).await;
-    world.clock.advance(Duration::from_secs(7 * 86_400));
-    let account = world.memoir.account("default").await.unwrap();
+    let wren = TestAgent::new(&DOUBLES).await;
+    wren.clock.advance(Duration::from_secs(7 * 86_400));
+    let account = wren.memoir.account("default").await.unwrap();
     // This sweep is busy with another agent while that one comes to ours.
     let (agent, trigger) = account.due_agents().await.unwrap().remove(0);
-    let script = world.script([Turn::text("No."), Turn::text("YES")]);
+    let script = wren.script([Turn::text("No."), Turn::text("YES")]);
     assert_eq!(sweep(&account).await, 1);
     let options = RefineOptions {
         trigger: Some(trigger),
@@ -608,28 +602,28 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
         .await;
     assert!(matches!(second, Err(Error::NotDue)), "{second:?}");
     assert_eq!(script.requests().len(), 1);
-    assert_eq!(world.seen().session_page(None, 10).await.unwrap().len(), 1);
+    assert_eq!(wren.seen().session_page(None, 10).await.unwrap().len(), 1);
 }
 
 /// Far more than a context of so many tokens holds; the last two are doubles.
 const SMALL_CONTEXT_TOKENS: u32 = 8_000;
 
-async fn outgrown(settings: InstallationSettings) -> World {
+async fn outgrown(settings: InstallationSettings) -> TestAgent {
     let mut memories: Vec<String> = (0..40)
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(90)))
         .collect();
     memories.push(memories[39].to_uppercase());
-    let world = World::with(&[], settings).await;
+    let wren = TestAgent::with(&[], settings).await;
     for memory in &memories {
-        world.clock.advance(Duration::from_secs(60));
+        wren.clock.advance(Duration::from_secs(60));
         let input = MemoryInput {
             content: memory.as_str().into(),
             ..MemoryInput::default()
         };
-        let wren = Actor::agent("wren");
-        world.agent.save(&[input], &wren).await.unwrap();
+        let me = Actor::agent("wren");
+        wren.agent.save(&[input], &me).await.unwrap();
     }
-    world
+    wren
 }
 
 #[tokio::test]
@@ -647,10 +641,10 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         // A model that states no context has the installation's default.
         (default, script()),
     ] {
-        let world = outgrown(settings).await;
+        let wren = outgrown(settings).await;
         let script = Arc::new(script);
-        world.model.set(script.clone());
-        let driven = world
+        wren.model.set(script.clone());
+        let driven = wren
             .seen()
             .refine(&RefineOptions::default(), &mut |_| {})
             .await
@@ -670,22 +664,22 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
 
 #[tokio::test]
 async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
-    let world = outgrown(InstallationSettings {
+    let wren = outgrown(InstallationSettings {
         context_tokens: SMALL_CONTEXT_TOKENS,
         ..settings()
     })
     .await;
     let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
     let careful = providers.connect(&"builtin:careful".parse().unwrap());
-    world.model.set(careful.unwrap());
-    let driven = world
+    wren.model.set(careful.unwrap());
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     // It consents only to what it sees, and the doubles are the newest of all.
     assert_eq!(state(&driven), State::Completed);
-    assert_eq!(world.kept().await.len(), 40);
+    assert_eq!(wren.kept().await.len(), 40);
 }
 
 /// SPEC 3.4, 5.1: what follows from which texts are equal tells an administrator nothing of the agent's.
@@ -700,9 +694,9 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
             SECRET,
             "the PIN of the safe is 4821, as Marta told me",
         ] {
-            let world = World::new(&[]).await;
+            let wren = TestAgent::new(&[]).await;
             let guard = [(Field::LossGuard, Some("off"))];
-            world.agent.configure(&guard, &person()).await.unwrap();
+            wren.agent.configure(&guard, &person()).await.unwrap();
             for (text, actor) in [
                 (SECRET, Actor::agent("wren")),
                 (DOUBLES[2], Actor::agent("wren")),
@@ -713,16 +707,16 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
                     content: text.into(),
                     ..MemoryInput::default()
                 };
-                world.agent.save(&[input], &actor).await.unwrap();
+                wren.agent.save(&[input], &actor).await.unwrap();
             }
             let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
             let careful = providers.connect(&"builtin:careful".parse().unwrap());
-            world.model.set(careful.unwrap());
+            wren.model.set(careful.unwrap());
             let options = RefineOptions {
                 rehearsal,
                 ..RefineOptions::default()
             };
-            let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
+            let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
             outcomes.push((driven.state, driven.stats, driven.edits, driven.usage.calls));
         }
         assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));

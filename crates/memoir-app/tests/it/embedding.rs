@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Deref,
     path::Path,
     sync::{
         Arc,
@@ -12,8 +13,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, Error, Handling, InstallationSettings, Memoir, MemoryInput, RecallPage,
-    RecallSettings, SessionLimits, Severity, ShredWish, Viewer,
+    AgentHandle, Error, Handling, InstallationSettings, MemoryInput, RecallPage, RecallSettings,
+    SessionLimits, Severity, ShredWish, Viewer,
 };
 use memoir_domain::{
     audit::Actor,
@@ -21,13 +22,11 @@ use memoir_domain::{
     recall::{Meaning, RecallQuery},
 };
 use memoir_model::{ProviderSettings, Providers};
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ScriptedServer, ServerStep, TestClock};
-use memoir_vault::KeyStore;
+use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation};
 use serde_json::json;
 
-use crate::world::{keys, person};
+use crate::installation::person;
 
 /// What the scripted model makes of a text: what it is about, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -44,11 +43,18 @@ fn model() -> ServerStep {
     ServerStep::embeddings(about)
 }
 
-struct House {
-    memoir: Memoir,
+/// An agent whose memories get vectors, and the installation that it lives in.
+struct Embedding {
+    installation: TestInstallation,
     agent: AgentHandle,
-    store: Arc<dyn Store>,
-    clock: Arc<TestClock>,
+}
+
+impl Deref for Embedding {
+    type Target = TestInstallation;
+
+    fn deref(&self) -> &TestInstallation {
+        &self.installation
+    }
 }
 
 const MEMORIES: [&str; 2] = ["Rosa keeps bees", "The kiln is hot"];
@@ -76,26 +82,29 @@ fn settings(model: &str) -> InstallationSettings {
     }
 }
 
-impl House {
+impl Embedding {
     /// With an agent and two memories, in memory.
     async fn new(server: &ScriptedServer) -> Self {
-        let store = Arc::new(SqliteStore::in_memory().unwrap());
-        Self::on(store, keys(), &server.base_url(), settings("lab:small")).await
+        Self::at(&server.base_url(), settings("lab:small")).await
     }
 
+    /// As [`Embedding::new`], with a provider `lab` of that address.
+    async fn at(base_url: &str, settings: InstallationSettings) -> Self {
+        Self::on(&TestInstallation::in_memory(), base_url, settings).await
+    }
+
+    /// To a process of that installation.
     async fn on(
-        store: Arc<dyn Store>,
-        keys: Arc<KeyStore>,
+        installation: &TestInstallation,
         base_url: &str,
         settings: InstallationSettings,
     ) -> Self {
-        Self::with(store, keys, [("lab", provider(base_url))], settings).await
+        Self::with(installation, [("lab", provider(base_url))], settings).await
     }
 
     /// With providers by their names.
     async fn with(
-        store: Arc<dyn Store>,
-        keys: Arc<KeyStore>,
+        installation: &TestInstallation,
         named: impl IntoIterator<Item = (&str, ProviderSettings)>,
         settings: InstallationSettings,
     ) -> Self {
@@ -104,10 +113,11 @@ impl House {
             .map(|(name, provider)| (name.to_owned(), provider))
             .collect();
         let providers = Providers::with_environment(providers, |_| None).unwrap();
-        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
-        let memoir = Memoir::new(store.clone(), keys, Arc::new(providers), settings);
-        let memoir = memoir.with_clock(clock.clone());
-        let account = memoir.account("default").await.unwrap();
+        let installation = installation
+            .clone()
+            .with_models(Arc::new(providers))
+            .with_settings(settings);
+        let account = installation.account("default").await;
         let agent = match account.agent("wren").await {
             Ok(agent) => agent,
             Err(_) => {
@@ -120,10 +130,8 @@ impl House {
             }
         };
         Self {
-            memoir,
+            installation,
             agent,
-            store,
-            clock,
         }
     }
 
@@ -176,72 +184,69 @@ const NONE: [u64; 0] = [];
 #[tokio::test]
 async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
     let server = ScriptedServer::always(model());
-    let house = House::new(&server).await;
-    assert_eq!(house.ask("honey").await, (vec![], SOME));
-    let made = house.agent.make_vectors().await.unwrap();
+    let wren = Embedding::new(&server).await;
+    assert_eq!(wren.ask("honey").await, (vec![], SOME));
+    let made = wren.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (2, 0, None));
     let batch = server.requests().pop().unwrap();
     assert_eq!(batch, json!({"model": "small", "input": MEMORIES}));
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
-    assert_eq!(house.ask("oven").await, (vec![2, 1], ALL));
-    assert_eq!(house.ask("hot kiln").await.0[0], 2);
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(wren.ask("oven").await, (vec![2, 1], ALL));
+    assert_eq!(wren.ask("hot kiln").await.0[0], 2);
     // One question is one request, and nothing is asked that has no meaning.
     let before = server.requests().len();
-    assert_eq!(house.ask("honey").await.1, ALL);
+    assert_eq!(wren.ask("honey").await.1, ALL);
     assert_eq!(server.requests().len(), before + 1);
-    assert_eq!(house.ask("").await, (vec![2, 1], None));
-    assert_eq!(house.ask("_").await, (vec![], None));
+    assert_eq!(wren.ask("").await, (vec![2, 1], None));
+    assert_eq!(wren.ask("_").await, (vec![], None));
     assert_eq!(server.requests().len(), before + 1);
     // Made once.
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 0);
     assert_eq!(server.requests().len(), before + 1);
-    save(&house.agent, "An oven of brick").await;
-    assert_eq!(house.ask("kilns").await.1, SOME);
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 1);
-    assert_eq!(house.ask("oven").await, (vec![3, 2, 1], ALL));
+    save(&wren.agent, "An oven of brick").await;
+    assert_eq!(wren.ask("kilns").await.1, SOME);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(wren.ask("oven").await, (vec![3, 2, 1], ALL));
 }
 
 #[tokio::test]
 async fn spec_2_8_without_a_model_of_embeddings_nothing_is_sent() {
     let server = ScriptedServer::always(model());
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
     let off = InstallationSettings::default();
-    let house = House::on(store, keys(), &server.base_url(), off).await;
-    assert_eq!(house.ask("kiln").await, (vec![2], None));
-    assert!(house.agent.make_vectors().await.unwrap().problem.is_some());
-    house.memoir.keep_making_vectors().await;
+    let wren = Embedding::at(&server.base_url(), off).await;
+    assert_eq!(wren.ask("kiln").await, (vec![2], None));
+    assert!(wren.agent.make_vectors().await.unwrap().problem.is_some());
+    wren.memoir.keep_making_vectors().await;
     assert!(server.received().is_empty());
 }
 
 #[tokio::test]
 async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
     let server = ScriptedServer::always(model());
-    let house = House::new(&server).await;
+    let wren = Embedding::new(&server).await;
     let story = async {
-        let whole = async |house: &House| {
-            while house.ask("honey").await.1 != ALL {
+        let whole = async |wren: &Embedding| {
+            while wren.ask("honey").await.1 != ALL {
                 tokio::task::yield_now().await;
             }
         };
-        whole(&house).await;
-        save(&house.agent, "Honey is sold in spring, says bees' friend").await;
-        whole(&house).await;
-        house
-            .agent
+        whole(&wren).await;
+        save(&wren.agent, "Honey is sold in spring, says bees' friend").await;
+        whole(&wren).await;
+        wren.agent
             .handle(Number(1), Handling::Discard, &me())
             .await
             .unwrap();
-        house
-            .agent
+        wren.agent
             .handle(Number(1), Handling::Restore, &me())
             .await
             .unwrap();
-        whole(&house).await;
-        assert_eq!(house.vectors("lab:small").await, [1, 2, 3]);
+        whole(&wren).await;
+        assert_eq!(wren.vectors("lab:small").await, [1, 2, 3]);
     };
     tokio::select! {
         () = story => {}
-        () = house.memoir.keep_making_vectors() => panic!("it goes on for ever"),
+        () = wren.memoir.keep_making_vectors() => panic!("it goes on for ever"),
     }
 }
 
@@ -269,24 +274,24 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
         ("refused", ServerStep::status(401)),
     ] {
         let server = ScriptedServer::start([model()]);
-        let store = Arc::new(SqliteStore::in_memory().unwrap());
         let mut settings = settings("lab:small");
         settings.recall.question_time = match what {
-            "slow" => Duration::from_millis(20),
+            // As long as a question takes on a busy machine, for the last of them is answered.
+            "slow" => Duration::from_secs(1),
             _ => Duration::from_secs(600),
         };
-        let house = House::on(store, keys(), &server.base_url(), settings).await;
-        assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+        let wren = Embedding::at(&server.base_url(), settings).await;
+        assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
         server.push(step);
-        assert_eq!(house.ask("hot").await, (vec![2], DOWN), "{what}");
+        assert_eq!(wren.ask("hot").await, (vec![2], DOWN), "{what}");
         // One that failed rests for a while, so that no question waits for it.
         server.push(model());
         if !["refused", "no JSON"].contains(&what) {
-            assert_eq!(house.ask("hot").await.1, DOWN, "{what}");
+            assert_eq!(wren.ask("hot").await.1, DOWN, "{what}");
             assert_eq!(server.steps_left(), 1, "{what}");
-            house.clock.advance(Duration::from_secs(31));
+            wren.clock.advance(Duration::from_secs(31));
         }
-        assert_eq!(house.ask("honey").await, (vec![1, 2], ALL), "{what}");
+        assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL), "{what}");
     }
 }
 
@@ -297,29 +302,33 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
         request_timeout_seconds: Some(2),
         ..provider(&server.base_url())
     };
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
     let mut settings = settings("lab:small");
     settings.limits.attempts = 1;
-    let house = House::with(store, keys(), [("lab", provider)], settings).await;
+    let wren = Embedding::with(
+        &TestInstallation::in_memory(),
+        [("lab", provider)],
+        settings,
+    )
+    .await;
     // It takes the batch and says nothing, while it answers questions.
     server.push(ServerStep::Slow(
         Duration::from_secs(3_600),
         Box::new(model()),
     ));
-    let (made, ()) = tokio::join!(house.agent.make_vectors(), async {
+    let (made, ()) = tokio::join!(wren.agent.make_vectors(), async {
         while server.steps_left() > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert_eq!(house.ask("kiln").await, (vec![2], SOME));
-        save(&house.agent, "An oven of brick").await;
+        assert_eq!(wren.ask("kiln").await, (vec![2], SOME));
+        save(&wren.agent, "An oven of brick").await;
     });
     let made = made.unwrap();
     assert_eq!((made.made, made.refused), (0, 0));
     assert!(made.problem.unwrap().contains("did not answer in time"));
-    assert_eq!(house.ask("kiln").await, (vec![2], SOME));
+    assert_eq!(wren.ask("kiln").await, (vec![2], SOME));
     // What it left is made once it answers.
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 3);
-    assert_eq!(house.ask("kiln").await, (vec![2, 3, 1], ALL));
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(wren.ask("kiln").await, (vec![2, 3, 1], ALL));
 }
 
 #[tokio::test]
@@ -329,15 +338,15 @@ async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good
         ServerStep::malformed(),
         ServerStep::status(429),
     ]);
-    let house = House::new(&server).await;
-    let made = house.agent.make_vectors().await.unwrap();
+    let wren = Embedding::new(&server).await;
+    let made = wren.agent.make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     assert!(made.problem.unwrap().contains("rate of requests"));
     assert_eq!(server.steps_left(), 0, "as many attempts as are set");
     for step in [ServerStep::status(500), model()] {
         server.push(step);
     }
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
 }
 
 #[tokio::test]
@@ -350,14 +359,14 @@ async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
             false => ServerStep::status(400),
         }
     }));
-    let house = House::new(&server).await;
-    save(&house.agent, &format!("bees {}", "and so on ".repeat(900))).await;
-    let made = house.agent.make_vectors().await.unwrap();
+    let wren = Embedding::new(&server).await;
+    save(&wren.agent, &format!("bees {}", "and so on ".repeat(900))).await;
+    let made = wren.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (3, 0, None));
-    assert_eq!(house.ask("honey").await.1, ALL);
+    assert_eq!(wren.ask("honey").await.1, ALL);
     let none = ScriptedServer::always(ServerStep::status(400));
-    let house = House::new(&none).await;
-    let made = house.agent.make_vectors().await.unwrap();
+    let wren = Embedding::new(&none).await;
+    let made = wren.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (0, 2, None));
 }
 
@@ -370,21 +379,21 @@ async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
         vector.resize(3 + longer.load(Ordering::SeqCst), 0.0);
         vector
     }));
-    let house = House::new(&server).await;
-    house.agent.make_vectors().await.unwrap();
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    let wren = Embedding::new(&server).await;
+    wren.agent.make_vectors().await.unwrap();
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     is_longer.store(2, Ordering::SeqCst);
-    assert_eq!(house.ask("honey").await, (vec![], SOME), "by words alone");
-    assert_eq!(house.vectors("lab:small").await, NONE);
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(wren.ask("honey").await, (vec![], SOME), "by words alone");
+    assert_eq!(wren.vectors("lab:small").await, NONE);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     // Half of them of another length: a process that made them meanwhile.
-    save(&house.agent, "An oven of brick").await;
+    save(&wren.agent, "An oven of brick").await;
     is_longer.store(5, Ordering::SeqCst);
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 1);
-    assert_eq!(house.ask("honey").await, (vec![], SOME));
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 3);
-    assert_eq!(house.ask("honey").await.1, ALL);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(wren.ask("honey").await, (vec![], SOME));
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(wren.ask("honey").await.1, ALL);
 }
 
 #[tokio::test]
@@ -399,33 +408,26 @@ async fn spec_2_8_a_model_that_changes_its_dimension_between_two_batches_is_aske
             vector
         })
     }));
-    let house = House::new(&server).await;
+    let wren = Embedding::new(&server).await;
     for at in 0..38 {
-        save(&house.agent, &format!("Note {at}")).await;
+        save(&wren.agent, &format!("Note {at}")).await;
     }
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 40);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 40);
     assert_eq!(batches.load(Ordering::SeqCst), 2);
-    assert_eq!(house.ask("kiln").await, (vec![2], SOME), "by words alone");
-    assert_eq!(house.vectors("lab:small").await, NONE);
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 40);
-    let (found, meaning) = house.ask("oven").await;
+    assert_eq!(wren.ask("kiln").await, (vec![2], SOME), "by words alone");
+    assert_eq!(wren.vectors("lab:small").await, NONE);
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 40);
+    let (found, meaning) = wren.ask("oven").await;
     assert_eq!((found[0], meaning), (2, ALL));
 }
 
 #[tokio::test]
 async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
     let server = ScriptedServer::always(model());
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
-    let old = House::on(
-        store.clone(),
-        keys.clone(),
-        &server.base_url(),
-        settings("lab:small"),
-    )
-    .await;
+    let installation = TestInstallation::in_memory();
+    let old = Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
     old.agent.make_vectors().await.unwrap();
-    let new = House::on(store, keys, &server.base_url(), settings("lab:large")).await;
+    let new = Embedding::on(&installation, &server.base_url(), settings("lab:large")).await;
     let last_model = || server.requests().pop().unwrap()["model"].clone();
     assert_eq!(new.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(last_model(), "small");
@@ -439,19 +441,18 @@ async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
 #[tokio::test]
 async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question() {
     let server = ScriptedServer::always(model());
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
+    let installation = TestInstallation::in_memory();
     let on = async |settings: InstallationSettings| {
-        House::on(store.clone(), keys.clone(), &server.base_url(), settings).await
+        Embedding::on(&installation, &server.base_url(), settings).await
     };
     let sent = || -> Vec<_> {
         let requests = server.requests();
         requests.iter().map(|one| one["input"].clone()).collect()
     };
     let named = settings("lab:nomic-embed-text");
-    let house = on(named.clone()).await;
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    let wren = on(named.clone()).await;
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     let memories = MEMORIES.map(|text| format!("search_document: {text}"));
     assert_eq!(sent(), [json!(memories), json!(["search_query: honey"])]);
     // Something else before them is another model: until it has made as many, the one before serves, and is asked as
@@ -467,7 +468,11 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     assert_eq!(sent().pop().unwrap(), json!(memories));
     assert_eq!(other.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(sent().pop().unwrap(), json!(["honey"]));
-    let models = store.vector_models(other.agent.scope()).await.unwrap();
+    let models = installation
+        .store
+        .vector_models(other.agent.scope())
+        .await
+        .unwrap();
     assert_eq!(models, [("lab:nomic-embed-text\n\nkept: ".to_owned(), 2)]);
 }
 
@@ -475,10 +480,9 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
 async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
     let server = ScriptedServer::always(model());
     let told = async |model: &str, base_url: &str| {
-        let store = Arc::new(SqliteStore::in_memory().unwrap());
-        let house = House::on(store, keys(), base_url, settings(model)).await;
-        let account = house.memoir.account("default").await.unwrap();
-        let found = house.memoir.examine(&account).await.unwrap();
+        let wren = Embedding::at(base_url, settings(model)).await;
+        let account = wren.memoir.account("default").await.unwrap();
+        let found = wren.memoir.examine(&account).await.unwrap();
         let found = found.into_iter().find(|found| found.area == "embeddings");
         found.map(|found| (found.severity, found.finding)).unwrap()
     };
@@ -516,37 +520,35 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
 #[tokio::test]
 async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     let server = ScriptedServer::always(model());
-    let house = House::new(&server).await;
-    let made = async || house.agent.make_vectors().await.unwrap().made;
+    let wren = Embedding::new(&server).await;
+    let made = async || wren.agent.make_vectors().await.unwrap().made;
     assert_eq!(made().await, 2);
-    let before = house.memoir.now();
-    house.clock.advance(Duration::from_secs(60));
-    house
-        .agent
+    let before = wren.memoir.now();
+    wren.clock.advance(Duration::from_secs(60));
+    wren.agent
         .handle(Number(1), Handling::Discard, &me())
         .await
         .unwrap();
-    assert_eq!(house.vectors("lab:small").await, [2]);
-    assert_eq!(house.ask("honey").await, (vec![2], ALL));
+    assert_eq!(wren.vectors("lab:small").await, [2]);
+    assert_eq!(wren.ask("honey").await, (vec![2], ALL));
     assert_eq!(made().await, 0);
-    house.clock.advance(Duration::from_secs(60));
-    house.agent.rewind(before, &person()).await.unwrap();
-    assert_eq!(house.vectors("lab:small").await, [2]);
-    assert_eq!(house.ask("honey").await.1, SOME);
+    wren.clock.advance(Duration::from_secs(60));
+    wren.agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(wren.vectors("lab:small").await, [2]);
+    assert_eq!(wren.ask("honey").await.1, SOME);
     assert_eq!(made().await, 1);
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
-    house
-        .agent
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
+    wren.agent
         .shred(ShredWish::of(Number(1), "a secret"), &me())
         .await
         .unwrap();
-    assert_eq!(house.vectors("lab:small").await, [2]);
-    assert_eq!(house.ask("honey").await, (vec![2], ALL));
-    house.agent.erase(&person()).await.unwrap();
-    assert_eq!(house.vectors("lab:small").await, NONE);
+    assert_eq!(wren.vectors("lab:small").await, [2]);
+    assert_eq!(wren.ask("honey").await, (vec![2], ALL));
+    wren.agent.erase(&person()).await.unwrap();
+    assert_eq!(wren.vectors("lab:small").await, NONE);
     let sent = server.received().len();
     assert_eq!(
-        asked(&house.agent, "honey").await.unwrap_err().code(),
+        asked(&wren.agent, "honey").await.unwrap_err().code(),
         "erased"
     );
     assert_eq!(made().await, 0);
@@ -556,8 +558,8 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
 #[tokio::test]
 async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
     let server = ScriptedServer::always(model());
-    let house = House::new(&server).await;
-    let account = house.memoir.account("default").await.unwrap();
+    let wren = Embedding::new(&server).await;
+    let account = wren.memoir.account("default").await.unwrap();
     account.create_agent("robin", &[], &person()).await.unwrap();
     let robin = account.agent("robin").await.unwrap();
     let input = MemoryInput {
@@ -565,7 +567,7 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
         ..MemoryInput::default()
     };
     robin.save(&[input], &Actor::agent("robin")).await.unwrap();
-    house.agent.make_vectors().await.unwrap();
+    wren.agent.make_vectors().await.unwrap();
     robin.make_vectors().await.unwrap();
     for request in server.requests() {
         let sent = request["input"].to_string();
@@ -573,7 +575,7 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
         assert!(own != theirs, "never in one request");
     }
     for _ in 0..2 {
-        assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+        assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
         let theirs = asked(&robin, "kiln").await.unwrap();
         assert_eq!(theirs.found.len(), 1);
     }
@@ -599,14 +601,12 @@ fn holds(folder: &Path, wanted: &[u8]) -> bool {
 async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothers_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
+    let store = Arc::new(SqliteStore::open(&path).unwrap());
+    let installation = TestInstallation::on(store);
     let server = ScriptedServer::always(ServerStep::embeddings(marked));
-    let keys = keys();
-    let house = async || {
-        let (store, keys) = (store.clone(), keys.clone());
-        House::on(store, keys, &server.base_url(), settings("lab:small")).await
-    };
-    let first = house().await;
+    let process =
+        async || Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
+    let first = process().await;
     first.agent.make_vectors().await.unwrap();
     assert_eq!(first.ask("honey").await.1, ALL);
     let plain = memoir_domain::recall::Vector::of(&marked("bees")).unwrap();
@@ -631,18 +631,18 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
          WHERE other.number = 3 - memory_vectors.number)",
     );
     let refused = async || {
-        let error = asked(&house().await.agent, "honey").await.unwrap_err();
+        let error = asked(&process().await.agent, "honey").await.unwrap_err();
         assert!(error.to_string().contains("memory_vectors"), "{error}");
     };
     refused().await;
     change("DELETE FROM memory_vectors");
-    let anew = house().await;
+    let anew = process().await;
     assert_eq!(anew.agent.make_vectors().await.unwrap().made, 2);
     change("UPDATE memory_vectors SET model = 'lab:large'");
     refused().await;
     // What it made of an earlier wording serves nobody.
     change("UPDATE memory_vectors SET model = 'lab:small', version = version + 1");
-    assert_eq!(house().await.ask("honey").await, (vec![], SOME));
+    assert_eq!(process().await.ask("honey").await, (vec![], SOME));
 }
 
 #[tokio::test]
@@ -650,26 +650,19 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let server = ScriptedServer::always(model());
     // The same server by an address that is none of loopback.
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
-    let house = House::on(
-        store.clone(),
-        keys.clone(),
-        &elsewhere,
-        settings("lab:small"),
-    )
-    .await;
+    let installation = TestInstallation::in_memory();
+    let wren = Embedding::on(&installation, &elsewhere, settings("lab:small")).await;
     let forbidden = Some(Meaning::NotAllowed);
-    let is_silent = async |house: &House| {
+    let is_silent = async |wren: &Embedding| {
         let sent = server.received().len();
-        assert_eq!(house.ask("hot").await, (vec![2], forbidden));
-        let made = house.agent.make_vectors().await.unwrap();
+        assert_eq!(wren.ask("hot").await, (vec![2], forbidden));
+        let made = wren.agent.make_vectors().await.unwrap();
         assert!(made.made == 0 && made.problem.is_some());
         assert_eq!(server.received().len(), sent, "nothing is sent");
     };
-    is_silent(&house).await;
+    is_silent(&wren).await;
     let purpose = "so that more is found".into();
-    let request = house.agent.request_embeddings(&purpose, &person()).await;
+    let request = wren.agent.request_embeddings(&purpose, &person()).await;
     let request = request.unwrap();
     assert_eq!(request.kind, "embeddings");
     let told = request.purpose.expose();
@@ -677,36 +670,36 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
         told.contains("`lab:small`") && told.contains(&elsewhere),
         "{told}"
     );
-    is_silent(&house).await;
+    is_silent(&wren).await;
     // Nobody answers in its place.
     let (them, me) = (person(), me());
-    let answer = house.agent.answer_access(request.id, true, None, &them);
+    let answer = wren.agent.answer_access(request.id, true, None, &them);
     assert_eq!(answer.await.unwrap_err().code(), "forbidden");
-    let yes = house.agent.answer_access(request.id, true, None, &me);
+    let yes = wren.agent.answer_access(request.id, true, None, &me);
     yes.await.unwrap();
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
-    assert_eq!(house.ask("honey").await, (vec![1, 2], ALL));
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     // It stands, whatever the clock says and however much later it is.
-    house.clock.put_back(Duration::from_secs(3_600));
-    assert_eq!(house.ask("honey").await.1, ALL);
-    house.clock.advance(Duration::from_secs(400 * 86_400));
-    house.memoir.expire_access().await.unwrap();
-    assert_eq!(house.ask("honey").await.1, ALL);
+    wren.clock.put_back(Duration::from_secs(3_600));
+    assert_eq!(wren.ask("honey").await.1, ALL);
+    wren.clock.advance(Duration::from_secs(400 * 86_400));
+    wren.memoir.expire_access().await.unwrap();
+    assert_eq!(wren.ask("honey").await.1, ALL);
     // A yes to one server or model is none to another.
     let aside = format!("{elsewhere}/aside");
-    let other = House::on(store.clone(), keys.clone(), &aside, settings("lab:small")).await;
+    let other = Embedding::on(&installation, &aside, settings("lab:small")).await;
     is_silent(&other).await;
-    let other = House::on(store, keys, &elsewhere, settings("lab:large")).await;
+    let other = Embedding::on(&installation, &elsewhere, settings("lab:large")).await;
     let made = other.agent.make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     // Taken back, it counts at once.
-    house.agent.revoke_access(request.id, &me).await.unwrap();
-    is_silent(&house).await;
-    let memories = house.agent.seen_by(Viewer::Agent).memories(false).await;
+    wren.agent.revoke_access(request.id, &me).await.unwrap();
+    is_silent(&wren).await;
+    let memories = wren.agent.seen_by(Viewer::Agent).memories(false).await;
     let journal = memories.unwrap().pop().unwrap().words.unwrap();
     let told = journal.content.expose();
     assert!(told.contains("nothing is sent there any more"), "{told}");
-    let verified = house.agent.verify().await.unwrap();
+    let verified = wren.agent.verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
 }
 
@@ -715,29 +708,28 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
  {
     let server = ScriptedServer::always(model());
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
-    let house = House::on(store, keys(), &elsewhere, settings("lab:small")).await;
-    let account = house.memoir.account("default").await.unwrap();
+    let wren = Embedding::at(&elsewhere, settings("lab:small")).await;
+    let account = wren.memoir.account("default").await.unwrap();
     for name in ["heron", "robin", "stork"] {
         account.create_agent(name, &[], &person()).await.unwrap();
     }
     let story = async {
         let (purpose, them, me) = ("please".into(), person(), me());
-        let request = house.agent.request_embeddings(&purpose, &them);
+        let request = wren.agent.request_embeddings(&purpose, &them);
         let id = request.await.unwrap().id;
-        let answer = house.agent.answer_access(id, true, None, &me);
+        let answer = wren.agent.answer_access(id, true, None, &me);
         answer.await.unwrap();
-        while house.ask("honey").await.1 != ALL {
+        while wren.ask("honey").await.1 != ALL {
             tokio::task::yield_now().await;
         }
     };
     tokio::select! {
         () = story => {}
-        () = house.memoir.keep_making_vectors() => panic!("it goes on for ever"),
+        () = wren.memoir.keep_making_vectors() => panic!("it goes on for ever"),
     }
 }
 
-impl House {
+impl Embedding {
     /// The agent's yes to the server that is configured.
     async fn agree(&self) -> memoir_domain::AccessRequestId {
         let (purpose, them, me) = ("please".into(), person(), me());
@@ -753,26 +745,25 @@ impl House {
 async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     let server = ScriptedServer::always(model());
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
+    let installation = TestInstallation::in_memory();
     let at = async |address: &str, model: &str| {
-        House::on(store.clone(), keys.clone(), address, settings(model)).await
+        Embedding::on(&installation, address, settings(model)).await
     };
     let forbidden = Some(Meaning::NotAllowed);
-    let house = at(&elsewhere, "lab:small").await;
+    let wren = at(&elsewhere, "lab:small").await;
     // Each time an entry of the journal tells the agent that it is over, and gets its vector the next time.
     for (memories, who) in [(2, me()), (3, person())] {
-        let id = house.agree().await;
-        assert_eq!(house.agent.make_vectors().await.unwrap().made, memories);
-        let (found, meaning) = house.ask("honey").await;
+        let id = wren.agree().await;
+        assert_eq!(wren.agent.make_vectors().await.unwrap().made, memories);
+        let (found, meaning) = wren.ask("honey").await;
         assert_eq!((found[0], meaning), (1, ALL));
-        house.agent.revoke_access(id, &who).await.unwrap();
-        assert_eq!(house.vectors("lab:small").await, NONE);
-        assert_eq!(house.ask("honey").await, (vec![], forbidden));
-        assert_eq!(house.agent.make_vectors().await.unwrap().made, 0);
+        wren.agent.revoke_access(id, &who).await.unwrap();
+        assert_eq!(wren.vectors("lab:small").await, NONE);
+        assert_eq!(wren.ask("honey").await, (vec![], forbidden));
+        assert_eq!(wren.agent.make_vectors().await.unwrap().made, 0);
     }
     // Taken back while the server answers: what it made comes too late.
-    let id = house.agree().await;
+    let id = wren.agree().await;
     let asked = Arc::new(tokio::sync::Notify::new());
     let (go_on, waits) = std::sync::mpsc::channel::<()>();
     let (told, waits) = (asked.clone(), std::sync::Mutex::new(waits));
@@ -783,16 +774,16 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     }));
     let revoked = async {
         asked.notified().await;
-        house.agent.revoke_access(id, &me()).await.unwrap();
+        wren.agent.revoke_access(id, &me()).await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(house.agent.make_vectors(), revoked);
+    let (made, ()) = tokio::join!(wren.agent.make_vectors(), revoked);
     assert!(made.unwrap().problem.is_some());
-    assert_eq!(house.vectors("lab:small").await, NONE);
+    assert_eq!(wren.vectors("lab:small").await, NONE);
     // An address that the agent was not asked about, under the same name: the first who makes vectors takes away
     // what the other one made.
-    house.agree().await;
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 5);
+    wren.agree().await;
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 5);
     let moved = at(&format!("{elsewhere}/aside"), "lab:small").await;
     assert_eq!(moved.ask("honey").await, (vec![], forbidden));
     assert_eq!(moved.agent.make_vectors().await.unwrap().made, 0);
@@ -820,22 +811,20 @@ fn held() -> (
 async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered() {
     for what in ["shredded", "discarded", "rewound", "erased"] {
         let server = ScriptedServer::always(model());
-        let house = House::new(&server).await;
-        let early = house.memoir.now();
+        let wren = Embedding::new(&server).await;
+        let early = wren.memoir.now();
         if what == "rewound" {
             // Its vector is asked for; then the memory goes back to having been discarded.
-            house
-                .agent
+            wren.agent
                 .handle(Number(1), Handling::Discard, &me())
                 .await
                 .unwrap();
-            house.clock.advance(Duration::from_secs(60));
+            wren.clock.advance(Duration::from_secs(60));
         }
-        let discarded = house.memoir.now();
-        house.clock.advance(Duration::from_secs(60));
+        let discarded = wren.memoir.now();
+        wren.clock.advance(Duration::from_secs(60));
         if what == "rewound" {
-            house
-                .agent
+            wren.agent
                 .handle(Number(1), Handling::Restore, &me())
                 .await
                 .unwrap();
@@ -847,39 +836,37 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
             asked.notified().await;
             match what {
                 "shredded" => drop(
-                    house
-                        .agent
+                    wren.agent
                         .shred(ShredWish::of(Number(1), "a secret"), &me())
                         .await
                         .unwrap(),
                 ),
                 "discarded" => drop(
-                    house
-                        .agent
+                    wren.agent
                         .handle(Number(1), Handling::Discard, &me())
                         .await
                         .unwrap(),
                 ),
-                "rewound" => drop(house.agent.rewind(discarded, &person()).await.unwrap()),
-                _ => drop(house.agent.erase(&person()).await.unwrap()),
+                "rewound" => drop(wren.agent.rewind(discarded, &person()).await.unwrap()),
+                _ => drop(wren.agent.erase(&person()).await.unwrap()),
             }
             go_on.send(()).unwrap();
         };
-        let (made, ()) = tokio::join!(house.agent.make_vectors(), meanwhile);
-        let kept = house.vectors("lab:small").await;
+        let (made, ()) = tokio::join!(wren.agent.make_vectors(), meanwhile);
+        let kept = wren.vectors("lab:small").await;
         if what == "erased" {
             assert_eq!(kept, NONE);
             continue;
         }
         assert_eq!((made.unwrap().made, kept), (1, vec![2]), "{what}");
-        assert_eq!(house.ask("honey").await, (vec![2], ALL), "{what}");
+        assert_eq!(wren.ask("honey").await, (vec![2], ALL), "{what}");
     }
 }
 
 #[tokio::test]
 async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let server = ScriptedServer::start([]);
-    let house = House::new(&server).await;
+    let wren = Embedding::new(&server).await;
     let (failing, asked, go_on) = held();
     let ServerStep::Respond(held) = failing else {
         unreachable!("it responds")
@@ -892,11 +879,11 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let meanwhile = async {
         asked.notified().await;
         let me = me();
-        let shred = house.agent.shred(ShredWish::of(Number(1), "a secret"), &me);
+        let shred = wren.agent.shred(ShredWish::of(Number(1), "a secret"), &me);
         shred.await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(house.agent.make_vectors(), meanwhile);
+    let (made, ()) = tokio::join!(wren.agent.make_vectors(), meanwhile);
     assert_eq!(made.unwrap().made, 1);
     let sent: Vec<_> = server
         .requests()
@@ -911,21 +898,20 @@ async fn spec_6_4_once_the_leave_is_taken_back_no_further_request_of_a_batch_is_
     // Texts that are too long together, so that each goes by itself.
     let server = ScriptedServer::start([ServerStep::status(400)]);
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let house = House::on(store, keys(), &elsewhere, settings("lab:small")).await;
-    let id = house.agree().await;
+    let wren = Embedding::at(&elsewhere, settings("lab:small")).await;
+    let id = wren.agree().await;
     let (step, asked, go_on) = held();
     server.push(step);
     server.push(model());
     let revoked = async {
         asked.notified().await;
-        house.agent.revoke_access(id, &me()).await.unwrap();
+        wren.agent.revoke_access(id, &me()).await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(house.agent.make_vectors(), revoked);
+    let (made, ()) = tokio::join!(wren.agent.make_vectors(), revoked);
     assert!(made.unwrap().problem.is_some());
     assert_eq!(server.steps_left(), 1, "the next text was not sent");
-    assert_eq!(house.vectors("lab:small").await, NONE);
+    assert_eq!(wren.vectors("lab:small").await, NONE);
 }
 
 #[tokio::test]
@@ -939,57 +925,53 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
             false => ServerStep::status(500),
         }
     }));
-    let house = House::new(&server).await;
-    save(&house.agent, &format!("bees {}", "and so on ".repeat(900))).await;
-    save(&house.agent, &"never ".repeat(40)).await;
-    save(&house.agent, "An oven of brick").await;
-    let made = house.agent.make_vectors().await.unwrap();
+    let wren = Embedding::new(&server).await;
+    save(&wren.agent, &format!("bees {}", "and so on ".repeat(900))).await;
+    save(&wren.agent, &"never ".repeat(40)).await;
+    save(&wren.agent, "An oven of brick").await;
+    let made = wren.agent.make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (4, 1, None));
-    house
-        .agent
+    wren.agent
         .handle(Number(4), Handling::Discard, &me())
         .await
         .unwrap();
     // A whole prompt is asked by its end, and does not end questions by meaning for a while.
     let prompt = format!("{}honey", "and so on ".repeat(1_999));
-    let (found, meaning) = house.ask(&prompt).await;
+    let (found, meaning) = wren.ask(&prompt).await;
     assert_eq!((found[0], meaning), (3, ALL), "by words and meaning");
     let sent = server.requests().pop().unwrap();
     let sent = sent["input"][0].as_str().unwrap().to_owned();
     assert!(sent.chars().count() <= 2_000 && sent.ends_with("honey"));
-    assert_eq!(house.ask("honey").await.1, ALL);
+    assert_eq!(wren.ask("honey").await.1, ALL);
 }
 
 #[tokio::test]
 async fn spec_2_8_an_answer_of_ten_megabytes_is_not_read_to_its_end() {
     let server = ScriptedServer::start([model()]);
-    let house = House::new(&server).await;
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    let wren = Embedding::new(&server).await;
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
     let numbers = "0.125,".repeat(1_750_000);
     let large = || {
         ServerStep::status(200).with_body(format!("{{\"data\":[{{\"embedding\":[{numbers}1]}}]}}"))
     };
     server.push(large());
-    assert_eq!(house.ask("hot").await, (vec![2], DOWN));
-    save(&house.agent, "An oven of brick").await;
+    assert_eq!(wren.ask("hot").await, (vec![2], DOWN));
+    save(&wren.agent, "An oven of brick").await;
     server.push(large());
-    let made = house.agent.make_vectors().await.unwrap();
+    let made = wren.agent.make_vectors().await.unwrap();
     assert!(made.made == 0 && made.problem.is_some(), "{made:?}");
 }
 
 #[tokio::test]
 async fn spec_5_3_vectors_open_after_the_master_key_was_rotated() {
     let server = ScriptedServer::always(model());
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
-    let house = async || {
-        let (store, keys) = (store.clone(), keys.clone());
-        House::on(store, keys, &server.base_url(), settings("lab:small")).await
-    };
-    assert_eq!(house().await.agent.make_vectors().await.unwrap().made, 2);
+    let installation = TestInstallation::in_memory();
+    let process =
+        async || Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
+    assert_eq!(process().await.agent.make_vectors().await.unwrap().made, 2);
     let new = memoir_vault::MasterKey::generate().unwrap();
-    assert!(keys.rotate(&new).unwrap() > 0);
-    let after = house().await;
+    assert!(installation.keys.rotate(&new).unwrap() > 0);
+    let after = process().await;
     assert_eq!(after.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(after.agent.make_vectors().await.unwrap().made, 0);
 }
@@ -997,28 +979,31 @@ async fn spec_5_3_vectors_open_after_the_master_key_was_rotated() {
 #[tokio::test]
 async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_taken_back() {
     let server = ScriptedServer::always(model());
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
+    let installation = TestInstallation::in_memory();
     let (near, far) = (
         server.base_url(),
         server.base_url().replace("127.0.0.1", "0.0.0.0"),
     );
     let on = async |model: &str| {
         let named = [("near", provider(&near)), ("far", provider(&far))];
-        House::with(store.clone(), keys.clone(), named, settings(model)).await
+        Embedding::with(&installation, named, settings(model)).await
     };
-    let house = on("far:small").await;
-    let id = house.agree().await;
-    assert_eq!(house.agent.make_vectors().await.unwrap().made, 2);
+    let wren = on("far:small").await;
+    let id = wren.agree().await;
+    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
     // The one on this machine has made none yet, and the other's serve until then: not after that.
     let local = on("near:small").await;
     assert_eq!(local.ask("honey").await, (vec![1, 2], ALL));
-    let rows = store.vectors(house.agent.scope(), "far:small", None).await;
+    let rows = installation
+        .store
+        .vectors(wren.agent.scope(), "far:small", None)
+        .await;
     let mut rows = rows.unwrap();
     assert_eq!(local.agent.make_vectors().await.unwrap().made, 2);
     rows.truncate(1);
-    store.keep_vectors(house.agent.scope(), rows).await.unwrap();
-    assert_eq!(house.vectors("far:small").await.len(), 1);
+    let kept = installation.store.keep_vectors(wren.agent.scope(), rows);
+    kept.await.unwrap();
+    assert_eq!(wren.vectors("far:small").await.len(), 1);
     local.agent.revoke_access(id, &me()).await.unwrap();
     assert_eq!(local.vectors("far:small").await, NONE);
     assert_eq!(local.vectors("near:small").await, [1, 2]);
@@ -1027,22 +1012,20 @@ async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_take
 
 #[tokio::test]
 async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
-    let house = House::on(store, keys(), "http://0.0.0.0:9/v1", settings("lab:small")).await;
+    let wren = Embedding::at("http://0.0.0.0:9/v1", settings("lab:small")).await;
     let purpose = "please".into();
-    let request = house.agent.request_embeddings(&purpose, &person()).await;
+    let request = wren.agent.request_embeddings(&purpose, &person()).await;
     let id = request.unwrap().id;
-    house
-        .agent
+    wren.agent
         .answer_access(id, false, None, &me())
         .await
         .unwrap();
-    let again = house.agent.request_embeddings(&purpose, &person()).await;
+    let again = wren.agent.request_embeddings(&purpose, &person()).await;
     assert_eq!(again.unwrap_err().code(), "refused_before");
-    assert_eq!(house.ask("hot").await.1, Some(Meaning::NotAllowed));
+    assert_eq!(wren.ask("hot").await.1, Some(Meaning::NotAllowed));
     // On this machine nobody need be asked.
     let server = ScriptedServer::always(model());
-    let local = House::new(&server).await;
+    let local = Embedding::new(&server).await;
     let needless = local.agent.request_embeddings(&purpose, &person()).await;
     assert!(
         needless
@@ -1055,10 +1038,10 @@ async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
 #[tokio::test]
 async fn spec_6_1_what_is_sent_for_vectors_is_counted() {
     let server = ScriptedServer::always(model());
-    let house = House::new(&server).await;
-    house.agent.make_vectors().await.unwrap();
-    house.ask("honey").await;
-    let families = house.memoir.metrics().await;
+    let wren = Embedding::new(&server).await;
+    wren.agent.make_vectors().await.unwrap();
+    wren.ask("honey").await;
+    let families = wren.memoir.metrics().await;
     let tokens = families
         .iter()
         .find(|family| family.name() == "memoir_model_tokens_total")

@@ -11,7 +11,7 @@ use memoir_domain::{
 };
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::Turn;
+use memoir_testkit::{InstallationFolder, Turn};
 use memoir_vault::{
     archive::{self, Passphrase},
     password::Password,
@@ -21,9 +21,8 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::{
-    lab::{Lab, agent_of, input, intrude, keys_in},
+    installation::{TestAgent, agent_of, complete, input, intrude, new_folder, own, person, state},
     story::{self, first_part, second_part},
-    world::{World, complete, own, person, state},
 };
 
 /// Every sealed text of the database, as it stands there.
@@ -68,12 +67,12 @@ fn passphrase() -> Passphrase {
 }
 
 /// What every use case answers, by its name.
-async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'static str)> {
-    let agent = &world.agent;
-    let now = world.memoir.now();
+async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str, &'static str)> {
+    let agent = &wren.agent;
+    let now = wren.memoir.now();
     let name = [(Field::Name, Some("another"))];
     let options = RefineOptions::default();
-    world.script([Turn::text("YES"), complete()]);
+    wren.script([Turn::text("YES"), complete()]);
     vec![
         ("show", code(agent.show().await)),
         ("configure", code(agent.configure(&name, &person()).await)),
@@ -138,55 +137,47 @@ async fn all_answers(world: &World, session: SessionId) -> Vec<(&'static str, &'
 
 #[tokio::test]
 async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let magpie = agent_of(&world.memoir, "magpie").await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let magpie = agent_of(&wren.memoir, "magpie").await;
     magpie
         .save(&[input("The river is high.")], &person())
         .await
         .unwrap();
-    let completed = Box::pin(first_part(&lab, &world)).await;
-    let story = Box::pin(second_part(&lab, &world, completed)).await;
-    let note = world.memoir.checkpoint().await.unwrap();
-    let actions = world.actions().await;
+    let completed = Box::pin(first_part(&folder, &wren)).await;
+    let story = Box::pin(second_part(&folder, &wren, completed)).await;
+    let note = wren.memoir.checkpoint().await.unwrap();
+    let actions = wren.actions().await;
     let hashes = |records: &[memoir_app::ShownRecord]| -> Vec<String> {
         records.iter().map(|record| record.hash.clone()).collect()
     };
-    let records = world
-        .seen()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
     let before = hashes(&records);
     let of_magpie = magpie.lens().memories(true).await.unwrap();
-    drop((world, magpie));
-    let backup = lab.path().join("backup");
-    lab.copy_to(&backup);
+    drop((wren, magpie));
+    let backup = folder.path().join("backup");
+    folder.copy_to(&backup);
     let key = {
-        let world = lab.world().await;
-        lab.keys.key(world.agent.scope()).unwrap().unwrap()
+        let wren = TestAgent::of(&folder.open()).await;
+        folder.keys.key(wren.agent.scope()).unwrap().unwrap()
     };
 
-    let world = lab.world().await;
-    let erased = world.agent.erase(&person()).await.unwrap();
+    let wren = TestAgent::of(&folder.open()).await;
+    let erased = wren.agent.erase(&person()).await.unwrap();
     assert!(erased.memories.core_count > 5);
-    for (name, answer) in all_answers(&world, story.completed).await {
+    for (name, answer) in all_answers(&wren, story.completed).await {
         assert_eq!(answer, "erased", "{name}");
     }
     // The list of what was done is all that is left, and has no words.
-    let records = world
-        .seen()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
     assert_eq!(hashes(&records)[..before.len()], before);
     let left: Vec<String> = actions
         .into_iter()
         .chain(["agent_erased".to_owned()])
         .collect();
-    assert_eq!(world.actions().await, left);
+    assert_eq!(wren.actions().await, left);
     let shown = serde_json::to_string(&records).unwrap();
-    let lens = world.seen();
+    let lens = wren.seen();
     assert_eq!(code(lens.session_page(None, u32::MAX).await), "erased");
     for word in [
         "Marta",
@@ -203,7 +194,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
             .iter()
             .all(|record| record.words.before.is_none() && record.words.after.is_none())
     );
-    let verified = world.memoir.verify_all().await.unwrap();
+    let verified = wren.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
         verified
@@ -214,17 +205,16 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     );
     let checkpoint = note.checkpoint.as_bytes();
     assert!(
-        world
-            .memoir
+        wren.memoir
             .check_growth(checkpoint, None)
             .await
             .unwrap()
             .grew
     );
-    world.check().await;
+    wren.check().await;
 
     // Its name is free, and the new one is another agent.
-    let account = world.memoir.account("default").await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
     let listed: Vec<String> = account
         .agents()
         .await
@@ -235,22 +225,22 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     assert_eq!(listed, ["magpie"]);
     account.create_agent("WREN", &[], &person()).await.unwrap();
     let second = own(&account.agent("wren").await.unwrap());
-    assert_ne!(second.scope(), world.agent.scope());
+    assert_ne!(second.scope(), wren.agent.scope());
     second
         .save(&[input("A new life.")], &person())
         .await
         .unwrap();
     assert_eq!(second.lens().memories(true).await.unwrap().len(), 1);
-    assert_eq!(code(world.seen().memories(true).await), "erased");
-    let magpie = agent_of(&world.memoir, "magpie").await;
+    assert_eq!(code(wren.seen().memories(true).await), "erased");
+    let magpie = agent_of(&wren.memoir, "magpie").await;
     assert_eq!(magpie.lens().memories(true).await.unwrap(), of_magpie);
 
     // A copy of the database from before, with the key store of today.
-    let old = lab.memoir_at(&backup);
+    let old = folder.open_at(&backup).memoir;
     let account = old.account("default").await.unwrap();
-    let wren = own(&account.agent("wren").await.unwrap());
-    assert_eq!(code(wren.lens().memories(true).await), "erased");
-    assert_eq!(code(wren.show().await), "erased");
+    let reached = own(&account.agent("wren").await.unwrap());
+    assert_eq!(code(reached.lens().memories(true).await), "erased");
+    assert_eq!(code(reached.show().await), "erased");
     let verified = old.verify_all().await.unwrap();
     let erased: Vec<_> = verified
         .iter()
@@ -265,7 +255,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
         .query_row(
             "SELECT body, json_extract(open, '$.prompts_version') FROM agent_prompts JOIN agents ON id = agent_id \
              WHERE agent_id = ?1",
-            [wren.scope().agent.as_bytes()],
+            [reached.scope().agent.as_bytes()],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .unwrap();
@@ -279,36 +269,38 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
 
 #[tokio::test]
 async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world
-        .remember("Marta prefers linen thread for every book.")
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread for every book.")
         .await;
-    let scope = world.agent.scope();
-    assert!(lab.keys.key(scope).unwrap().is_some());
-    let held_up = hold_up(&lab);
-    let failed = world.agent.erase(&person()).await.unwrap_err();
+    let scope = wren.agent.scope();
+    assert!(folder.keys.key(scope).unwrap().is_some());
+    let held_up = hold_up(&folder);
+    let failed = wren.agent.erase(&person()).await.unwrap_err();
     assert_eq!(failed.code(), "key_remains", "{failed}");
     assert!(
         !failed.to_string().contains("nothing was changed"),
         "{failed}"
     );
-    assert_eq!(world.actions().await.last().unwrap(), "agent_erased");
-    assert_eq!(code(world.seen().memories(true).await), "erased");
-    assert_eq!(code(world.agent.show().await), "erased");
-    let interrupted = world.agent.verify().await.unwrap();
+    assert_eq!(wren.actions().await.last().unwrap(), "agent_erased");
+    assert_eq!(code(wren.seen().memories(true).await), "erased");
+    assert_eq!(code(wren.agent.show().await), "erased");
+    let interrupted = wren.agent.verify().await.unwrap();
     assert!(
         !interrupted.valid,
         "it is named as long as the key is there"
     );
     drop(held_up);
-    assert!(lab.keys.key(scope).unwrap().is_some(), "it is still there");
+    assert!(
+        folder.keys.key(scope).unwrap().is_some(),
+        "it is still there"
+    );
 
-    lab.tick();
-    let erased = world.agent.erase(&person()).await.unwrap();
+    folder.pass_a_minute();
+    let erased = wren.agent.erase(&person()).await.unwrap();
     assert_eq!(erased.memories.core_count, 1);
-    assert!(lab.keys.key(scope).unwrap().is_none());
-    let actions = world.actions().await;
+    assert!(folder.keys.key(scope).unwrap().is_none());
+    let actions = wren.actions().await;
     assert_eq!(
         actions
             .iter()
@@ -316,15 +308,15 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
             .count(),
         1
     );
-    let verified = world.agent.verify().await.unwrap();
+    let verified = wren.agent.verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
-    assert_eq!(code(world.agent.erase(&person()).await), "erased");
+    assert_eq!(code(wren.agent.erase(&person()).await), "erased");
 }
 
 /// Keeps everybody from destroying keys, and nobody from using them: another program has given the key store a
 /// log, in which they would stay.
-fn hold_up(lab: &Lab) -> Connection {
-    let program = Connection::open(keys_in(lab.path())).unwrap();
+fn hold_up(folder: &InstallationFolder) -> Connection {
+    let program = Connection::open(folder.key_file()).unwrap();
     let log = program.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
     assert_eq!(log, Ok("wal".to_owned()));
     let read = program.query_row("SELECT count(*) FROM agent_keys", [], |row| {
@@ -335,24 +327,24 @@ fn hold_up(lab: &Lab) -> Connection {
 }
 
 /// The record is written, and the key is there: the world as a process leaves it that died in between.
-async fn half_erased(lab: &Lab, world: &World) {
-    let held_up = hold_up(lab);
-    assert_eq!(code(world.agent.erase(&person()).await), "key_remains");
+async fn half_erased(folder: &InstallationFolder, wren: &TestAgent) {
+    let held_up = hold_up(folder);
+    assert_eq!(code(wren.agent.erase(&person()).await), "key_remains");
     drop(held_up);
-    assert!(lab.keys.key(world.agent.scope()).unwrap().is_some());
+    assert!(folder.keys.key(wren.agent.scope()).unwrap().is_some());
 }
 
 #[tokio::test]
 async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoever_opens_the_installation()
  {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let account = world.memoir.account("default").await.unwrap();
-    world.remember("Marta prefers linen thread.").await;
-    half_erased(&lab, &world).await;
-    let name = format!("`wren` ({})", world.agent.scope().agent);
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let account = wren.memoir.account("default").await.unwrap();
+    wren.remember("Marta prefers linen thread.").await;
+    half_erased(&folder, &wren).await;
+    let name = format!("`wren` ({})", wren.agent.scope().agent);
     let unfinished = async || {
-        let found = world.memoir.examine(&account).await.unwrap();
+        let found = wren.memoir.examine(&account).await.unwrap();
         let found = found.into_iter().find(|one| one.area == "unfinished");
         found.unwrap().finding
     };
@@ -362,8 +354,8 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
     );
 
     // What stands in the way is told, and stops nothing else.
-    let held_up = hold_up(&lab);
-    let tried = world.memoir.finish().await.unwrap();
+    let held_up = hold_up(&folder);
+    let tried = wren.memoir.finish().await.unwrap();
     assert_eq!((tried.erased, tried.left.len()), (0, 1));
     assert_eq!(
         tried.left[0].what,
@@ -372,22 +364,22 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
     assert_eq!(tried.left[0].why.code(), "key_remains");
     drop(held_up);
 
-    let finished = world.memoir.finish().await.unwrap();
+    let finished = wren.memoir.finish().await.unwrap();
     assert_eq!((finished.erased, finished.left.len()), (1, 0));
-    assert!(lab.keys.key(world.agent.scope()).unwrap().is_none());
+    assert!(folder.keys.key(wren.agent.scope()).unwrap().is_none());
     assert_eq!(unfinished().await, "nothing was left half-done");
-    let again = world.memoir.finish().await.unwrap();
+    let again = wren.memoir.finish().await.unwrap();
     assert_eq!((again.erased, again.left.len()), (0, 0));
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.verify().await.unwrap().valid);
 }
 
 /// Answers that are kept for repetitions are sealed under another key than the agent's.
 #[tokio::test]
 async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("The password is on the door.").await;
-    let (memoir, scope) = (&world.memoir, world.agent.scope());
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("The password is on the door.").await;
+    let (memoir, scope) = (&wren.memoir, wren.agent.scope());
     let key = |number| ReplyKey {
         account: scope.account,
         agent: Some(scope.agent),
@@ -405,7 +397,7 @@ async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
         panic!("both are new");
     };
     let wish = ShredWish::of(Number(1), "a password");
-    world.agent.shred(wish, &person()).await.unwrap();
+    wren.agent.shred(wish, &person()).await.unwrap();
     // One that was carried out beside it, and its own.
     let beside = end(1, Some(first), "The password is on the door.").await;
     assert_eq!(beside, KeptReply::Unknown);
@@ -420,53 +412,53 @@ async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
 
 #[tokio::test]
 async fn spec_5_4_an_erasing_forgets_the_answers_that_are_kept_though_the_key_remains() {
-    let lab = Lab::new();
-    let world = lab.world().await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let kept = ReplyRow {
-        account: world.agent.scope().account,
+        account: wren.agent.scope().account,
         key_digest: [1; 32],
         request_digest: [2; 32],
-        recorded_at: world.memoir.now(),
+        recorded_at: wren.memoir.now(),
         answer: None,
     };
-    world.store.begin_reply(&kept).await.unwrap();
+    wren.store.begin_reply(&kept).await.unwrap();
     let answer = Document {
         version: 1,
         open: "{}".to_owned(),
         sealed: StoredText(vec![1, 2, 3]),
     };
     let (account, digest) = (kept.account, &kept.key_digest);
-    let ended = world
+    let ended = wren
         .store
         .end_reply(account, digest, None, Some(answer))
         .await;
     ended.unwrap();
-    half_erased(&lab, &world).await;
-    let found = world.store.begin_reply(&kept).await.unwrap().unwrap();
+    half_erased(&folder, &wren).await;
+    let found = wren.store.begin_reply(&kept).await.unwrap().unwrap();
     assert_eq!(found.answer, None);
 }
 
 #[tokio::test]
 async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let account = world.memoir.account("default").await.unwrap();
-    half_erased(&lab, &world).await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let account = wren.memoir.account("default").await.unwrap();
+    half_erased(&folder, &wren).await;
     account.create_agent("WREN", &[], &person()).await.unwrap();
-    assert!(lab.keys.key(world.agent.scope()).unwrap().is_none());
+    assert!(folder.keys.key(wren.agent.scope()).unwrap().is_none());
 
     // A row that somebody changed keeps its key, and its name.
     let magpie = account
         .create_agent("magpie", &[], &person())
         .await
         .unwrap();
-    drop(world);
-    intrude(&lab.database(), |connection| {
+    drop(wren);
+    intrude(&folder.database(), |connection| {
         connection
             .execute("UPDATE agents SET erased_at = 1 WHERE name = 'magpie'", [])
             .unwrap();
     });
-    let memoir = lab.memoir_at(&lab.database());
+    let memoir = folder.open().memoir;
     let account = memoir.account("default").await.unwrap();
     let refused = account.create_agent("magpie", &[], &person()).await;
     assert_eq!(code(refused), "tampered");
@@ -480,14 +472,13 @@ async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
-    let lab = Lab::new();
-    let world = Arc::new(lab.world().await);
-    world
-        .remember("Marta prefers linen thread for every book.")
+    let folder = new_folder();
+    let wren = Arc::new(TestAgent::of(&folder.open()).await);
+    wren.remember("Marta prefers linen thread for every book.")
         .await;
     let (tried, answer) = std::sync::mpsc::channel();
     let runtime = tokio::runtime::Handle::current();
-    let other = world.clone();
+    let other = wren.clone();
     let during = Turn::respond(move |_| {
         let (other, tried) = (other.clone(), tried.clone());
         // A thread of its own: this one is in the middle of the session.
@@ -512,15 +503,15 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
         thread.join().unwrap();
         complete()
     });
-    let (driven, _) = world.refine([during]).await;
+    let (driven, _) = wren.refine([during]).await;
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(answer.recv().unwrap(), ["session_open"; 4]);
-    assert!(world.agent.erase(&person()).await.is_ok());
+    assert!(wren.agent.erase(&person()).await.is_ok());
 }
 
 /// All that is kept of the agent, in the clear: its archive, opened.
-async fn everything(world: &World) -> String {
-    let sealed = world.agent.archive(passphrase()).await.unwrap();
+async fn everything(wren: &TestAgent) -> String {
+    let sealed = wren.agent.archive(passphrase()).await.unwrap();
     let plain = archive::open(&passphrase(), sealed.as_slice()).unwrap();
     String::from_utf8(plain.to_vec()).unwrap()
 }
@@ -528,9 +519,9 @@ async fn everything(world: &World) -> String {
 #[tokio::test]
 async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     const WORD: &str = "zilpzalp";
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     let mut secret =
         input("The Zilpzalp password of the house in Lisbon is 4711 and was set on 3 May 2024.");
     secret.tags = vec!["zilpzalp".into()];
@@ -540,7 +531,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         let text = format!(
             "A long and quiet memory number {number} of a day at the sea, with nothing in it."
         );
-        world.remember(&text).await;
+        wren.remember(&text).await;
     }
     let rehearsal = RefineOptions {
         rehearsal: true,
@@ -558,11 +549,11 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         ),
         complete(),
     ];
-    let (rehearsed, _) = world.refine_with(&rehearsal, rehearse).await;
+    let (rehearsed, _) = wren.refine_with(&rehearsal, rehearse).await;
     assert_eq!((state(&rehearsed), rehearsed.edits), (State::Completed, 2));
     let rewritten =
         "The Zilpzalp password of the house in Lisbon is 4711, and was set in May 2024.";
-    let (session, _) = world
+    let (session, _) = wren
         .refine([
             Turn::call("update_memory", json!({"id": 1, "content": rewritten})),
             Turn::call("protect_memory", json!({"id": 1})),
@@ -571,22 +562,22 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         .await;
     assert_eq!(session.edits, 1);
     agent.roll_back(session.id, false, &person()).await.unwrap();
-    let before_all = lab.now();
-    lab.tick();
-    world.memoir.checkpoint().await.unwrap();
-    let before = everything(&world).await.to_lowercase();
+    let before_all = folder.now();
+    folder.pass_a_minute();
+    wren.memoir.checkpoint().await.unwrap();
+    let before = everything(&wren).await.to_lowercase();
     assert!(before.matches(WORD).count() > 10);
-    drop(world);
-    let old = sealed_texts(&lab.database());
+    drop(wren);
+    let old = sealed_texts(&folder.database());
 
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     let shredded = agent
         .shred(ShredWish::of(Number(1), "it is a password"), &person())
         .await
         .unwrap();
     assert!(shredded.redacted_records >= 4, "{shredded:?}");
-    let now = everything(&world).await.to_lowercase();
+    let now = everything(&wren).await.to_lowercase();
     assert_eq!(now.matches(WORD).count(), 0, "{now}");
     assert!(!now.contains("is 4711") && !now.contains("lisbon"));
     assert!(now.contains("it is a password"), "what remains says why");
@@ -598,7 +589,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     assert!(agent.lens().recall(&query).await.unwrap().is_empty());
 
     // What was sealed over those words is in no file, while it is open and after it was closed.
-    let new = sealed_texts(&lab.database());
+    let new = sealed_texts(&folder.database());
     let replaced: Vec<&Vec<u8>> = old.difference(&new).collect();
     assert!(
         replaced.len() as u64 > shredded.redacted_records,
@@ -611,14 +602,14 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
             .filter(|text| is_in_files(dir, text))
             .count()
     };
-    assert_eq!(left(lab.path()), 0);
+    assert_eq!(left(folder.path()), 0);
     assert!(
-        new.iter().all(|text| is_in_files(lab.path(), text)),
+        new.iter().all(|text| is_in_files(folder.path(), text)),
         "the search finds what is there"
     );
 
-    assert!(world.agent.verify().await.unwrap().valid);
-    world.check().await;
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
 
     // Nothing gives it back.
     assert_eq!(
@@ -637,7 +628,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         code(agent.apply_rehearsal(rehearsed.id, &person()).await),
         "not_applicable"
     );
-    lab.tick();
+    folder.pass_a_minute();
     agent.rewind(before_all, &person()).await.unwrap();
     let gone = agent.lens().memories(true).await.unwrap();
     let gone = gone
@@ -646,38 +637,33 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         .unwrap();
     assert!(gone.discarded_at.is_some() && gone.content().is_empty());
     assert_eq!(
-        everything(&world)
-            .await
-            .to_lowercase()
-            .matches(WORD)
-            .count(),
+        everything(&wren).await.to_lowercase().matches(WORD).count(),
         0
     );
-    assert!(world.agent.verify().await.unwrap().valid);
-    drop(world);
-    assert_eq!(left(lab.path()), 0);
+    assert!(wren.agent.verify().await.unwrap().valid);
+    drop(wren);
+    assert_eq!(left(folder.path()), 0);
 }
 
 #[tokio::test]
 async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     for text in [
         "The Zilpzalp key of the back door is 4711, as Marta said in May.",
         "The Zilpzalp key of the back door is 4711, as Marta said in spring.",
     ] {
-        world.remember(text).await;
+        wren.remember(text).await;
     }
     for number in 0..6 {
-        world
-            .remember(&format!(
-                "A long and quiet memory number {number} of a day at the sea."
-            ))
-            .await;
+        wren.remember(&format!(
+            "A long and quiet memory number {number} of a day at the sea."
+        ))
+        .await;
     }
     let merged = "The Zilpzalp key of the back door is 4711, as Marta said in May, in spring.";
-    let (session, _) = world
+    let (session, _) = wren
         .refine([
             Turn::call(
                 "consolidate_memories",
@@ -689,15 +675,15 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     let merged = session;
     assert_eq!(merged.edits, 1);
     let words = |text: &str| text.matches("Zilpzalp").count();
-    let mut left = words(&everything(&world).await);
+    let mut left = words(&everything(&wren).await);
     // The merged memory is 9, and 10 the journal entry.
     for number in [9, 1, 2] {
-        lab.tick();
+        folder.pass_a_minute();
         agent
             .shred(ShredWish::of(Number(number), "a key"), &person())
             .await
             .unwrap();
-        let now = words(&everything(&world).await);
+        let now = words(&everything(&wren).await);
         assert!(now < left, "{number}: {now} of {left}");
         left = now;
         let verified = agent.verify().await.unwrap();
@@ -705,20 +691,20 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     }
     assert_eq!(left, 0);
     // The undo finds what it can give back, and that is none of these.
-    lab.tick();
+    folder.pass_a_minute();
     let undone = agent.roll_back(merged.id, true, &person()).await;
     assert!(undone.is_ok(), "{undone:?}");
-    assert_eq!(world.kept().await, [3, 4, 5, 6, 7, 8]);
+    assert_eq!(wren.kept().await, [3, 4, 5, 6, 7, 8]);
     assert!(agent.verify().await.unwrap().valid);
-    world.check().await;
+    wren.check().await;
 }
 
 /// The numbers that a rehearsal gives to new memories are not those of the agent's.
 #[tokio::test]
 async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     for memory in story::memories() {
         agent.save(&[memory], &person()).await.unwrap();
     }
@@ -727,7 +713,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         ..RefineOptions::default()
     };
     let merged = "The cat sleeps on the paper that was delivered this morning.";
-    let (rehearsed, _) = world
+    let (rehearsed, _) = wren
         .refine_with(
             &rehearsal,
             [
@@ -741,10 +727,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         )
         .await;
     assert_eq!(rehearsed.edits, 2);
-    assert_eq!(
-        world.remember("Something that is not to be kept.").await,
-        14
-    );
+    assert_eq!(wren.remember("Something that is not to be kept.").await, 14);
     agent
         .shred(ShredWish::of(Number(14), "a slip"), &person())
         .await
@@ -770,103 +753,104 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
 /// next start takes them out.
 #[tokio::test]
 async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world
-        .remember("The Zilpzalp key of the back door is 4711.")
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("The Zilpzalp key of the back door is 4711.")
         .await;
-    let old = sealed_texts(&lab.database());
-    let reader = Connection::open(lab.database()).unwrap();
+    let old = sealed_texts(&folder.database());
+    let reader = Connection::open(folder.database()).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let count: i64 = reader
         .query_row("SELECT count(*) FROM memories", [], |row| row.get(0))
         .unwrap();
     assert_eq!(count, 1);
-    world
-        .agent
+    wren.agent
         .shred(ShredWish::of(Number(1), "a key"), &person())
         .await
         .unwrap();
-    let new = sealed_texts(&lab.database());
+    let new = sealed_texts(&folder.database());
     let replaced: Vec<Vec<u8>> = old.difference(&new).cloned().collect();
     assert!(
-        replaced.iter().any(|text| is_in_files(lab.path(), text)),
+        replaced.iter().any(|text| is_in_files(folder.path(), text)),
         "held by the reader: the search can fail"
     );
     drop(reader);
-    drop(world);
-    drop(SqliteStore::open(&lab.database()).unwrap());
-    assert!(replaced.iter().all(|text| !is_in_files(lab.path(), text)));
-    let world = lab.world().await;
-    assert!(world.agent.verify().await.unwrap().valid);
+    drop(wren);
+    drop(SqliteStore::open(&folder.database()).unwrap());
+    assert!(
+        replaced
+            .iter()
+            .all(|text| !is_in_files(folder.path(), text))
+    );
+    let wren = TestAgent::of(&folder.open()).await;
+    assert!(wren.agent.verify().await.unwrap().valid);
 }
 
 /// A process that goes on running, and to which nobody writes, takes them out all the same.
 #[tokio::test]
 async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world
-        .remember("The Zilpzalp key of the back door is 4711.")
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("The Zilpzalp key of the back door is 4711.")
         .await;
-    let old = sealed_texts(&lab.database());
-    let reader = Connection::open(lab.database()).unwrap();
+    let old = sealed_texts(&folder.database());
+    let reader = Connection::open(folder.database()).unwrap();
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM memories")
         .unwrap();
-    let shredded = world
+    let shredded = wren
         .agent
         .shred(ShredWish::of(Number(1), "a key"), &person())
         .await;
     shredded.unwrap();
-    let found = world.store.check().await.unwrap();
+    let found = wren.store.check().await.unwrap();
     assert!(found.iter().any(|one| one.problem.contains("`residues`")));
-    assert!(!world.store.finish().await.unwrap(), "held by the reader");
+    assert!(!wren.store.finish().await.unwrap(), "held by the reader");
     drop(reader);
-    assert!(world.store.finish().await.unwrap());
-    assert_eq!(world.store.check().await.unwrap(), []);
-    let new = sealed_texts(&lab.database());
+    assert!(wren.store.finish().await.unwrap());
+    assert_eq!(wren.store.check().await.unwrap(), []);
+    let new = sealed_texts(&folder.database());
     let mut replaced = old.difference(&new);
     assert!(replaced.clone().next().is_some());
-    assert!(replaced.all(|text| !is_in_files(lab.path(), text)));
+    assert!(replaced.all(|text| !is_in_files(folder.path(), text)));
 }
 
 /// A row that says that its agent was erased is not believed where the key is there: it destroys nothing by
 /// itself, and is found.
 #[tokio::test]
 async fn a_row_that_only_says_that_it_was_erased_is_found() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("Marta prefers linen thread.").await;
-    let scope = world.agent.scope();
-    drop(world);
-    intrude(&lab.database(), |connection| {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread.").await;
+    let scope = wren.agent.scope();
+    drop(wren);
+    intrude(&folder.database(), |connection| {
         connection
             .execute("UPDATE agents SET erased_at = 1", [])
             .unwrap();
     });
-    let memoir = lab.memoir_at(&lab.database());
+    let memoir = folder.open().memoir;
     let verified = memoir.verify_all().await.unwrap();
     assert!(!verified[0].valid);
-    assert!(lab.keys.key(scope).unwrap().is_some());
+    assert!(folder.keys.key(scope).unwrap().is_some());
     let account = memoir.account("default").await.unwrap();
-    let wren = own(&account.agent("wren").await.unwrap());
-    assert_eq!(code(wren.lens().memories(true).await), "erased");
+    let reached = own(&account.agent("wren").await.unwrap());
+    assert_eq!(code(reached.lens().memories(true).await), "erased");
 }
 
 /// What is sealed under a key that is in no file any more could be read by nobody once this process has ended.
 #[tokio::test]
 async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("Marta prefers linen thread.").await;
-    let account = world.memoir.account("default").await.unwrap();
-    let (path, aside) = (keys_in(lab.path()), lab.path().join("aside"));
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread.").await;
+    let account = wren.memoir.account("default").await.unwrap();
+    let (path, aside) = (folder.key_file(), folder.path().join("aside"));
     fs::rename(&path, &aside).unwrap();
-    let agent = &world.agent;
+    let agent = &wren.agent;
     let message = HandedMessage {
         id: "1".into(),
-        at: Some(world.memoir.now()),
+        at: Some(wren.memoir.now()),
         speaker: "Marta".into(),
         text: "Good morning.".into(),
     };
@@ -878,10 +862,14 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
         code(account.create_agent("robin", &[], &person()).await),
         code(
             account
-                .create_user("Ada", password(), &crate::lab::OWNER)
+                .create_user("Ada", password(), &crate::installation::OWNER)
                 .await,
         ),
-        code(account.create_token(None, &crate::lab::OWNER).await),
+        code(
+            account
+                .create_token(None, &crate::installation::OWNER)
+                .await,
+        ),
     ];
     assert_eq!(answers, ["key_unavailable"; 6]);
     assert_eq!(
@@ -893,6 +881,6 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     assert_eq!(agent.show().await.unwrap().name, "wren");
     assert_eq!(account.users().await.unwrap().len(), 0);
     assert_eq!(account.tokens().await.unwrap().len(), 0);
-    world.remember("And cotton.").await;
+    wren.remember("And cotton.").await;
     assert!(agent.verify().await.unwrap().valid);
 }

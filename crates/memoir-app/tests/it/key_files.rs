@@ -1,63 +1,27 @@
 //! Two processes on one database and one key store (SPEC 5.4): what one does to the keys, the other notes
 //! at its next call.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
-use memoir_app::{Handling, Memoir, OwnAgent, RecordFilter};
+use memoir_app::{Handling, RecordFilter};
 use memoir_domain::{SessionId, memory::Number};
-use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{SetModel, TestClock, Turn};
-use memoir_vault::{KeyStore, MasterKey, MasterSource, rotate_key_file, unlock};
+use memoir_testkit::{InstallationFolder, TestInstallation, Turn};
+use memoir_vault::{KeyStore, MasterKey, rotate_key_file};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{
-    lab::{agent_of, database_in, input, keys_in, memoir_on},
-    world::{complete, delete, person},
-};
+use crate::installation::{TestAgent, agent_of, complete, delete, input, new_folder, person};
 
-struct Process {
-    keys: Arc<KeyStore>,
-    memoir: Memoir,
-    model: SetModel,
-    agent: OwnAgent,
-}
-
-async fn process(dir: &Path) -> Process {
-    let source = MasterSource::File(dir.join("master.key"));
-    let keys = Arc::new(unlock(&source, &keys_in(dir), false).unwrap());
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&database_in(dir)).unwrap());
-    let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
-    let model = SetModel::default();
-    let memoir = memoir_on(store, keys.clone(), clock, model.clone());
-    let agent = agent_of(&memoir, "wren").await;
-    Process {
-        keys,
-        memoir,
-        model,
-        agent,
-    }
-}
-
-impl Process {
-    fn script(&self, turns: impl IntoIterator<Item = Turn>) {
-        self.model.script(turns);
-    }
-
-    async fn count(&self) -> usize {
-        self.agent.lens().memories(true).await.unwrap().len()
-    }
+async fn process(folder: &InstallationFolder) -> TestAgent {
+    TestAgent::of(&folder.open_elsewhere()).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
-    let dir = TempDir::new().unwrap();
-    let first = process(dir.path()).await;
-    let second = process(dir.path()).await;
+    let folder = new_folder();
+    let first = process(&folder).await;
+    let second = process(&folder).await;
     first
         .agent
         .save(&[input("Before.")], &person())
@@ -92,7 +56,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     });
     let mut ids = vec![old];
     for _ in 0..3 {
-        let (id, wrapped) = rotate_key_file(&dir.path().join("master.key"), &second.keys).unwrap();
+        let (id, wrapped) = rotate_key_file(&folder.master_key_file(), &second.keys).unwrap();
         assert!(wrapped >= 1);
         ids.push(id);
         // It goes on under each of them.
@@ -110,8 +74,8 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     let checkpoint = first.memoir.checkpoint().await.unwrap();
     assert_eq!(first.keys.key_id(), ids[3], "it followed");
     drop(first);
-    let third = process(dir.path()).await;
-    assert_eq!(third.count().await, saved + 1);
+    let third = process(&folder).await;
+    assert_eq!(third.seen().memories(true).await.unwrap().len(), saved + 1);
     let note = checkpoint.checkpoint.as_bytes();
     assert!(third.memoir.check_growth(note, None).await.unwrap().grew);
     let verified = third.memoir.verify_all().await.unwrap();
@@ -128,14 +92,16 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
         MasterKey::generate().unwrap(),
         MasterKey::generate().unwrap(),
     );
-    let open = |master: &MasterKey| Arc::new(KeyStore::open(&keys_in(dir.path()), master).unwrap());
-    let store =
-        || -> Arc<dyn Store> { Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap()) };
-    let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
-    let first = memoir_on(store(), open(&old), clock.clone(), SetModel::default());
+    let (database, keys) = (dir.path().join("memoir.db"), dir.path().join("memoir.keys"));
+    let open = |master: &MasterKey| Arc::new(KeyStore::open(&keys, master).unwrap());
+    let process = |keys: &Arc<KeyStore>| {
+        let store = Arc::new(SqliteStore::open(&database).unwrap());
+        TestInstallation::under(store, keys.clone()).memoir
+    };
+    let first = process(&open(&old));
     let wren = agent_of(&first, "wren").await;
     let second = open(&old);
-    let other = memoir_on(store(), second.clone(), clock, SetModel::default());
+    let other = process(&second);
     let magpie = agent_of(&other, "magpie").await;
     magpie.save(&[input("Mine.")], &person()).await.unwrap();
     assert_eq!(second.rotate(&new).unwrap(), 2);
@@ -177,9 +143,9 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
 /// One process holds an agent's session as it left it; the other ends the session and erases the agent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
-    let dir = TempDir::new().unwrap();
-    let first = process(dir.path()).await;
-    let second = Arc::new(process(dir.path()).await);
+    let folder = new_folder();
+    let first = process(&folder).await;
+    let second = Arc::new(process(&folder).await);
     for number in 0..8 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
         first.agent.save(&[input(&text)], &person()).await.unwrap();

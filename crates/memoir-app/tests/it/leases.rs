@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Clock, Error, MemoryInput, Point, sessions::RefineOptions};
 use memoir_domain::{
-    agent::Field,
     lifecycle::StartRefusal,
     memory::Number,
     session::{Mode, State},
@@ -13,7 +12,7 @@ use memoir_store_postgres::PostgresStore;
 use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
-use crate::world::{World, complete, delete, own, person, settings, state};
+use crate::installation::{TestAgent, complete, delete, person, settings, state};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -25,13 +24,9 @@ const MEMORIES: [&str; 6] = [
 ];
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
-async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinHandle<()>) {
-    world.script([
-        Turn::text("yes"),
-        delete(4),
-        Turn::text("never").after(Duration::from_secs(3_600)),
-    ]);
-    let agent = world.agent.clone();
+async fn waiting(wren: &TestAgent) -> (memoir_domain::SessionId, tokio::task::JoinHandle<()>) {
+    wren.script([Turn::text("yes"), delete(4), Turn::Never]);
+    let agent = wren.agent.clone();
     let worker = tokio::spawn(async move {
         let driven = agent
             .lens()
@@ -40,7 +35,7 @@ async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinH
         drop(driven);
     });
     for _ in 0..10_000 {
-        let sessions = world.seen().session_page(None, 1).await.unwrap();
+        let sessions = wren.seen().session_page(None, 1).await.unwrap();
         match sessions.first() {
             Some(session) if session.edits == 1 => return (session.id, worker),
             _ => tokio::time::sleep(Duration::from_millis(1)).await,
@@ -50,17 +45,19 @@ async fn waiting(world: &World) -> (memoir_domain::SessionId, tokio::task::JoinH
 }
 
 /// A session whose worker is gone.
-async fn orphan(world: &World) -> memoir_domain::SessionId {
-    let (session, worker) = waiting(world).await;
+async fn orphan(wren: &TestAgent) -> memoir_domain::SessionId {
+    let (session, worker) = waiting(wren).await;
     worker.abort();
+    // Gone it is once it can be waited for: until then another thread may renew the lease by a clock put forward.
+    assert!(worker.await.unwrap_err().is_cancelled());
     session
 }
 
 #[tokio::test]
 async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
-    let world = World::new(&MEMORIES).await;
-    let running = orphan(&world).await;
-    match world
+    let wren = TestAgent::new(&MEMORIES).await;
+    let running = orphan(&wren).await;
+    match wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -72,23 +69,23 @@ async fn spec_3_2_a_second_start_is_refused_with_the_running_session() {
 
 #[tokio::test]
 async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
-    let world = World::new(&MEMORIES).await;
-    let orphan = orphan(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let orphan = orphan(&wren).await;
     assert_eq!(
-        world.memoir.close_lapsed_sessions().await.unwrap(),
+        wren.memoir.close_lapsed_sessions().await.unwrap(),
         0,
         "its lease has not lapsed yet"
     );
-    world.clock.advance(Duration::from_secs(31));
-    let (driven, _) = world.refine([complete()]).await;
+    wren.clock.advance(Duration::from_secs(31));
+    let (driven, _) = wren.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = world.agent.session(orphan).await.unwrap();
+    let closed = wren.agent.session(orphan).await.unwrap();
     assert_eq!(
         (closed.state, closed.end_reason),
         (State::Abandoned, Some("lease_expired"))
     );
-    assert!(!world.kept().await.contains(&4), "edits stay");
-    world.check().await;
+    assert!(!wren.kept().await.contains(&4), "edits stay");
+    wren.check().await;
 }
 
 /// SPEC 3.2: what is refused while a session runs is done where nobody holds that session any more; and nothing else
@@ -96,9 +93,9 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
 #[tokio::test]
 async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
     for what in ["check", "edit", "replace", "undo", "preview", "rewind"] {
-        let world = World::new(&MEMORIES).await;
-        let orphan = orphan(&world).await;
-        let agent = &world.agent;
+        let wren = TestAgent::new(&MEMORIES).await;
+        let orphan = orphan(&wren).await;
+        let agent = &wren.agent;
         let act = async || -> Result<(), Error> {
             let person = &person();
             match what {
@@ -131,14 +128,14 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
         let refused = act().await.unwrap_err();
         assert_eq!(refused.code(), "session_open", "{what}: {refused}");
         assert!(state().await.is_running(), "{what}");
-        world.clock.advance(Duration::from_secs(31));
-        world.remember("The binder's name is Ana.").await;
+        wren.clock.advance(Duration::from_secs(31));
+        wren.remember("The binder's name is Ana.").await;
         assert!(state().await.is_running(), "saving is not refused");
         act()
             .await
             .unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(state().await, State::Abandoned, "{what}");
-        world.check().await;
+        wren.check().await;
     }
 }
 
@@ -146,33 +143,33 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
 async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
     // Rounds, since each of them may come one after the other by chance.
     for _ in 0..20 {
-        let world = World::new(&MEMORIES).await;
-        let orphan = orphan(&world).await;
-        world.clock.advance(Duration::from_secs(31));
+        let wren = TestAgent::new(&MEMORIES).await;
+        let orphan = orphan(&wren).await;
+        wren.clock.advance(Duration::from_secs(31));
         let checking = (0..8).map(|_| {
-            let agent = world.agent.clone();
+            let agent = wren.agent.clone();
             tokio::spawn(async move { agent.check_edit(Number(1)).await })
         });
         for checked in checking.collect::<Vec<_>>() {
             checked.await.unwrap().unwrap();
         }
-        let session = world.agent.session(orphan).await.unwrap();
+        let session = wren.agent.session(orphan).await.unwrap();
         assert_eq!(session.state, State::Abandoned);
     }
 }
 
 #[tokio::test]
 async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
-    let world = World::new(&MEMORIES).await;
-    let orphan = orphan(&world).await;
-    world.agent.cancel(orphan, &person()).await.unwrap();
-    let before = world.memories().await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let orphan = orphan(&wren).await;
+    wren.agent.cancel(orphan, &person()).await.unwrap();
+    let before = wren.memories().await;
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 1})),
         ("complete_refinement", json!({"summary": "x"})),
         ("no_such_tool", json!({})),
     ] {
-        let answer = world
+        let answer = wren
             .agent
             .call_tool(orphan, tool, Some(&arguments))
             .await
@@ -182,7 +179,7 @@ async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
             "session_over"
         );
     }
-    assert_eq!(world.memories().await, before);
+    assert_eq!(wren.memories().await, before);
 }
 
 #[tokio::test]
@@ -191,13 +188,13 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let world = Arc::new(World::new(&texts).await);
-    let (session, running) = waiting(&world).await;
+    let wren = Arc::new(TestAgent::new(&texts).await);
+    let (session, running) = waiting(&wren).await;
     let calls = (5..=24u64).map(|number| {
-        let world = world.clone();
+        let wren = wren.clone();
         tokio::spawn(async move {
             let arguments = json!({"id": number});
-            let answer = world
+            let answer = wren
                 .agent
                 .call_tool(session, "delete_memory", Some(&arguments))
                 .await
@@ -212,20 +209,20 @@ async fn concurrent_edits_of_one_session_are_each_measured() {
     running.abort();
     // Ten edits of forty equal memories are a quarter at most: the cap is reached before the breaker.
     assert_eq!(deleted, 9);
-    assert_eq!(world.kept().await.len(), 30);
-    world.check().await;
+    assert_eq!(wren.kept().await.len(), 30);
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_up() {
-    let world = World::new(&MEMORIES).await;
-    let orphan = orphan(&world).await;
-    world.clock.put_back(Duration::from_secs(86_400));
-    let (driven, _) = world.refine([complete()]).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let orphan = orphan(&wren).await;
+    wren.clock.put_back(Duration::from_secs(86_400));
+    let (driven, _) = wren.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = world.agent.session(orphan).await.unwrap();
+    let closed = wren.agent.session(orphan).await.unwrap();
     assert_eq!(closed.end_reason, Some("lease_expired"));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
@@ -233,39 +230,24 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     let store = Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
-    let world = World::on(store, &MEMORIES, settings()).await;
-    orphan(&world).await;
-    let account = world.memoir.account("default").await.unwrap();
-    let model = [
-        (Field::Model, Some("scripted:model")),
-        (Field::LossGuard, Some("off")),
-    ];
-    account
-        .create_agent("kite", &model, &person())
-        .await
-        .unwrap();
-    let kite = World {
-        keys: world.keys.clone(),
-        agent: own(&account.agent("kite").await.unwrap()),
-        memoir: world.memoir.clone(),
-        store: world.store.clone(),
-        clock: world.clock.clone(),
-        model: world.model.clone(),
-    };
+    let wren = TestAgent::on(store, &MEMORIES, settings()).await;
+    orphan(&wren).await;
+    let account = wren.account("default").await;
+    let kite = TestAgent::named("kite", &wren.installation).await;
     for memory in MEMORIES {
         kite.remember(memory).await;
     }
     orphan(&kite).await;
-    let wren = world.agent.scope().agent;
+    let id = wren.agent.scope().agent;
     let damage = rusqlite::Connection::open(&path).unwrap();
     damage
         .execute(
             "UPDATE agents SET open = 'damaged' WHERE id = ?1",
-            [wren.as_bytes()],
+            [id.as_bytes()],
         )
         .unwrap();
-    world.clock.advance(Duration::from_secs(8 * 86_400));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    wren.clock.advance(Duration::from_secs(8 * 86_400));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
     let due = account.due_agents().await.unwrap();
     let names: Vec<&str> = due.iter().map(|(agent, _)| agent.name()).collect();
     assert_eq!(names, ["kite"]);
@@ -273,12 +255,12 @@ async fn an_agent_that_cannot_be_read_keeps_no_other_from_its_sessions() {
 
 #[tokio::test]
 async fn what_one_process_knows_never_outlives_what_another_wrote() {
-    let world = World::new(&MEMORIES).await;
-    let (session, worker) = waiting(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (session, worker) = waiting(&wren).await;
     worker.abort();
-    let other = World::again(world.store.clone(), world.keys.clone()).await;
+    let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let call = async |tool: &str, arguments: serde_json::Value| {
-        let answer = world
+        let answer = wren
             .agent
             .call_tool(session, tool, Some(&arguments))
             .await
@@ -302,15 +284,15 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         "refinement_rolled_back"
     );
     assert_eq!(call("update_memory", rewrite).await["code"], "session_over");
-    world.check().await;
+    wren.check().await;
 
-    let world = World::new(&MEMORIES).await;
-    let (session, worker) = waiting(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (session, worker) = waiting(&wren).await;
     worker.abort();
-    let other = World::again(world.store.clone(), world.keys.clone()).await;
+    let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     other.agent.cancel(session, &person()).await.unwrap();
     let arguments = json!({"id": 3});
-    let answer = world
+    let answer = wren
         .agent
         .call_tool(session, "delete_memory", Some(&arguments))
         .await
@@ -319,7 +301,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         serde_json::to_value(answer).unwrap()["code"],
         "session_over"
     );
-    assert!(world.kept().await.contains(&3));
+    assert!(wren.kept().await.contains(&3));
 }
 
 #[tokio::test]
@@ -331,22 +313,16 @@ async fn spec_3_2_a_lease_is_judged_by_the_databases_time_whatever_a_node_takes_
     let url = server.database().unwrap();
     PostgresStore::at(&url).unwrap().migrate().await.unwrap();
     let store = Arc::new(PostgresStore::open(&url).await.unwrap());
-    let world = World::on(store.clone(), &MEMORIES, settings()).await;
-    world.memoir.keep_time().await.unwrap();
-    world.agent.open_own(Mode::Full).await.unwrap();
+    let wren = TestAgent::on(store.clone(), &MEMORIES, settings()).await;
+    wren.memoir.keep_time().await.unwrap();
+    wren.agent.open_own(Mode::Full).await.unwrap();
 
     // A node of the same fleet, whose machine is a day ahead.
     let clock = TestClock::standing_at("2026-01-05T09:00:00Z").giving_way();
-    let ahead = world.memoir.now().seconds_since(clock.now()) + 86_400;
+    let ahead = wren.memoir.now().seconds_since(clock.now()) + 86_400;
     clock.put_forward(Duration::from_secs(ahead.try_into().unwrap()));
-    let node = memoir_app::Memoir::new(
-        store,
-        world.keys.clone(),
-        Arc::new(world.model.clone()),
-        settings(),
-    )
-    .with_clock(Arc::new(clock));
+    let node = wren.another_process().with_clock(clock).memoir;
     node.keep_time().await.unwrap();
-    assert!(node.now().seconds_since(world.memoir.now()).abs() < 3_600);
+    assert!(node.now().seconds_since(wren.memoir.now()).abs() < 3_600);
     assert_eq!(node.close_lapsed_sessions().await.unwrap(), 0);
 }

@@ -16,20 +16,17 @@ use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::{
-    lab::input,
-    world::{World, complete, person},
-};
+use crate::installation::{TestAgent, complete, input, person};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-async fn note(world: &World, content: &str) -> u64 {
+async fn note(wren: &TestAgent, content: &str) -> u64 {
     let input = MemoryInput {
         content: content.into(),
         kind: Some(Kind::Journal),
         ..MemoryInput::default()
     };
-    let saved = world
+    let saved = wren
         .agent
         .save(&[input], &Actor::agent("wren"))
         .await
@@ -37,9 +34,9 @@ async fn note(world: &World, content: &str) -> u64 {
     saved[0].memory.number.0
 }
 
-async fn reflect(world: &World, turns: impl IntoIterator<Item = Turn>) -> Reflected {
-    let script = world.script(turns);
-    let reflected = world.agent.reflect().await.unwrap();
+async fn reflect(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Reflected {
+    let script = wren.script(turns);
+    let reflected = wren.agent.reflect().await.unwrap();
     assert_eq!(script.turns_left(), 0);
     reflected
 }
@@ -53,9 +50,9 @@ fn message(id: &str, text: &str) -> HandedMessage {
     }
 }
 
-async fn absorb(world: &World, turns: impl IntoIterator<Item = Turn>) -> Absorbed {
-    let script = world.script(turns);
-    let absorbed = world
+async fn absorb(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Absorbed {
+    let script = wren.script(turns);
+    let absorbed = wren
         .agent
         .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await
@@ -70,37 +67,34 @@ fn notes(journal: &[&str], core: &[&str]) -> Turn {
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_5_the_model_names_what_is_to_stay() {
-    let world = World::new(&["I like rain."]).await;
-    note(&world, "It rained.").await;
-    let kept = note(&world, "Mira's daughter is called Ada.").await;
-    let script = world.script([Turn::text(&json!({"promote": [kept]}).to_string())]);
-    let reflected = world.agent.reflect().await.unwrap();
+    let wren = TestAgent::new(&["I like rain."]).await;
+    note(&wren, "It rained.").await;
+    let kept = note(&wren, "Mira's daughter is called Ada.").await;
+    let script = wren.script([Turn::text(&json!({"promote": [kept]}).to_string())]);
+    let reflected = wren.agent.reflect().await.unwrap();
     assert_eq!(reflected.considered, 2);
     assert_eq!(reflected.promoted[0].0, kept);
     let request = &script.requests()[0];
     assert_eq!(request.answer_schema.as_ref().unwrap().name, "promotions");
-    let memory = world
+    let memory = wren
         .agent
         .memory(memoir_domain::memory::Number(kept))
         .await
         .unwrap();
     assert_eq!(memory.kind, Kind::Core);
-    assert_eq!(
-        world.actions().await.last().unwrap(),
-        "reflection_completed"
-    );
-    world.check().await;
+    assert_eq!(wren.actions().await.last().unwrap(), "reflection_completed");
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_5_an_answer_that_cannot_be_read_is_asked_for_once_more() {
-    let world = World::new(&["I like rain."]).await;
-    let number = note(&world, "It rained.").await;
-    let script = world.script([
+    let wren = TestAgent::new(&["I like rain."]).await;
+    let number = note(&wren, "It rained.").await;
+    let script = wren.script([
         Turn::text("The first one, I think."),
         Turn::text(&json!({"promote": [number]}).to_string()),
     ]);
-    let reflected = world.agent.reflect().await.unwrap();
+    let reflected = wren.agent.reflect().await.unwrap();
     assert_eq!(reflected.promoted.len(), 1);
     let second = &script.requests()[1].messages;
     assert_eq!(second.len(), 3);
@@ -124,33 +118,33 @@ async fn spec_2_5_broken_answers_of_every_kind_promote_nothing_and_are_recorded(
         "\u{0}{\"promote\"}",
     ];
     for answer in broken {
-        let world = World::new(&["I like rain."]).await;
-        note(&world, "It rained.").await;
-        let reflected = reflect(&world, [Turn::text(answer), Turn::text(answer)]).await;
+        let wren = TestAgent::new(&["I like rain."]).await;
+        note(&wren, "It rained.").await;
+        let reflected = reflect(&wren, [Turn::text(answer), Turn::text(answer)]).await;
         assert!(
             reflected.promoted.is_empty() && reflected.failure.is_some(),
             "{answer}"
         );
-        assert_eq!(world.actions().await.last().unwrap(), "reflection_failed");
-        world.check().await;
+        assert_eq!(wren.actions().await.last().unwrap(), "reflection_failed");
+        wren.check().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
-    let world = World::new(&["I like rain."]).await;
-    note(&world, "It rained.").await;
+    let wren = TestAgent::new(&["I like rain."]).await;
+    note(&wren, "It rained.").await;
     let rejected = ModelError::Rejected {
         status: 400,
         code: None,
         hint: None,
     };
-    let script = world.script([
+    let script = wren.script([
         Turn::Error(rejected),
         Turn::Error(ModelError::RateLimited { retry_after: None }),
         Turn::text(r#"{"promote": []}"#),
     ]);
-    let reflected = world.agent.reflect().await.unwrap();
+    let reflected = wren.agent.reflect().await.unwrap();
     assert_eq!((reflected.failure, reflected.promoted.len()), (None, 0));
     let asked: Vec<bool> = script
         .requests()
@@ -162,52 +156,51 @@ async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let mut schedule = LifeSchedule::default();
-    let script = world.script([]);
+    let script = wren.script([]);
     let mut asked = Vec::new();
     for day in 0..6 {
         // Two days with entries, one of them with two.
         if day == 0 || day == 3 {
-            note(&world, "It rained.").await;
-            note(&world, "It rained again.").await;
+            note(&wren, "It rained.").await;
+            note(&wren, "It rained again.").await;
         }
         for _ in 0..4 {
-            world.clock.advance(DAY / 4);
-            for job in schedule.due(&world.memoir, 4).await.unwrap() {
+            wren.clock.advance(DAY / 4);
+            for job in schedule.due(&wren.memoir, 4).await.unwrap() {
                 script.push(Turn::text(r#"{"promote": []}"#));
-                assert!(world.memoir.do_job(job, pending()).await.unwrap());
+                assert!(wren.memoir.do_job(job, pending()).await.unwrap());
                 asked.push(day);
             }
         }
     }
     assert_eq!(asked, [0, 3]);
     // Paused, it is left alone.
-    note(&world, "It snowed.").await;
-    world
-        .agent
+    note(&wren, "It snowed.").await;
+    wren.agent
         .configure(&[(Field::Paused, Some("true"))], &person())
         .await
         .unwrap();
-    world.clock.advance(DAY);
-    assert!(schedule.due(&world.memoir, 4).await.unwrap().is_empty());
+    wren.clock.advance(DAY);
+    assert!(schedule.due(&wren.memoir, 4).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_conversation_is_read_once() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let messages = vec![
         message("a", "Hello."),
         message("b", "My sister is called Mira."),
     ];
-    let handed = world
+    let handed = wren
         .agent
         .hand_over(messages.clone(), true, ActorKind::Agent)
         .await
         .unwrap();
     assert_eq!((handed.received, handed.known), (2, 0));
     let absorbed = absorb(
-        &world,
+        &wren,
         [notes(&["Ann came by."], &["Ann's sister is called Mira."])],
     )
     .await;
@@ -215,37 +208,37 @@ async fn spec_2_6_a_conversation_is_read_once() {
         (absorbed.messages, absorbed.saved, absorbed.pending),
         (2, 2, 0)
     );
-    let handed = world
+    let handed = wren
         .agent
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
     assert_eq!((handed.received, handed.known), (0, 2));
-    assert_eq!(absorb(&world, []).await.messages, 0);
-    let noted = world
+    assert_eq!(absorb(&wren, []).await.messages, 0);
+    let noted = wren
         .seen()
         .memory(memoir_domain::memory::Number(2))
         .await
         .unwrap();
     assert_eq!(noted.content(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
-    world.check().await;
+    wren.check().await;
 }
 
 /// An agent that knows something by itself, and was handed a conversation that says the same.
-async fn handed_over_by(kind: ActorKind, told: &str) -> World {
-    let world = World::new(&[]).await;
-    let wren = Actor::agent("wren");
-    world.agent.save(&[input(told)], &wren).await.unwrap();
+async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
+    let wren = TestAgent::new(&[]).await;
+    let me = Actor::agent("wren");
+    wren.agent.save(&[input(told)], &me).await.unwrap();
     let actor = Actor {
         kind,
         name: "somebody".to_owned(),
     };
-    let handing = world
+    let handing = wren
         .agent
         .hand_over(vec![message("a", told)], true, actor.kind);
     handing.await.unwrap();
-    world
+    wren
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,75 +249,72 @@ async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing
         (ActorKind::Owner, 1),
         (ActorKind::Agent, 1),
     ] {
-        let world = handed_over_by(kind, told).await;
-        absorb(&world, [notes(&[], &[told])]).await;
-        let noted = world.seen().memories(false).await.unwrap();
+        let wren = handed_over_by(kind, told).await;
+        absorb(&wren, [notes(&[], &[told])]).await;
+        let noted = wren.seen().memories(false).await.unwrap();
         let noted = noted.iter().find(|one| one.number.0 == 2).unwrap();
         assert_eq!(noted.origin, Origin::Conversation);
-        world.refine([complete()]).await;
-        assert_eq!(world.kept().await.len(), doubles, "{kind:?}");
-        assert!(world.agent.verify().await.unwrap().valid);
+        wren.refine([complete()]).await;
+        assert_eq!(wren.kept().await.len(), doubles, "{kind:?}");
+        assert!(wren.agent.verify().await.unwrap().valid);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
         .await
         .unwrap();
     let mut schedule = LifeSchedule::default();
-    let script = world.script([]);
+    let script = wren.script([]);
     assert!(
-        schedule.due(&world.memoir, 4).await.unwrap().is_empty(),
+        schedule.due(&wren.memoir, 4).await.unwrap().is_empty(),
         "six hours are not over"
     );
     let mut attempts = 0;
     for _ in 0..40 {
-        world.clock.advance(DAY / 4);
-        for job in schedule.due(&world.memoir, 4).await.unwrap() {
+        wren.clock.advance(DAY / 4);
+        for job in schedule.due(&wren.memoir, 4).await.unwrap() {
             attempts += 1;
             script.push(Turn::text("Nothing worth noting."));
             script.push(Turn::text("Really nothing."));
-            world.memoir.do_job(job, pending()).await.unwrap();
+            wren.memoir.do_job(job, pending()).await.unwrap();
         }
     }
     assert_eq!(attempts, 5);
-    let transcript = world.agent.transcript().await.unwrap();
+    let transcript = wren.agent.transcript().await.unwrap();
     assert_eq!(
         (transcript.pending, transcript.failed, transcript.absorbed),
         (0, 1, 0)
     );
-    let failed = world.actions().await;
+    let failed = wren.actions().await;
     let failed = failed
         .iter()
         .filter(|action| *action == "transcript_failed")
         .count();
     assert_eq!(failed, 5);
     // By hand it is tried again.
-    let absorbed = absorb(&world, [notes(&[], &[])]).await;
+    let absorbed = absorb(&wren, [notes(&[], &[])]).await;
     assert_eq!((absorbed.messages, absorbed.failure), (1, None));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let long = "word ".repeat(20_000);
     let messages = vec![
         message("a", &long),
         message("b", &long),
         message("c", "Bye."),
     ];
-    world
-        .agent
+    wren.agent
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
-    world
-        .agent
+    wren.agent
         .configure(&[(Field::Model, Some("lab:large"))], &person())
         .await
         .unwrap();
@@ -334,109 +324,106 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
         code: None,
         hint: None,
     };
-    let absorbed = absorb(&world, [notes(&["One."], &[]), Turn::Error(down)]).await;
+    let absorbed = absorb(&wren, [notes(&["One."], &[]), Turn::Error(down)]).await;
     assert_eq!((absorbed.chunks, absorbed.messages), (1, 1));
     assert!(absorbed.failure.is_some());
     assert_eq!(absorbed.pending, 2);
-    let absorbed = absorb(&world, [notes(&["Two."], &[]), notes(&["Three."], &[])]).await;
+    let absorbed = absorb(&wren, [notes(&["Two."], &[]), notes(&["Three."], &[])]).await;
     assert_eq!((absorbed.saved, absorbed.pending), (2, 0));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_of_two_readers_one_saves() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     let slow = |text: &str| notes(&[text], &[]).after(Duration::from_secs(5));
-    world.script([slow("One."), slow("Two.")]);
+    wren.script([slow("One."), slow("Two.")]);
     let (mut first, mut second) = (|_: AbsorbProgress| {}, |_: AbsorbProgress| {});
     let (one, other) = tokio::join!(
-        world.agent.absorb(pending(), &mut first),
-        world.agent.absorb(pending(), &mut second)
+        wren.agent.absorb(pending(), &mut first),
+        wren.agent.absorb(pending(), &mut second)
     );
     assert_eq!(one.unwrap().saved + other.unwrap().saved, 1);
-    assert_eq!(world.journal().await.len(), 1);
-    world.check().await;
+    assert_eq!(wren.journal().await.len(), 1);
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     assert_eq!(
-        world.agent.unread().await.unwrap(),
+        wren.agent.unread().await.unwrap(),
         0,
         "its model reads them"
     );
-    let part = world.agent.read_part().await.unwrap().part.unwrap();
+    let part = wren.agent.read_part().await.unwrap().part.unwrap();
     let journal = ["Ann came by.".into()];
-    let noted = world.agent.note_part(&part, &journal, &[]).await.unwrap();
+    let noted = wren.agent.note_part(&part, &journal, &[]).await.unwrap();
     assert_eq!((noted.messages, noted.saved), (1, 1));
-    let actions = world.actions().await;
+    let actions = wren.actions().await;
     assert!(actions.ends_with(&["memory_saved".to_owned(), "transcript_absorbed".to_owned()]));
-    let script = world.script([]);
-    world.clock.advance(DAY);
+    let script = wren.script([]);
+    wren.clock.advance(DAY);
     let mut schedule = LifeSchedule::default();
-    for job in schedule.due(&world.memoir, 4).await.unwrap() {
+    for job in schedule.due(&wren.memoir, 4).await.unwrap() {
         if matches!(job, memoir_app::Job::Absorb(_)) {
-            assert!(!world.memoir.do_job(job, pending()).await.unwrap());
+            assert!(!wren.memoir.do_job(job, pending()).await.unwrap());
         }
     }
     assert!(script.requests().is_empty());
-    let due = world.agent.transcript().await.unwrap();
+    let due = wren.agent.transcript().await.unwrap();
     assert_eq!((due.pending, due.absorbed, due.due_at), (0, 1, None));
-    let due = world.memoir.account("default").await.unwrap();
+    let due = wren.memoir.account("default").await.unwrap();
     let due = due.due_jobs().await.unwrap();
     assert!(
         due.iter()
             .all(|(_, job)| !matches!(job, memoir_app::Job::Absorb(_)))
     );
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let messages = vec![message("a", "Hello."), message("b", "Bye.")];
-    world
-        .agent
+    wren.agent
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
-    let part = world.agent.read_part().await.unwrap().part.unwrap();
-    absorb(&world, [notes(&["One."], &[])]).await;
-    let refused = world.agent.note_part(&part, &["Two.".into()], &[]).await;
+    let part = wren.agent.read_part().await.unwrap().part.unwrap();
+    absorb(&wren, [notes(&["One."], &[])]).await;
+    let refused = wren.agent.note_part(&part, &["Two.".into()], &[]).await;
     assert!(matches!(refused, Err(Error::Invalid(_))));
-    assert_eq!(world.journal().await.len(), 1);
-    world.check().await;
+    assert_eq!(wren.journal().await.len(), 1);
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_4_what_an_administrator_handed_over_stays_theirs_where_the_agent_reads_it_itself() {
     let told = "Ann's sister is called Mira.";
     for (kind, doubles) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
-        let world = handed_over_by(kind, told).await;
-        let part = world.agent.read_part().await.unwrap().part.unwrap();
+        let wren = handed_over_by(kind, told).await;
+        let part = wren.agent.read_part().await.unwrap().part.unwrap();
         let core = [told.into()];
-        world.agent.note_part(&part, &[], &core).await.unwrap();
-        world.refine([complete()]).await;
-        assert_eq!(world.kept().await.len(), doubles, "{kind:?}");
+        wren.agent.note_part(&part, &[], &core).await.unwrap();
+        wren.refine([complete()]).await;
+        assert_eq!(wren.kept().await.len(), doubles, "{kind:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
-    let world = World::new(&[]).await;
+    let wren = TestAgent::new(&[]).await;
     let bad = |message: HandedMessage| async {
-        let given = world
+        let given = wren
             .agent
             .hand_over(
                 vec![self::message("a", "fine"), message],
@@ -452,26 +439,25 @@ async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
     assert!(told.contains("text: of message 2 is empty"), "{told}");
     let told = bad(message(&"x".repeat(10_001), "Hello.")).await;
     assert!(told.contains("10001") && told.contains("10000"), "{told}");
-    assert_eq!(world.agent.transcript().await.unwrap().pending, 0);
+    assert_eq!(wren.agent.transcript().await.unwrap().pending, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
-    let world = World::new(&[]).await;
+    let wren = TestAgent::new(&[]).await;
     let named = "builtin:careful".parse().unwrap();
     let script = memoir_testkit::ModelScript::new([]).with_name(named);
-    world.model.set(std::sync::Arc::new(script));
-    world
-        .agent
+    wren.model.set(std::sync::Arc::new(script));
+    wren.agent
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
-    let refused = world
+    let refused = wren
         .agent
         .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
-    assert_eq!(world.agent.transcript().await.unwrap().pending, 1);
+    assert_eq!(wren.agent.transcript().await.unwrap().pending, 1);
 }
 
 /// Until the model has been asked something.
@@ -502,9 +488,8 @@ fn marks(request: &memoir_model::ModelRequest) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(marked(40, 8_000), false, ActorKind::Agent)
         .await
         .unwrap();
@@ -515,94 +500,91 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
             false => notes(&[], &[]),
         },
     )));
-    world.model.set(script.clone());
+    wren.model.set(script.clone());
     let mut schedule = LifeSchedule::default();
     for _ in 0..40 {
-        world.clock.advance(DAY / 4);
-        for job in schedule.due(&world.memoir, 4).await.unwrap() {
-            world.memoir.do_job(job, pending()).await.unwrap();
+        wren.clock.advance(DAY / 4);
+        for job in schedule.due(&wren.memoir, 4).await.unwrap() {
+            wren.memoir.do_job(job, pending()).await.unwrap();
         }
     }
-    let transcript = world.agent.transcript().await.unwrap();
+    let transcript = wren.agent.transcript().await.unwrap();
     assert_eq!((transcript.pending, transcript.failed), (0, 1));
     assert_eq!(transcript.absorbed, 39);
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_up() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let mut messages = marked(3, 2_000);
     messages[1].text = "word ".repeat(8_000).into();
-    world
-        .agent
+    wren.agent
         .hand_over(messages, false, ActorKind::Agent)
         .await
         .unwrap();
     let read = |context, turns: Vec<Turn>| {
         let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
         let script = std::sync::Arc::new(script);
-        world.model.set(script.clone());
+        wren.model.set(script.clone());
         script
     };
     let script = read(6_000, vec![notes(&["One."], &[]), notes(&["Three."], &[])]);
-    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     let told = absorbed.failure.unwrap();
     assert!(told.contains("larger than the model's context"), "{told}");
     assert_eq!((absorbed.messages, absorbed.saved), (2, 2));
     let asked: Vec<Vec<String>> = script.requests().iter().map(marks).collect();
     assert_eq!(asked, [["mark000"], ["mark002"]]);
-    assert_eq!(world.agent.transcript().await.unwrap().failed, 1);
+    assert_eq!(wren.agent.transcript().await.unwrap().failed, 1);
     // A larger model reads it.
     read(100_000, vec![notes(&["Two."], &[])]);
-    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     assert_eq!((absorbed.messages, absorbed.failure), (1, None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_is_stopped_goes_on_at_once() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(marked(2, 100), true, ActorKind::Agent)
         .await
         .unwrap();
     let mut schedule = LifeSchedule::default();
-    let jobs = schedule.due(&world.memoir, 4).await.unwrap();
-    let script = world.script([notes(&["One."], &[]).after(DAY)]);
+    let jobs = schedule.due(&wren.memoir, 4).await.unwrap();
+    let script = wren.script([notes(&["One."], &[]).after(DAY)]);
     let stop = asked(&script);
-    assert!(world.memoir.do_job(jobs[0], stop).await.unwrap());
-    assert_eq!(world.agent.transcript().await.unwrap().pending, 2);
+    assert!(wren.memoir.do_job(jobs[0], stop).await.unwrap());
+    assert_eq!(wren.agent.transcript().await.unwrap().pending, 2);
     // Another process finds it due, and asks.
-    let jobs = LifeSchedule::default().due(&world.memoir, 4).await.unwrap();
+    let jobs = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap();
     assert_eq!(jobs.len(), 1);
-    world.script([notes(&["One."], &[])]);
-    assert!(world.memoir.do_job(jobs[0], pending()).await.unwrap());
-    assert_eq!(world.agent.transcript().await.unwrap().absorbed, 2);
+    wren.script([notes(&["One."], &[])]);
+    assert!(wren.memoir.do_job(jobs[0], pending()).await.unwrap());
+    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_5_a_reflection_that_is_stopped_is_due_as_before() {
-    let world = World::new(&["I like rain."]).await;
-    note(&world, "It rained.").await;
-    world.clock.advance(DAY);
+    let wren = TestAgent::new(&["I like rain."]).await;
+    note(&wren, "It rained.").await;
+    wren.clock.advance(DAY);
     let mut schedule = LifeSchedule::default();
-    let due = schedule.due(&world.memoir, 4).await.unwrap();
-    let script = world.script([Turn::text(r#"{"promote": [2]}"#).after(DAY)]);
-    world.memoir.do_job(due[0], asked(&script)).await.unwrap();
-    assert_eq!(schedule.due(&world.memoir, 4).await.unwrap(), due);
-    world.script([Turn::text(r#"{"promote": [2]}"#)]);
-    world.memoir.do_job(due[0], pending()).await.unwrap();
-    assert_eq!(world.kept().await, [1, 2]);
-    world.check().await;
+    let due = schedule.due(&wren.memoir, 4).await.unwrap();
+    let script = wren.script([Turn::text(r#"{"promote": [2]}"#).after(DAY)]);
+    wren.memoir.do_job(due[0], asked(&script)).await.unwrap();
+    assert_eq!(schedule.due(&wren.memoir, 4).await.unwrap(), due);
+    wren.script([Turn::text(r#"{"promote": [2]}"#)]);
+    wren.memoir.do_job(due[0], pending()).await.unwrap();
+    assert_eq!(wren.kept().await, [1, 2]);
+    wren.check().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     // Each a chunk of its own.
-    world
-        .agent
+    wren.agent
         .hand_over(marked(3, 100_000), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -614,18 +596,18 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
             notes(&[read.as_str()], &[]).after(Duration::from_secs(10))
         },
     )));
-    world.model.set(script.clone());
-    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
-    let scheduled = world.memoir.do_job(job, pending());
+    wren.model.set(script.clone());
+    let job = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap()[0];
+    let scheduled = wren.memoir.do_job(job, pending());
     let by_hand = async {
         asked(&script).await;
-        world.agent.absorb(pending(), &mut |_| {}).await.unwrap()
+        wren.agent.absorb(pending(), &mut |_| {}).await.unwrap()
     };
     let (scheduled, by_hand) = tokio::join!(scheduled, by_hand);
     assert!(!scheduled.unwrap(), "it is passed over");
     // Either may have been the one that saved the first chunk.
     assert!((2..=3).contains(&by_hand.messages), "{by_hand:?}");
-    let mut journal = world.journal().await;
+    let mut journal = wren.journal().await;
     journal.sort();
     assert_eq!(journal, ["mark000", "mark001", "mark002"]);
     // The first chunk was asked about twice, and no other.
@@ -634,31 +616,30 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of_service_not() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let set = async |field, value| {
         let set = [(field, Some(value))];
-        world.agent.configure(&set, &person()).await.unwrap();
+        wren.agent.configure(&set, &person()).await.unwrap();
     };
-    world
-        .agent
+    wren.agent
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await
         .unwrap();
     set(Field::Paused, "true").await;
-    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
-    world.script([]);
-    assert!(!world.memoir.do_job(job, pending()).await.unwrap());
+    let job = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap()[0];
+    wren.script([]);
+    assert!(!wren.memoir.do_job(job, pending()).await.unwrap());
     set(Field::Active, "false").await;
-    let refused = world.agent.absorb(pending(), &mut |_| {}).await;
+    let refused = wren.agent.absorb(pending(), &mut |_| {}).await;
     assert_eq!(refused.unwrap_err().code(), "inactive");
     set(Field::Active, "true").await;
-    assert_eq!(absorb(&world, [notes(&[], &[])]).await.messages, 1);
+    assert_eq!(absorb(&wren, [notes(&[], &[])]).await.messages, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
-    let world = World::new(&["I like rain."]).await;
-    let account = world.memoir.account("default").await.unwrap();
+    let wren = TestAgent::new(&["I like rain."]).await;
+    let account = wren.memoir.account("default").await.unwrap();
     for place in 0..5 {
         let name = format!("wren {place}");
         let paused = [(Field::Paused, Some("true"))];
@@ -670,29 +651,27 @@ async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
             .await
             .unwrap();
     }
-    world.clock.advance(Duration::from_secs(1));
-    world
-        .agent
+    wren.clock.advance(Duration::from_secs(1));
+    wren.agent
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await
         .unwrap();
-    world.script([notes(&[], &[])]);
+    wren.script([notes(&[], &[])]);
     let mut schedule = LifeSchedule::default();
     for _ in 0..5 {
-        for job in schedule.due(&world.memoir, 2).await.unwrap() {
-            if !world.memoir.do_job(job, pending()).await.unwrap() {
-                schedule.pass_over(job, world.memoir.now());
+        for job in schedule.due(&wren.memoir, 2).await.unwrap() {
+            if !wren.memoir.do_job(job, pending()).await.unwrap() {
+                schedule.pass_over(job, wren.memoir.now());
             }
         }
     }
-    assert_eq!(world.agent.transcript().await.unwrap().absorbed, 1);
+    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(marked(4, 2_000), false, ActorKind::Agent)
         .await
         .unwrap();
@@ -704,53 +683,51 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
         })
     };
     // Without the schema it is refused too.
-    let absorbed = absorb(&world, [refused(), refused()]).await;
+    let absorbed = absorb(&wren, [refused(), refused()]).await;
     assert!(absorbed.failure.unwrap().contains("400"));
-    assert_eq!(world.actions().await.last().unwrap(), "transcript_failed");
-    let script = world.script([notes(&[], &[])]);
-    world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    assert_eq!(wren.actions().await.last().unwrap(), "transcript_failed");
+    let script = wren.script([notes(&[], &[])]);
+    wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     assert_eq!(script.requests().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() {
-    let world = World::new(&["I like rain."]).await;
+    let wren = TestAgent::new(&["I like rain."]).await;
     let mut messages = marked(1, 10);
     messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
-    world
-        .agent
+    wren.agent
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
-    absorb(&world, [notes(&["Odd."], &[])]).await;
-    let noted = world.agent.memory(memoir_domain::memory::Number(2)).await;
-    assert_eq!(noted.unwrap().created_at, world.memoir.now());
+    absorb(&wren, [notes(&["Odd."], &[])]).await;
+    let noted = wren.agent.memory(memoir_domain::memory::Number(2)).await;
+    assert_eq!(noted.unwrap().created_at, wren.memoir.now());
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_5_4_what_waits_goes_with_the_agent() {
-    let world = World::new(&["I like rain."]).await;
-    world
-        .agent
+    let wren = TestAgent::new(&["I like rain."]).await;
+    wren.agent
         .hand_over(marked(3, 10), true, ActorKind::Agent)
         .await
         .unwrap();
-    let script = world.script([notes(&["One."], &[]).after(Duration::from_secs(10))]);
-    let job = LifeSchedule::default().due(&world.memoir, 4).await.unwrap()[0];
-    let reading = world.memoir.do_job(job, pending());
+    let script = wren.script([notes(&["One."], &[]).after(Duration::from_secs(10))]);
+    let job = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap()[0];
+    let reading = wren.memoir.do_job(job, pending());
     let erasing = async {
         asked(&script).await;
-        world.agent.erase(&person()).await.unwrap();
+        wren.agent.erase(&person()).await.unwrap();
     };
     let (read, ()) = tokio::join!(reading, erasing);
     assert!(read.is_err(), "there is nobody left to remember it");
     assert_eq!(script.requests().len(), 1);
     let mut schedule = LifeSchedule::default();
-    assert_eq!(schedule.due(&world.memoir, 4).await.unwrap(), []);
-    let late = world
+    assert_eq!(schedule.due(&wren.memoir, 4).await.unwrap(), []);
+    let late = wren
         .agent
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await;
     assert_eq!(late.unwrap_err().code(), "erased");
-    world.check().await;
+    wren.check().await;
 }

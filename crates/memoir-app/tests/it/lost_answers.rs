@@ -8,26 +8,26 @@ use memoir_store_sqlite::{
     SqliteStore,
 };
 
-use crate::world::{World, person, settings};
+use crate::installation::{TestAgent, person, settings};
 
-async fn world() -> (SqliteStore, World) {
+async fn wren() -> (SqliteStore, TestAgent) {
     let store = SqliteStore::in_memory().unwrap();
-    let world = World::on(
+    let wren = TestAgent::on(
         Arc::new(store.clone()),
         &["The press came from Lisbon."],
         settings(),
     )
     .await;
-    (store, world)
+    (store, wren)
 }
 
-async fn save(world: &World) -> Result<(), Error> {
-    world.clock.advance(Duration::from_secs(1));
+async fn save(wren: &TestAgent) -> Result<(), Error> {
+    wren.clock.advance(Duration::from_secs(1));
     let input = MemoryInput {
         content: "Lena brings the paper on Fridays.".into(),
         ..MemoryInput::default()
     };
-    world.agent.save(&[input], &person()).await.map(drop)
+    wren.agent.save(&[input], &person()).await.map(drop)
 }
 
 #[tokio::test]
@@ -42,15 +42,15 @@ async fn spec_6_2_a_change_whose_answer_is_lost_is_written_once() {
         vec![Busy, LostWritten],
         vec![Busy, LostUnwritten, LostWritten],
     ] {
-        let (store, world) = world().await;
-        let before = world.agent.verify().await.unwrap().records;
+        let (store, wren) = wren().await;
+        let before = wren.agent.verify().await.unwrap().records;
         store.disturb_commits(&lost);
-        save(&world).await.unwrap();
-        let after = world.agent.verify().await.unwrap();
+        save(&wren).await.unwrap();
+        let after = wren.agent.verify().await.unwrap();
         assert!(after.valid && after.records == before + 1, "{lost:?}");
         // What the process remembers of the agent is what was written.
-        save(&world).await.unwrap();
-        let again = world.agent.verify().await.unwrap();
+        save(&wren).await.unwrap();
+        let again = wren.agent.verify().await.unwrap();
         assert!(again.valid && again.records == before + 2, "{lost:?}");
     }
 }
@@ -59,13 +59,13 @@ async fn spec_6_2_a_change_whose_answer_is_lost_is_written_once() {
 async fn spec_6_2_an_answer_that_stays_lost_is_told_as_unknown() {
     // The first attempt may still be on its way where the second one finds the database locked.
     for lost in [vec![LostUnwritten; 5], vec![Busy, LostUnwritten]] {
-        let (store, world) = world().await;
+        let (store, wren) = wren().await;
         store.disturb_commits(&lost);
-        let error = save(&world).await.unwrap_err();
+        let error = save(&wren).await.unwrap_err();
         assert_eq!(error.code(), "outcome_unknown", "{lost:?}");
-        save(&world).await.unwrap();
+        save(&wren).await.unwrap();
     }
-    let (store, world) = world().await;
+    let (store, wren) = wren().await;
     store.disturb_commits(&[CommitFault::Busy]);
-    assert_eq!(save(&world).await.unwrap_err().code(), "busy");
+    assert_eq!(save(&wren).await.unwrap_err().code(), "busy");
 }

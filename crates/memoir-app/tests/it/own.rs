@@ -13,10 +13,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    lab::{Lab, agent_of, input},
-    world::{World, complete, person},
-};
+use crate::installation::{TestAgent, agent_of, complete, input, new_folder, person};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -32,8 +29,8 @@ async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value
     serde_json::to_value(answer.unwrap()).unwrap()
 }
 
-async fn opened(world: &World) -> SessionId {
-    let (session, _) = world.agent.open_own(Mode::Full).await.unwrap();
+async fn opened(wren: &TestAgent) -> SessionId {
+    let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     session.id
 }
 
@@ -43,8 +40,8 @@ fn minutes(count: u64) -> Duration {
 
 #[tokio::test]
 async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
-    let world = World::new(&[&MEMORIES[..], &[MEMORIES[0]]].concat()).await;
-    let (session, opened) = world.agent.open_own(Mode::Full).await.unwrap();
+    let wren = TestAgent::new(&[&MEMORIES[..], &[MEMORIES[0]]].concat()).await;
+    let (session, opened) = wren.agent.open_own(Mode::Full).await.unwrap();
     assert_eq!(
         (session.state, session.driver, session.model.as_deref()),
         (State::Open, Driver::Agent, None)
@@ -55,16 +52,16 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     assert!(prompt.expose().contains(MEMORIES[5]));
     assert!(prompt.expose().contains("zero edits"));
 
-    let deleted = call(&world.agent, session.id, "delete_memory", json!({"id": 6})).await;
+    let deleted = call(&wren.agent, session.id, "delete_memory", json!({"id": 6})).await;
     assert_eq!(deleted["type"], "deleted");
     let summary = json!({"summary": "One memory less."});
-    let done = call(&world.agent, session.id, "complete_refinement", summary).await;
+    let done = call(&wren.agent, session.id, "complete_refinement", summary).await;
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["deleted"], 1);
 
-    let ended = world.agent.session(session.id).await.unwrap();
+    let ended = wren.agent.session(session.id).await.unwrap();
     assert_eq!((ended.state, ended.edits), (State::Completed, 1));
-    let actions = world.actions().await;
+    let actions = wren.actions().await;
     let of_session: Vec<_> = actions
         .iter()
         .filter(|action| action.contains("refinement"))
@@ -73,16 +70,19 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
         of_session,
         ["memory_refinement_delete", "memory_refinement_complete"]
     );
-    assert!(world.agent.verify().await.unwrap().valid);
-    world.check().await;
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
 }
 
 /// What one process has read of all memories is not what it judges by once anybody changed them.
 #[tokio::test]
 async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it() {
-    let lab = Lab::new();
-    let (here, robin) = (lab.world().await, lab.world_of("robin").await);
-    let elsewhere = agent_of(&lab.memoir_at(&lab.database()), "wren").await;
+    let folder = new_folder();
+    let (here, robin) = (
+        TestAgent::of(&folder.open()).await,
+        TestAgent::named("robin", &folder.open()).await,
+    );
+    let elsewhere = agent_of(&folder.open().memoir, "wren").await;
     let own = Actor::agent("wren");
     let ballast = "Every order of the bindery is in the ledger. ".repeat(20);
     for text in [
@@ -135,48 +135,48 @@ async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it()
         (&deleted["type"], &deleted["carried_by"]),
         (&json!("deleted"), &Value::Null)
     );
-    for world in [&here, &robin] {
-        assert!(world.agent.verify().await.unwrap().valid);
+    for wren in [&here, &robin] {
+        assert!(wren.agent.verify().await.unwrap().valid);
     }
 }
 
 #[tokio::test]
 async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_session() {
-    let world = World::new(&MEMORIES).await;
-    let session = opened(&world).await;
-    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
-    world.clock.advance(minutes(31));
-    let late = call(&world.agent, session, "delete_memory", json!({"id": 5})).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = opened(&wren).await;
+    call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
+    wren.clock.advance(minutes(31));
+    let late = call(&wren.agent, session, "delete_memory", json!({"id": 5})).await;
     assert_eq!(late["code"], "session_over");
-    let ended = world.agent.session(session).await.unwrap();
+    let ended = wren.agent.session(session).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("idle"))
     );
     assert_eq!(
-        world.kept().await,
+        wren.kept().await,
         [1, 2, 3, 4, 5],
         "edits stay, and the late one is none"
     );
     assert_eq!(
-        world.actions().await.last().map(String::as_str),
+        wren.actions().await.last().map(String::as_str),
         Some("memory_refinement_abandoned")
     );
-    assert!(world.agent.verify().await.unwrap().valid);
-    world.check().await;
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
 }
 
 /// What is in an index is not written with each edit, and yet counts from the last one.
 #[tokio::test]
 async fn spec_3_16_an_edit_soon_after_another_leaves_the_hold_as_it_is() {
-    let world = World::new(&MEMORIES).await;
-    let session = opened(&world).await;
-    let first_end = world.agent.now().plus_microseconds(1_810_000_001);
-    let ends_by = async |time| !world.store.lapsed_sessions(time).await.unwrap().is_empty();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = opened(&wren).await;
+    let first_end = wren.agent.now().plus_microseconds(1_810_000_001);
+    let ends_by = async |time| !wren.store.lapsed_sessions(time).await.unwrap().is_empty();
     for (seconds, is_as_it_was) in [(0, true), (9, true), (1, false)] {
-        world.clock.advance(Duration::from_secs(seconds));
+        wren.clock.advance(Duration::from_secs(seconds));
         call(
-            &world.agent,
+            &wren.agent,
             session,
             "update_memory",
             json!({"id": 1, "content": MEMORIES[0]}),
@@ -184,22 +184,22 @@ async fn spec_3_16_an_edit_soon_after_another_leaves_the_hold_as_it_is() {
         .await;
         let shorter = "The old press came from Lisbon and needs oil each month.";
         let edited = json!({"id": 1, "content": shorter});
-        call(&world.agent, session, "update_memory", edited).await;
+        call(&wren.agent, session, "update_memory", edited).await;
         assert_eq!(ends_by(first_end).await, is_as_it_was);
     }
 }
 
 #[tokio::test]
 async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
-    let world = World::new(&MEMORIES).await;
-    let session = opened(&world).await;
-    world.clock.advance(minutes(29));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
-    world.clock.advance(minutes(2));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = world.agent.session(session).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = opened(&wren).await;
+    wren.clock.advance(minutes(29));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    wren.clock.advance(minutes(2));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let ended = wren.agent.session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
-    opened(&world).await;
+    opened(&wren).await;
 }
 
 #[tokio::test]
@@ -211,19 +211,19 @@ async fn spec_3_16_every_call_counts_as_a_sign_of_life() {
         ("protect_memory", json!({"id": 1})),
         ("update_memory", json!({"id": 2, "content": MEMORIES[1]})),
     ] {
-        let world = World::new(&MEMORIES).await;
-        let session = opened(&world).await;
+        let wren = TestAgent::new(&MEMORIES).await;
+        let session = opened(&wren).await;
         for _ in 0..3 {
             // The last call is what counts, however shortly it came after another.
-            world.clock.advance(Duration::from_secs(9));
-            call(&world.agent, session, tool, arguments.clone()).await;
-            world.clock.advance(Duration::from_secs(29 * 60 + 55));
+            wren.clock.advance(Duration::from_secs(9));
+            call(&wren.agent, session, tool, arguments.clone()).await;
+            wren.clock.advance(Duration::from_secs(29 * 60 + 55));
             assert_eq!(
-                world.memoir.close_lapsed_sessions().await.unwrap(),
+                wren.memoir.close_lapsed_sessions().await.unwrap(),
                 0,
                 "{tool}"
             );
-            let answer = call(&world.agent, session, tool, arguments.clone()).await;
+            let answer = call(&wren.agent, session, tool, arguments.clone()).await;
             assert_ne!(answer["code"], "session_over", "{tool}");
         }
     }
@@ -231,16 +231,16 @@ async fn spec_3_16_every_call_counts_as_a_sign_of_life() {
 
 #[tokio::test]
 async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
-    let world = World::new(&MEMORIES).await;
-    let session = opened(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = opened(&wren).await;
     let refused = |error: Option<Error>| {
         assert!(
             matches!(error, Some(Error::Start(StartRefusal::SessionOpen(id))) if id == session)
         );
     };
-    refused(world.agent.open_own(Mode::Full).await.err());
-    refused(world.agent.enqueue(&RefineOptions::default()).await.err());
-    let driven = world
+    refused(wren.agent.open_own(Mode::Full).await.err());
+    refused(wren.agent.enqueue(&RefineOptions::default()).await.err());
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await;
@@ -251,10 +251,10 @@ async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
 async fn spec_3_2_of_many_starts_at_once_one_wins() {
     let folder = tempfile::tempdir().unwrap();
     let store = memoir_store_sqlite::SqliteStore::open(&folder.path().join("m.db")).unwrap();
-    let world = World::on(Arc::new(store), &MEMORIES, crate::world::settings()).await;
+    let wren = TestAgent::on(Arc::new(store), &MEMORIES, crate::installation::settings()).await;
     let starts: Vec<_> = (0..16)
         .map(|_| {
-            let agent = world.agent.clone();
+            let agent = wren.agent.clone();
             tokio::spawn(async move { agent.open_own(Mode::Full).await })
         })
         .collect();
@@ -272,16 +272,15 @@ async fn spec_3_2_of_many_starts_at_once_one_wins() {
 
 #[tokio::test]
 async fn spec_3_2_an_agent_that_restarted_takes_its_session_up_again() {
-    let world = World::new(&MEMORIES).await;
-    assert!(world.agent.take_up_own().await.unwrap().is_none());
-    let session = opened(&world).await;
-    let before = world.agent.session(session).await.unwrap();
-    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
-    world
-        .remember("A memory that came while the session was open.")
+    let wren = TestAgent::new(&MEMORIES).await;
+    assert!(wren.agent.take_up_own().await.unwrap().is_none());
+    let session = opened(&wren).await;
+    let before = wren.agent.session(session).await.unwrap();
+    call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
+    wren.remember("A memory that came while the session was open.")
         .await;
 
-    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let (taken, opened) = again.agent.take_up_own().await.unwrap().unwrap();
     assert_eq!((taken.id, taken.edits), (session, 1));
     assert_eq!(taken.pre_session_tokens, before.pre_session_tokens);
@@ -295,66 +294,56 @@ async fn spec_3_2_an_agent_that_restarted_takes_its_session_up_again() {
 
 #[tokio::test]
 async fn spec_3_2_taking_a_session_up_renews_it_and_one_that_lapsed_is_gone() {
-    let world = World::new(&MEMORIES).await;
-    let session = opened(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = opened(&wren).await;
     for _ in 0..3 {
-        world.clock.advance(minutes(29));
-        let (taken, _) = world.agent.take_up_own().await.unwrap().unwrap();
+        wren.clock.advance(minutes(29));
+        let (taken, _) = wren.agent.take_up_own().await.unwrap().unwrap();
         assert_eq!(taken.id, session);
     }
-    world.clock.advance(minutes(31));
-    assert!(world.agent.take_up_own().await.unwrap().is_none());
-    let ended = world.agent.session(session).await.unwrap();
+    wren.clock.advance(minutes(31));
+    assert!(wren.agent.take_up_own().await.unwrap().is_none());
+    let ended = wren.agent.session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
 }
 
 #[tokio::test]
 async fn spec_3_2_the_agent_takes_up_no_session_that_memoir_drives() {
-    let world = World::new(&MEMORIES).await;
-    world
-        .agent
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
-    assert!(world.agent.take_up_own().await.unwrap().is_none());
+    let wren = TestAgent::new(&MEMORIES).await;
+    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    assert!(wren.agent.take_up_own().await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() {
     for actor in [person(), memoir_domain::audit::Actor::agent("wren")] {
-        let world = World::new(&MEMORIES).await;
-        let session = opened(&world).await;
-        call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
-        let ended = world.agent.cancel(session, &actor).await.unwrap();
+        let wren = TestAgent::new(&MEMORIES).await;
+        let session = opened(&wren).await;
+        call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
+        let ended = wren.agent.cancel(session, &actor).await.unwrap();
         assert_eq!(
             (ended.state, ended.end_reason),
             (State::Abandoned, Some("cancelled"))
         );
-        let late = call(&world.agent, session, "delete_memory", json!({"id": 5})).await;
+        let late = call(&wren.agent, session, "delete_memory", json!({"id": 5})).await;
         assert_eq!(late["code"], "session_over");
-        assert_eq!(world.kept().await, [1, 2, 3, 4, 5]);
+        assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);
         assert!(matches!(
-            world.agent.cancel(session, &actor).await,
+            wren.agent.cancel(session, &actor).await,
             Err(Error::SessionLost(id)) if id == session
         ));
-        world.check().await;
+        wren.check().await;
     }
 }
 
 #[tokio::test]
 async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
-    let world = World::new(&MEMORIES).await;
-    let before = world.memories().await;
-    let session = opened(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let before = wren.memories().await;
+    let session = opened(&wren).await;
     let mut answers = Vec::new();
     for number in 1..=6 {
-        let answer = call(
-            &world.agent,
-            session,
-            "delete_memory",
-            json!({"id": number}),
-        )
-        .await;
+        let answer = call(&wren.agent, session, "delete_memory", json!({"id": number})).await;
         answers.push(answer);
     }
     let tripped = answers
@@ -366,13 +355,13 @@ async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
             .iter()
             .all(|answer| answer["code"] == "session_over")
     );
-    let kept: Vec<u64> = world.kept().await;
+    let kept: Vec<u64> = wren.kept().await;
     assert_eq!(kept, [1, 2, 3, 4, 5, 6]);
-    assert_eq!(world.memories().await.len(), before.len());
-    let ended = world.agent.session(session).await.unwrap();
+    assert_eq!(wren.memories().await.len(), before.len());
+    let ended = wren.agent.session(session).await.unwrap();
     assert_eq!(ended.state, State::RolledBack);
-    assert_eq!(world.journal().await.len(), 1, "the agent is told");
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert_eq!(wren.journal().await.len(), 1, "the agent is told");
+    assert!(wren.agent.verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -381,43 +370,43 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let world = World::new(&texts).await;
+    let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    world.agent.configure(&off, &person()).await.unwrap();
-    let own = opened(&world).await;
+    wren.agent.configure(&off, &person()).await.unwrap();
+    let own = opened(&wren).await;
     let mut by_agent = Vec::new();
     for number in 1..=12 {
-        let answer = call(&world.agent, own, "delete_memory", json!({"id": number})).await;
+        let answer = call(&wren.agent, own, "delete_memory", json!({"id": number})).await;
         by_agent.push(answer["code"].as_str().unwrap_or("done").to_owned());
     }
     assert_eq!(by_agent[..10], ["done"; 10]);
     assert_eq!(by_agent[10..], ["edit_cap"; 2]);
     let summary = json!({"summary": "Ten."});
-    call(&world.agent, own, "complete_refinement", summary).await;
+    call(&wren.agent, own, "complete_refinement", summary).await;
 
-    let deletions = (21..=32).map(crate::world::delete);
-    let (driven, _) = world.refine(deletions.chain([complete()])).await;
+    let deletions = (21..=32).map(crate::installation::delete);
+    let (driven, _) = wren.refine(deletions.chain([complete()])).await;
     assert_eq!((driven.edits, driven.state), (10, State::Completed));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_18_the_mode_holds_for_the_agents_own_session() {
-    let world = World::new(&MEMORIES).await;
-    let (session, _) = world.agent.open_own(Mode::DedupOnly).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (session, _) = wren.agent.open_own(Mode::DedupOnly).await.unwrap();
     let update = json!({"id": 1, "content": "The press needs oil."});
-    let refused = call(&world.agent, session.id, "update_memory", update).await;
+    let refused = call(&wren.agent, session.id, "update_memory", update).await;
     assert_eq!(refused["code"], "mode");
     // Nobody else says what it says, so that it is no duplicate.
-    let refused = call(&world.agent, session.id, "delete_memory", json!({"id": 6})).await;
+    let refused = call(&wren.agent, session.id, "delete_memory", json!({"id": 6})).await;
     assert_eq!(refused["code"], "mode");
 }
 
 #[tokio::test]
 async fn spec_3_1_there_is_nothing_to_refine_without_core_memories() {
-    let world = World::new(&[]).await;
+    let wren = TestAgent::new(&[]).await;
     assert!(matches!(
-        world.agent.open_own(Mode::Full).await,
+        wren.agent.open_own(Mode::Full).await,
         Err(Error::Start(StartRefusal::NothingToRefine))
     ));
 }
@@ -427,12 +416,12 @@ async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     let open = || Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
-    let world = World::on(open(), &MEMORIES, crate::world::settings()).await;
-    let session = opened(&world).await;
-    call(&world.agent, session, "delete_memory", json!({"id": 6})).await;
-    let keys = world.keys.clone();
-    drop(world);
-    let again = World::again(open(), keys).await;
+    let wren = TestAgent::on(open(), &MEMORIES, crate::installation::settings()).await;
+    let session = opened(&wren).await;
+    call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
+    let keys = wren.keys.clone();
+    drop(wren);
+    let again = TestAgent::again(open(), keys).await;
     let answer = call(&again.agent, session, "protect_memory", json!({"id": 5})).await;
     assert_eq!(answer["type"], "protected");
     let ended = again.agent.session(session).await.unwrap();
@@ -445,11 +434,11 @@ async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() 
 #[tokio::test]
 async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
     for tool in ["update_memory", "delete_memory", "protect_memory"] {
-        let world =
-            World::new(&[&"Ballast keeps the mass high. ".repeat(40), "A first fact."]).await;
-        let session = opened(&world).await;
+        let wren =
+            TestAgent::new(&[&"Ballast keeps the mass high. ".repeat(40), "A first fact."]).await;
+        let session = opened(&wren).await;
         let edited = call(
-            &world.agent,
+            &wren.agent,
             session,
             "update_memory",
             json!({"id": 2, "content": "First fact."}),
@@ -461,8 +450,7 @@ async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
             kind: Some(Kind::Core),
             ..MemoryInput::default()
         };
-        world
-            .agent
+        wren.agent
             .save(&[input], &Actor::agent("wren"))
             .await
             .unwrap();
@@ -470,7 +458,7 @@ async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
         if tool == "update_memory" {
             arguments["content"] = "A note taken during session.".into();
         }
-        let answer = call(&world.agent, session, tool, arguments).await;
+        let answer = call(&wren.agent, session, tool, arguments).await;
         assert_ne!(answer["type"], "error", "{tool}: {answer}");
     }
 }

@@ -5,7 +5,7 @@ use memoir_domain::recall::RecallQuery;
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person};
+use crate::installation::{TestAgent, complete, delete, person};
 
 const CANARY: &str = "Kanarienvogel";
 
@@ -14,9 +14,9 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     let first = format!("{CANARY} sings in the workshop of Marta every morning at nine.");
     let second = format!("{CANARY} sings in the workshop of Marta every evening at nine.");
     let third = "A long and quiet memory of a day at the sea, with nothing in it to remove at all.";
-    let world = World::new(&[&first, &second, third, third]).await;
+    let wren = TestAgent::new(&[&first, &second, third, third]).await;
     let mut printed = String::new();
-    let recalled = world
+    let recalled = wren
         .seen()
         .recall(&RecallQuery {
             text: CANARY.into(),
@@ -26,10 +26,10 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         .await
         .unwrap();
     printed += &format!("{recalled:?}");
-    let context = world.agent.context(None).await.unwrap();
+    let context = wren.agent.context(None).await.unwrap();
     assert!(context.text.expose().contains(CANARY));
     printed += &format!("{context:?}");
-    let script = world.script([
+    let script = wren.script([
         Turn::text("yes"),
         Turn::call(
             "update_memory",
@@ -45,7 +45,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         complete(),
     ]);
     let mut seen = Vec::new();
-    let driven = world
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |progress| {
             seen.push(progress.clone())
@@ -54,13 +54,9 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         .unwrap();
     printed += &format!("{driven:?} {seen:?} {:?}", script.requests());
     printed += &serde_json::to_string(&seen).unwrap();
-    let records = world
-        .seen()
-        .records(&RecordFilter::default())
-        .await
-        .unwrap();
+    let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
     printed += &format!("{records:?}");
-    let answer = world
+    let answer = wren
         .agent
         .call_tool(driven.id, CANARY, Some(&json!({CANARY: CANARY})))
         .await
@@ -71,13 +67,13 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         Some(CANARY),
     )];
     let prompt = [(memoir_domain::agent::Field::SystemPrompt, Some(CANARY))];
-    let shown = world.agent.configure(&prompt, &person()).await.unwrap();
+    let shown = wren.agent.configure(&prompt, &person()).await.unwrap();
     printed += &format!("{shown:?}");
-    let error = world.agent.configure(&set, &person()).await.unwrap_err();
+    let error = wren.agent.configure(&set, &person()).await.unwrap_err();
     printed += &format!("{error:?} {error}");
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes(),
-        world.memoir.now(),
+        wren.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);
     printed += &format!("{bad:?}");

@@ -3,15 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, Models, SessionFacts,
+    Error, SessionFacts,
     sessions::{Progress, RefineOptions, TakenUp},
 };
 use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
-use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, settings};
+use crate::installation::{TestAgent, complete, delete, person, settings};
 
 const MEMORIES: [&str; 6] = [
     "The old press came from Lisbon and needs oil every month.",
@@ -22,20 +21,16 @@ const MEMORIES: [&str; 6] = [
     "The cat sleeps on the paper that was delivered in the morning.",
 ];
 
-async fn queued(world: &World) -> SessionId {
-    let session = world
-        .agent
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+async fn queued(wren: &TestAgent) -> SessionId {
+    let session = wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
     assert_eq!(session.state, State::Queued);
     session.id
 }
 
-async fn take(world: &World) -> Option<TakenUp> {
-    let waiting = world.memoir.waiting_sessions(10).await.unwrap();
+async fn take(wren: &TestAgent) -> Option<TakenUp> {
+    let waiting = wren.memoir.waiting_sessions(10).await.unwrap();
     let session = waiting.first()?;
-    let taken = world.memoir.take_up(session.scope, session.id);
+    let taken = wren.memoir.take_up(session.scope, session.id);
     taken.await.unwrap()
 }
 
@@ -43,26 +38,25 @@ async fn drive(taken: &TakenUp) -> SessionFacts {
     taken.drive(&mut |_| {}).await.unwrap()
 }
 
-async fn state_of(world: &World, id: SessionId) -> State {
-    world.agent.session(id).await.unwrap().state
+async fn state_of(wren: &TestAgent, id: SessionId) -> State {
+    wren.agent.session(id).await.unwrap().state
 }
 
 /// A model that agrees, makes those edits, and never answers again.
-fn stalling(world: &World, numbers: impl IntoIterator<Item = u64>) {
-    let never = Turn::text("never").after(Duration::from_secs(3_600));
+fn stalling(wren: &TestAgent, numbers: impl IntoIterator<Item = u64>) {
     let edits = numbers.into_iter().map(delete);
-    world.script(
+    wren.script(
         std::iter::once(Turn::text("yes"))
             .chain(edits)
-            .chain([never]),
+            .chain([Turn::Never]),
     );
 }
 
 /// Drives until so many edits were made, and then stops in the middle of a call of the model.
-async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
+async fn drive_until(wren: &TestAgent, taken: &TakenUp, edits: u32) {
     let watch = async {
         for _ in 0..10_000 {
-            let sessions = world.seen().session_page(None, 1).await.unwrap();
+            let sessions = wren.seen().session_page(None, 1).await.unwrap();
             if sessions[0].state == State::Open && sessions[0].edits == edits {
                 return;
             }
@@ -79,29 +73,29 @@ async fn drive_until(world: &World, taken: &TakenUp, edits: u32) {
 
 #[tokio::test]
 async fn spec_3_18_a_queued_session_is_taken_up_asked_and_driven_to_its_end() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    let waiting = world.memoir.waiting_sessions(10).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let waiting = wren.memoir.waiting_sessions(10).await.unwrap();
     let waiting: Vec<_> = waiting.iter().map(|one| (one.scope, one.id)).collect();
-    assert_eq!(waiting, [(world.agent.scope(), id)]);
-    let script = world.script([Turn::text("YES"), delete(6), complete()]);
-    let taken = take(&world).await.unwrap();
+    assert_eq!(waiting, [(wren.agent.scope(), id)]);
+    let script = wren.script([Turn::text("YES"), delete(6), complete()]);
+    let taken = take(&wren).await.unwrap();
     assert_eq!(taken.id(), id);
-    assert_eq!(state_of(&world, id).await, State::Asking);
+    assert_eq!(state_of(&wren, id).await, State::Asking);
     let driven = drive(&taken).await;
     assert_eq!((driven.state, driven.edits), (State::Completed, 1));
     assert_eq!(script.turns_left(), 0);
-    assert!(take(&world).await.is_none());
-    assert!(world.agent.verify().await.unwrap().valid);
-    world.check().await;
+    assert!(take(&wren).await.is_none());
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_2_a_queued_session_is_the_one_session_of_the_agent() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
     assert!(matches!(
-        world.agent.enqueue(&RefineOptions::default()).await,
+        wren.agent.enqueue(&RefineOptions::default()).await,
         Err(Error::Start(StartRefusal::SessionOpen(open))) if open == id
     ));
 }
@@ -110,11 +104,11 @@ async fn spec_3_2_a_queued_session_is_the_one_session_of_the_agent() {
 async fn spec_3_2_of_many_workers_at_once_one_takes_a_session_up() {
     let folder = tempfile::tempdir().unwrap();
     let store = memoir_store_sqlite::SqliteStore::open(&folder.path().join("m.db")).unwrap();
-    let world = World::on(Arc::new(store), &MEMORIES, settings()).await;
-    let id = queued(&world).await;
+    let wren = TestAgent::on(Arc::new(store), &MEMORIES, settings()).await;
+    let id = queued(&wren).await;
     let workers: Vec<_> = (0..16)
         .map(|_| {
-            let (memoir, scope) = (world.memoir.clone(), world.agent.scope());
+            let (memoir, scope) = (wren.memoir.clone(), wren.agent.scope());
             tokio::spawn(async move { memoir.take_up(scope, id).await.unwrap().is_some() })
         })
         .collect();
@@ -127,46 +121,46 @@ async fn spec_3_2_of_many_workers_at_once_one_takes_a_session_up() {
 
 #[tokio::test]
 async fn spec_3_16_a_queued_session_can_be_cancelled() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    let ended = world.agent.cancel(id, &person()).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let ended = wren.agent.cancel(id, &person()).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("cancelled"))
     );
-    assert!(take(&world).await.is_none());
+    assert!(take(&wren).await.is_none());
 }
 
 #[tokio::test]
 async fn spec_3_2_a_session_that_waits_is_no_session_of_a_dead_worker() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    world.clock.advance(Duration::from_secs(86_400));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
-    assert_eq!(state_of(&world, id).await, State::Queued);
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    wren.clock.advance(Duration::from_secs(86_400));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    assert_eq!(state_of(&wren, id).await, State::Queued);
 }
 
 #[tokio::test]
 async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    let taken = take(&world).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let taken = take(&wren).await.unwrap();
     taken.hand_back().await.unwrap();
-    assert_eq!(state_of(&world, id).await, State::Queued);
-    let script = world.script([Turn::text("No, not now.")]);
-    let driven = drive(&take(&world).await.unwrap()).await;
+    assert_eq!(state_of(&wren, id).await, State::Queued);
+    let script = wren.script([Turn::text("No, not now.")]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!(driven.state, State::Declined);
     assert_eq!(script.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn spec_5_1_whoever_drives_a_session_that_waited_is_not_told_the_words_of_a_no() {
-    let world = World::new(&MEMORIES).await;
-    queued(&world).await;
-    world.script([Turn::text("No, not now.")]);
+    let wren = TestAgent::new(&MEMORIES).await;
+    queued(&wren).await;
+    wren.script([Turn::text("No, not now.")]);
     let mut seen = Vec::new();
     let mut observer = |progress: &Progress| seen.push(progress.clone());
-    let taken = take(&world).await.unwrap();
+    let taken = take(&wren).await.unwrap();
     taken.drive(&mut observer).await.unwrap();
     let words = PrivateText::default();
     assert!(seen.contains(&Progress::Declined { words }), "{seen:?}");
@@ -178,23 +172,23 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let world = World::new(&texts).await;
-    let id = queued(&world).await;
-    stalling(&world, 1..=4);
-    let taken = take(&world).await.unwrap();
-    drive_until(&world, &taken, 4).await;
-    let before = world.agent.session(id).await.unwrap();
+    let wren = TestAgent::new(&texts).await;
+    let id = queued(&wren).await;
+    stalling(&wren, 1..=4);
+    let taken = take(&wren).await.unwrap();
+    drive_until(&wren, &taken, 4).await;
+    let before = wren.agent.session(id).await.unwrap();
     taken.hand_back().await.unwrap();
-    assert_eq!(state_of(&world, id).await, State::Open);
-    world.clock.advance(Duration::from_secs(86_400));
+    assert_eq!(state_of(&wren, id).await, State::Open);
+    wren.clock.advance(Duration::from_secs(86_400));
     assert_eq!(
-        world.memoir.close_lapsed_sessions().await.unwrap(),
+        wren.memoir.close_lapsed_sessions().await.unwrap(),
         0,
         "nobody died"
     );
 
     // Another process, which knows nothing of the first one's calls.
-    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let script = again.script((11..=20).map(delete).chain([complete()]));
     let taken = take(&again).await.unwrap();
     let driven = drive(&taken).await;
@@ -218,17 +212,17 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
 
 #[tokio::test]
 async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
-    let world = World::new(&MEMORIES).await;
+    let wren = TestAgent::new(&MEMORIES).await;
     let options = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let id = world.agent.enqueue(&options).await.unwrap().id;
-    stalling(&world, [1]);
-    let taken = take(&world).await.unwrap();
-    drive_until(&world, &taken, 1).await;
+    let id = wren.agent.enqueue(&options).await.unwrap().id;
+    stalling(&wren, [1]);
+    let taken = take(&wren).await.unwrap();
+    drive_until(&wren, &taken, 1).await;
     taken.hand_back().await.unwrap();
-    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let script = again.script([delete(1), complete()]);
     let driven = drive(&take(&again).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
@@ -242,57 +236,56 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
 
 #[tokio::test]
 async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    stalling(&world, [1]);
-    let taken = take(&world).await.unwrap();
-    drive_until(&world, &taken, 1).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    stalling(&wren, [1]);
+    let taken = take(&wren).await.unwrap();
+    drive_until(&wren, &taken, 1).await;
     taken.hand_back().await.unwrap();
-    world.script([delete(2), complete()]);
-    let driven = drive(&take(&world).await.unwrap()).await;
+    wren.script([delete(2), complete()]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::RolledBack));
     assert_eq!(
-        world.kept().await,
+        wren.kept().await,
         [1, 2, 3, 4, 5, 6],
         "both workers' edits are taken back"
     );
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_3_16_limits_count_what_earlier_workers_used() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
     let much = || Turn::call("protect_memory", json!({"id": 1})).with_usage(150_000, 0);
-    let never = Turn::text("never").after(Duration::from_secs(3_600));
-    world.script([Turn::text("yes"), much(), never]);
-    let taken = take(&world).await.unwrap();
+    wren.script([Turn::text("yes"), much(), Turn::Never]);
+    let taken = take(&wren).await.unwrap();
     let mut observer = |_: &Progress| {};
     let driving = tokio::time::timeout(Duration::from_millis(300), taken.drive(&mut observer));
     assert!(driving.await.is_err());
     taken.hand_back().await.unwrap();
-    world.script([much(), complete()]);
-    let driven = drive(&take(&world).await.unwrap()).await;
+    wren.script([much(), complete()]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.end_reason), (id, Some("token_limit")));
     assert!(driven.usage.input_tokens >= 300_000);
 }
 
 #[tokio::test]
 async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    let taken = take(&world).await.unwrap();
-    world.agent.cancel(id, &person()).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let taken = take(&wren).await.unwrap();
+    wren.agent.cancel(id, &person()).await.unwrap();
     taken.hand_back().await.unwrap();
-    assert_eq!(state_of(&world, id).await, State::Abandoned);
+    assert_eq!(state_of(&wren, id).await, State::Abandoned);
 
-    let id = queued(&world).await;
-    let first = take(&world).await.unwrap();
+    let id = queued(&wren).await;
+    let first = take(&wren).await.unwrap();
     first.hand_back().await.unwrap();
-    let second = take(&world).await.unwrap();
+    let second = take(&wren).await.unwrap();
     first.hand_back().await.unwrap();
     assert_eq!(
-        state_of(&world, id).await,
+        state_of(&wren, id).await,
         State::Asking,
         "it is the second worker's"
     );
@@ -301,41 +294,40 @@ async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
 
 #[tokio::test]
 async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapses() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    stalling(&world, [6]);
-    let taken = take(&world).await.unwrap();
-    drive_until(&world, &taken, 1).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    stalling(&wren, [6]);
+    let taken = take(&wren).await.unwrap();
+    drive_until(&wren, &taken, 1).await;
     drop(taken);
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
-    world.clock.advance(Duration::from_secs(31));
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = world.agent.session(id).await.unwrap();
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    wren.clock.advance(Duration::from_secs(31));
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
+    let ended = wren.agent.session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("lease_expired"))
     );
-    assert_eq!(world.kept().await, [1, 2, 3, 4, 5]);
-    assert!(take(&world).await.is_none());
+    assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);
+    assert!(take(&wren).await.is_none());
 }
 
 #[tokio::test]
 async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    stalling(&world, [6]);
-    let taken = take(&world).await.unwrap();
-    drive_until(&world, &taken, 1).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    stalling(&wren, [6]);
+    let taken = take(&wren).await.unwrap();
+    drive_until(&wren, &taken, 1).await;
     // The model thought for longer than a lease lasts, and the hold was renewed meanwhile.
-    world.clock.advance(Duration::from_secs(50));
+    wren.clock.advance(Duration::from_secs(50));
     let protect = json!({"id": 1});
-    world
-        .agent
+    wren.agent
         .call_tool(id, "protect_memory", Some(&protect))
         .await
         .unwrap();
-    assert_eq!(world.memoir.close_lapsed_sessions().await.unwrap(), 0);
-    assert_eq!(state_of(&world, id).await, State::Open);
+    assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
+    assert_eq!(state_of(&wren, id).await, State::Open);
 }
 
 #[tokio::test]
@@ -343,11 +335,11 @@ async fn spec_3_2_the_queue_outlives_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     let open = || Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
-    let world = World::on(open(), &MEMORIES, settings()).await;
-    let id = queued(&world).await;
-    let keys = world.keys.clone();
-    drop(world);
-    let again = World::again(open(), keys).await;
+    let wren = TestAgent::on(open(), &MEMORIES, settings()).await;
+    let id = queued(&wren).await;
+    let keys = wren.keys.clone();
+    drop(wren);
+    let again = TestAgent::again(open(), keys).await;
     again.script([Turn::text("yes"), complete()]);
     let driven = drive(&take(&again).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
@@ -355,20 +347,19 @@ async fn spec_3_2_the_queue_outlives_the_process() {
 
 #[tokio::test]
 async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
-    let world = World::new(&MEMORIES).await;
-    let before = world.memories().await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let before = wren.memories().await;
     let options = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let id = world.agent.enqueue(&options).await.unwrap().id;
-    world.script([Turn::text("yes"), delete(6), complete()]);
-    let driven = drive(&take(&world).await.unwrap()).await;
+    let id = wren.agent.enqueue(&options).await.unwrap().id;
+    wren.script([Turn::text("yes"), delete(6), complete()]);
+    let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!(driven.state, State::Completed);
-    assert_eq!(world.memories().await, before);
+    assert_eq!(wren.memories().await, before);
     assert!(
-        world
-            .seen()
+        wren.seen()
             .session(id)
             .await
             .unwrap()
@@ -378,36 +369,21 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
     );
 }
 
-struct NoModels;
-
-impl Models for NoModels {
-    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        memoir_model::Providers::new(std::collections::BTreeMap::new())
-            .unwrap()
-            .connect(name)
-    }
-}
-
 #[tokio::test]
 async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the_record() {
-    let world = World::new(&MEMORIES).await;
-    let id = queued(&world).await;
-    let other = memoir_app::Memoir::new(
-        world.store.clone(),
-        world.keys.clone(),
-        Arc::new(NoModels),
-        settings(),
-    )
-    .with_clock(world.clock.clone());
-    let taken = other.take_up(world.agent.scope(), id).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = queued(&wren).await;
+    let nobody = memoir_model::Providers::new(std::collections::BTreeMap::new()).unwrap();
+    let other = wren.another_process().with_models(Arc::new(nobody)).memoir;
+    let taken = other.take_up(wren.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
-    let ended = world.agent.session(id).await.unwrap();
+    let ended = wren.agent.session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Failed, Some("provider"))
     );
     assert_eq!(
-        world.actions().await.last().map(String::as_str),
+        wren.actions().await.last().map(String::as_str),
         Some("memory_refinement_failed")
     );
     assert!(other.waiting_sessions(9).await.unwrap().is_empty());

@@ -8,10 +8,7 @@ use memoir_domain::{
 };
 use rusqlite::Connection;
 
-use crate::{
-    lab::{Lab, agent_of, input},
-    world::{own, person},
-};
+use crate::installation::{agent_of, input, new_folder, own, person};
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
     match result {
@@ -22,8 +19,8 @@ fn code<T>(result: Result<T, Error>) -> &'static str {
 
 #[tokio::test]
 async fn an_agent_answers_to_what_it_is_found_by_and_to_nothing_else() {
-    let lab = Lab::new();
-    let memoir = lab.memoir_at(&lab.database());
+    let folder = new_folder();
+    let memoir = folder.open().memoir;
     let wren = agent_of(&memoir, "Wren").await;
     let finch = agent_of(&memoir, "finch").await;
     let strasse = agent_of(&memoir, "Straße").await;
@@ -73,10 +70,10 @@ async fn furnished(agent: &OwnAgent, texts: &[&str]) {
 
 #[tokio::test]
 async fn spec_5_6_the_sessions_of_others_are_not_there() {
-    let lab = Lab::new();
-    let memoir = lab.memoir_at(&lab.database());
+    let folder = new_folder();
+    let memoir = folder.open().memoir;
     memoir
-        .create_account("other", &crate::lab::OWNER)
+        .create_account("other", &crate::installation::OWNER)
         .await
         .unwrap();
     let wren = agent_of(&memoir, "wren").await;
@@ -109,8 +106,8 @@ async fn spec_5_6_the_sessions_of_others_are_not_there() {
 
 #[tokio::test]
 async fn one_memory_is_read_by_its_number_discarded_or_not() {
-    let lab = Lab::new();
-    let memoir = lab.memoir_at(&lab.database());
+    let folder = new_folder();
+    let memoir = folder.open().memoir;
     let (wren, finch) = (
         agent_of(&memoir, "wren").await,
         agent_of(&memoir, "finch").await,
@@ -156,13 +153,13 @@ async fn spec_5_3_one_memory_that_was_changed_or_moved_is_not_shown() {
             "not_found",
         ),
     ] {
-        let lab = Lab::new();
-        let memoir = lab.memoir_at(&lab.database());
+        let folder = new_folder();
+        let memoir = folder.open().memoir;
         let wren = agent_of(&memoir, "wren").await;
         furnished(&wren, &["One.", "Two."]).await;
         furnished(&agent_of(&memoir, "finch").await, &["One."]).await;
         let id = wren.scope().agent;
-        Connection::open(lab.database())
+        Connection::open(folder.database())
             .unwrap()
             .execute(how, [id.as_bytes()])
             .unwrap();
@@ -173,8 +170,8 @@ async fn spec_5_3_one_memory_that_was_changed_or_moved_is_not_shown() {
 
 #[tokio::test]
 async fn spec_5_4_of_an_erased_agent_no_memory_is_shown() {
-    let lab = Lab::new();
-    let memoir = lab.memoir_at(&lab.database());
+    let folder = new_folder();
+    let memoir = folder.open().memoir;
     let wren = agent_of(&memoir, "wren").await;
     let provision = memoir_app::Provision::Any;
     let made = wren.create_token(provision, None, &person()).await.unwrap();

@@ -9,8 +9,9 @@ use memoir_app::{
 use memoir_domain::{audit::Actor, memory::Number, recall::RecallQuery};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::keys_in_memory;
 
-use crate::world::{World, keys, own, person, settings};
+use crate::installation::{TestAgent, own, person, settings};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -45,83 +46,80 @@ const BUILT: &str = "memoir_recall_index_build_duration_seconds";
 
 #[tokio::test]
 async fn spec_2_8_the_index_follows_what_this_process_writes() {
-    let world = World::new(&["The kiln is hot", "The loom is old"]).await;
-    assert_eq!(recalled(&world.agent, "kiln").await, [1]);
-    world.remember("A second kiln came").await;
-    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
-    let before = world.memoir.now();
-    world.clock.advance(Duration::from_secs(60));
-    world
-        .agent
+    let wren = TestAgent::new(&["The kiln is hot", "The loom is old"]).await;
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1]);
+    wren.remember("A second kiln came").await;
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
+    let before = wren.memoir.now();
+    wren.clock.advance(Duration::from_secs(60));
+    wren.agent
         .handle(Number(1), Handling::Discard, &person())
         .await
         .unwrap();
-    assert_eq!(recalled(&world.agent, "kiln").await, [3]);
-    world
-        .agent
+    assert_eq!(recalled(&wren.agent, "kiln").await, [3]);
+    wren.agent
         .handle(Number(1), Handling::Restore, &person())
         .await
         .unwrap();
-    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
-    world.clock.advance(Duration::from_secs(60));
-    world
-        .agent
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
+    wren.clock.advance(Duration::from_secs(60));
+    wren.agent
         .handle(Number(3), Handling::Discard, &person())
         .await
         .unwrap();
-    world.agent.rewind(before, &person()).await.unwrap();
-    assert_eq!(recalled(&world.agent, "kiln").await, [1, 3]);
+    wren.agent.rewind(before, &person()).await.unwrap();
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     assert_eq!(
-        measured(&world.memoir, BUILT).await,
+        measured(&wren.memoir, BUILT).await,
         1,
         "it was never built anew"
     );
-    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 1);
-    assert!(measured(&world.memoir, "memoir_recall_index_bytes").await > 0);
+    assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 1);
+    assert!(measured(&wren.memoir, "memoir_recall_index_bytes").await > 0);
 }
 
 #[tokio::test]
 async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = keys();
-    let world = World::under(
+    let keys = keys_in_memory();
+    let wren = TestAgent::under(
         store.clone(),
         keys.clone(),
         &["The kiln is hot"],
         settings(),
     )
     .await;
-    let other = World::again(store, keys).await;
-    assert_eq!(recalled(&world.agent, "kiln").await, [1]);
+    let other = TestAgent::again(store, keys).await;
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1]);
     other.clock.advance(Duration::from_secs(3_600));
     other.remember("A second kiln came").await;
-    assert_eq!(recalled(&world.agent, "kiln").await, [1, 2]);
+    assert_eq!(recalled(&wren.agent, "kiln").await, [1, 2]);
     other
         .agent
         .handle(Number(1), Handling::Discard, &person())
         .await
         .unwrap();
-    assert_eq!(recalled(&world.agent, "kiln").await, [2]);
-    assert_eq!(measured(&world.memoir, BUILT).await, 3);
+    assert_eq!(recalled(&wren.agent, "kiln").await, [2]);
+    assert_eq!(measured(&wren.memoir, BUILT).await, 3);
 }
 
 #[tokio::test]
 async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
-    let world = World::new(&["The password is xylophone", "The kiln is hot"]).await;
-    assert_eq!(recalled(&world.agent, "xylophone").await, [1]);
-    let shredded = world
+    let wren = TestAgent::new(&["The password is xylophone", "The kiln is hot"]).await;
+    assert_eq!(recalled(&wren.agent, "xylophone").await, [1]);
+    let shredded = wren
         .agent
         .shred(ShredWish::of(Number(1), "a password"), &owner())
         .await;
     shredded.unwrap();
-    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
-    assert_eq!(recalled(&world.agent, "xylophone").await, [0; 0]);
+    assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 0);
+    assert_eq!(recalled(&wren.agent, "xylophone").await, [0; 0]);
     // One slip away: the word is not known any more.
-    assert_eq!(recalled(&world.agent, "xylophon").await, [0; 0]);
-    assert_eq!(recalled(&world.agent, "kiln").await, [2]);
-    let Erased { .. } = world.agent.erase(&person()).await.unwrap();
-    assert_eq!(measured(&world.memoir, "memoir_recall_indexes").await, 0);
-    let lens = world.seen();
+    assert_eq!(recalled(&wren.agent, "xylophon").await, [0; 0]);
+    assert_eq!(recalled(&wren.agent, "kiln").await, [2]);
+    let Erased { .. } = wren.agent.erase(&person()).await.unwrap();
+    assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 0);
+    let lens = wren.seen();
     assert_eq!(
         lens.recall(&asked("kiln")).await.unwrap_err().code(),
         "erased"
@@ -134,17 +132,16 @@ fn owner() -> Actor {
 
 #[tokio::test]
 async fn spec_5_6_the_index_never_tells_another_agents_word() {
-    let world = World::new(&["The kiln is hot"]).await;
+    let wren = TestAgent::new(&["The kiln is hot"]).await;
     let mut others = Vec::new();
     for (account, name) in [("default", "robin"), ("elsewhere", "wren")] {
         if account != "default" {
-            world
-                .memoir
+            wren.memoir
                 .create_account(account, &person())
                 .await
                 .unwrap();
         }
-        let account = world.memoir.account(account).await.unwrap();
+        let account = wren.memoir.account(account).await.unwrap();
         account.create_agent(name, &[], &person()).await.unwrap();
         others.push(account.agent(name).await.unwrap());
     }
@@ -156,10 +153,10 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
         other.save(&[input], &person()).await.unwrap();
     }
     for _ in 0..2 {
-        assert_eq!(recalled(&world.agent, "kiln").await, [1]);
+        assert_eq!(recalled(&wren.agent, "kiln").await, [1]);
         // Neither the word, nor a slip of it, nor how rare it is.
         for word in ["xylophone", "xylophon", "theodolite", "door"] {
-            assert_eq!(recalled(&world.agent, word).await, [0; 0], "{word}");
+            assert_eq!(recalled(&wren.agent, word).await, [0; 0], "{word}");
         }
         assert_eq!(recalled(&others[0], "xylophone").await, [1]);
         assert_eq!(recalled(&others[0], "theodolite").await, [0; 0]);
@@ -168,7 +165,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
     }
     let mut scores = Vec::new();
     for _ in 0..2 {
-        let lens = world.seen();
+        let lens = wren.seen();
         let found = lens
             .recall_page(&asked("hot kiln"), None, false)
             .await
@@ -192,9 +189,9 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
         },
         ..settings()
     };
-    let world = World::with(&["The kiln is hot"], small).await;
-    let account = world.memoir.account("default").await.unwrap();
-    let mut agents = vec![world.agent.clone()];
+    let wren = TestAgent::with(&["The kiln is hot"], small).await;
+    let account = wren.memoir.account("default").await.unwrap();
+    let mut agents = vec![wren.agent.clone()];
     for name in ["robin", "heron", "stork", "crane", "finch", "swift"] {
         account.create_agent(name, &[], &person()).await.unwrap();
         let agent = account.agent(name).await.unwrap();
@@ -208,24 +205,24 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
     for agent in &agents {
         assert_eq!(recalled(agent, "kiln").await, [1]);
     }
-    let bytes = measured(&world.memoir, "memoir_recall_index_bytes").await;
+    let bytes = measured(&wren.memoir, "memoir_recall_index_bytes").await;
     assert!((1..=48 << 10).contains(&bytes), "{bytes}");
-    let left = measured(&world.memoir, "memoir_recall_index_evictions_total").await;
-    let kept = measured(&world.memoir, "memoir_recall_indexes").await;
+    let left = measured(&wren.memoir, "memoir_recall_index_evictions_total").await;
+    let kept = measured(&wren.memoir, "memoir_recall_indexes").await;
     assert!(left > 0 && kept > 0);
     assert_eq!(left + kept, agents.len() as u64);
-    let built = measured(&world.memoir, BUILT).await;
+    let built = measured(&wren.memoir, BUILT).await;
     recalled(&agents[6], "kiln").await;
     assert_eq!(
-        measured(&world.memoir, BUILT).await,
+        measured(&wren.memoir, BUILT).await,
         built,
         "the newest is kept"
     );
-    let again = async || measured(&world.memoir, "memoir_recall_index_rebuilds_total").await;
+    let again = async || measured(&wren.memoir, "memoir_recall_index_rebuilds_total").await;
     assert_eq!(again().await, 0);
     recalled(&agents[0], "kiln").await;
     assert_eq!(
-        measured(&world.memoir, BUILT).await,
+        measured(&wren.memoir, BUILT).await,
         built + 1,
         "the first is not"
     );
@@ -241,37 +238,37 @@ async fn spec_5_3_an_index_larger_than_the_limit_is_not_built_for_each_question(
         },
         ..settings()
     };
-    let world = World::with(&["The kiln is hot"], small).await;
-    let account = world.memoir.account("default").await.unwrap();
+    let wren = TestAgent::with(&["The kiln is hot"], small).await;
+    let account = wren.memoir.account("default").await.unwrap();
     account.create_agent("robin", &[], &person()).await.unwrap();
     let robin = account.agent("robin").await.unwrap();
-    let built = async || measured(&world.memoir, BUILT).await;
+    let built = async || measured(&wren.memoir, BUILT).await;
     for _ in 0..3 {
-        assert!(recalled(&world.agent, "kiln").await.contains(&1));
-        world.remember("A kiln of brick").await;
+        assert!(recalled(&wren.agent, "kiln").await.contains(&1));
+        wren.remember("A kiln of brick").await;
     }
     assert_eq!(built().await, 1, "it stays while no other is used");
     recalled(&robin, "kiln").await;
-    let kept = measured(&world.memoir, "memoir_recall_indexes").await;
+    let kept = measured(&wren.memoir, "memoir_recall_indexes").await;
     assert_eq!(kept, 1, "and goes for the next");
-    recalled(&world.agent, "kiln").await;
+    recalled(&wren.agent, "kiln").await;
     assert_eq!(built().await, 3, "once for each change between the two");
 }
 
 #[tokio::test]
 async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
-    let world = Arc::new(World::new(&["kiln 0"]).await);
+    let wren = Arc::new(TestAgent::new(&["kiln 0"]).await);
     let writer = {
-        let world = world.clone();
+        let wren = wren.clone();
         tokio::spawn(async move {
             for number in 1..40 {
-                world.remember(&format!("kiln {number}")).await;
+                wren.remember(&format!("kiln {number}")).await;
             }
         })
     };
     let mut least = 1;
     while !writer.is_finished() {
-        let found = recalled(&world.agent, "kiln").await.len();
+        let found = recalled(&wren.agent, "kiln").await.len();
         assert!(found >= least.min(20));
         least = found;
         tokio::task::yield_now().await;
@@ -281,14 +278,14 @@ async fn spec_2_8_recall_is_of_the_moment_while_others_write() {
         limit: 200,
         ..asked("kiln")
     };
-    let found = world.seen().recall(&every).await;
+    let found = wren.seen().recall(&every).await;
     assert_eq!(found.unwrap().len(), 40);
 }
 
 #[tokio::test]
 async fn spec_2_8_a_question_has_a_limit_that_is_named() {
-    let world = World::new(&["The kiln is hot"]).await;
-    let lens = world.seen();
+    let wren = TestAgent::new(&["The kiln is hot"]).await;
+    let lens = wren.seen();
     let prompt = "The kiln is hot. ".repeat(1_177);
     let fits = RecallQuery {
         text: prompt[..20_000].into(),
@@ -302,8 +299,8 @@ async fn spec_2_8_a_question_has_a_limit_that_is_named() {
 
 #[tokio::test]
 async fn spec_2_8_a_prompt_of_any_length_gets_the_best_few() {
-    let world = World::new(&["The kiln is hot", "Rosa keeps bees", "The loom is old"]).await;
-    let lens = world.seen();
+    let wren = TestAgent::new(&["The kiln is hot", "Rosa keeps bees", "The loom is old"]).await;
+    let lens = wren.seen();
     let prompt = format!(
         "{} And is the \"kiln\" still hot?",
         "lorem ipsum ".repeat(5_000)

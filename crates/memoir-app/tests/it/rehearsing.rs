@@ -5,7 +5,7 @@ use memoir_domain::{agent::Field, memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::world::{World, complete, delete, person, state};
+use crate::installation::{TestAgent, complete, delete, person, state};
 
 const MEMORIES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -40,15 +40,15 @@ fn turns() -> Vec<Turn> {
 
 #[tokio::test]
 async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
-    let world = World::new(&MEMORIES).await;
-    let (before, log) = (world.memories().await, world.actions().await);
-    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (before, log) = (wren.memories().await, wren.actions().await);
+    let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     assert_eq!((state(&driven), driven.rehearsal), (State::Completed, true));
-    assert_eq!(world.memories().await, before);
+    assert_eq!(wren.memories().await, before);
     // Nothing but its end is on the record (SPEC 3.16).
     let mut expected = log;
     expected.push("memory_refinement_complete".to_owned());
-    assert_eq!(world.actions().await, expected);
+    assert_eq!(wren.actions().await, expected);
     let changes = driven.words.changes.clone().unwrap();
     assert_eq!(
         changes
@@ -69,12 +69,11 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
 
     // A memory saved meanwhile takes the number that the merged one had in the rehearsal.
     assert_eq!(
-        world
-            .remember("Something new, with a text of its own.")
+        wren.remember("Something new, with a text of its own.")
             .await,
         7
     );
-    let applied = world
+    let applied = wren
         .agent
         .apply_rehearsal(driven.id, &person())
         .await
@@ -83,22 +82,22 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
         (applied.state, applied.edits, applied.rehearsal),
         (State::Completed, 2, false)
     );
-    assert_eq!(world.kept().await, [1, 2, 8, 6, 7]);
-    let again = world
+    assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);
+    let again = wren
         .agent
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(again.to_string().contains("it was applied as session"));
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_5_1_what_applying_would_do_is_told_without_words() {
-    let world = World::new(&MEMORIES).await;
-    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     let id = driven.id;
-    let agent = &world.agent;
+    let agent = &wren.agent;
     let look = async || agent.rehearsal_facts(id, &person()).await.unwrap().unwrap();
     let seen = look().await;
     let told: Vec<_> = seen
@@ -132,8 +131,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     );
 
     // What was shown is what is done, or nothing is.
-    world
-        .remember("Something new, with a text of its own.")
+    wren.remember("Something new, with a text of its own.")
         .await;
     let stale = agent
         .as_seen(seen.newest_seq)
@@ -164,31 +162,27 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
 
 #[tokio::test]
 async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
-    let world = World::new(&MEMORIES).await;
-    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     let look = async || {
-        let seen = world.agent.rehearsal_facts(driven.id, &person()).await;
+        let seen = wren.agent.rehearsal_facts(driven.id, &person()).await;
         seen.unwrap().unwrap()
     };
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    world.agent.configure(&strict, &person()).await.unwrap();
+    wren.agent.configure(&strict, &person()).await.unwrap();
     let seen = look().await;
     assert!(
         matches!(seen.outcome, Err(Error::EditRefused { .. })),
         "{seen:?}"
     );
     assert!(seen.changes.iter().all(|change| !change.changed_since));
-    let queued = world
-        .agent
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    let queued = wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
     let running = look().await.outcome.unwrap_err();
     assert_eq!(running.code(), "session_open", "{running}");
-    world.agent.cancel(queued.id, &person()).await.unwrap();
+    wren.agent.cancel(queued.id, &person()).await.unwrap();
     let lax = [(Field::RefinementThreshold, None)];
-    world.agent.configure(&lax, &person()).await.unwrap();
-    world.refine([delete(4), complete()]).await;
+    wren.agent.configure(&lax, &person()).await.unwrap();
+    wren.refine([delete(4), complete()]).await;
     let seen = look().await;
     let outdated = seen.changes.iter().filter(|change| change.changed_since);
     let outdated: Vec<u64> = outdated.map(|change| change.after.number.0).collect();
@@ -205,44 +199,43 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
 
 #[tokio::test]
 async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
-    let world = World::new(&MEMORIES).await;
-    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    world.refine([delete(4), complete()]).await;
-    let before = world.memories().await;
-    let refused = world
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
+    wren.refine([delete(4), complete()]).await;
+    let before = wren.memories().await;
+    let refused = wren
         .agent
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(matches!(&refused, Error::NotApplicable { .. }), "{refused}");
     assert!(refused.to_string().contains("#4"), "{refused}");
-    assert_eq!(world.memories().await, before);
+    assert_eq!(wren.memories().await, before);
 }
 
 #[tokio::test]
 async fn spec_3_17_applying_runs_the_breaker_again() {
-    let world = World::new(&MEMORIES).await;
-    let (driven, _) = world.refine_with(&rehearsal(), turns()).await;
-    world
-        .agent
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
+    wren.agent
         .configure(&[(Field::RefinementThreshold, Some("1"))], &person())
         .await
         .unwrap();
-    let before = world.memories().await;
-    let refused = world
+    let before = wren.memories().await;
+    let refused = wren
         .agent
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
     assert!(matches!(&refused, Error::EditRefused { .. }), "{refused}");
-    assert_eq!(world.memories().await, before);
-    world.check().await;
+    assert_eq!(wren.memories().await, before);
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
-    let world = World::new(&MEMORIES).await;
-    let (driven, _) = world
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren
         .refine_with(&rehearsal(), [delete(1), delete(2), delete(6), complete()])
         .await;
     assert_eq!(state(&driven), State::RolledBack);
@@ -260,11 +253,10 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
         "but for the double that code puts together, and what stands for it"
     );
     assert!(
-        world
-            .agent
+        wren.agent
             .apply_rehearsal(driven.id, &person())
             .await
             .is_err()
     );
-    assert_eq!(world.kept().await.len(), 6);
+    assert_eq!(wren.kept().await.len(), 6);
 }

@@ -13,7 +13,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, person};
+use crate::installation::{TestAgent, person};
 
 /// The fifth is a double of the fourth.
 const MEMORIES: [&str; 6] = [
@@ -30,13 +30,13 @@ async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value
     serde_json::to_value(answer.unwrap()).unwrap()
 }
 
-async fn rehearsing(world: &World) -> SessionId {
-    let (session, _) = world.agent.rehearse_own(Mode::Full).await.unwrap();
+async fn rehearsing(wren: &TestAgent) -> SessionId {
+    let (session, _) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
     session.id
 }
 
-async fn changes(world: &World, session: SessionId) -> Vec<RehearsedMemory> {
-    let lens = world.seen();
+async fn changes(wren: &TestAgent, session: SessionId) -> Vec<RehearsedMemory> {
+    let lens = wren.seen();
     lens.session(session).await.unwrap().words.changes.unwrap()
 }
 
@@ -48,9 +48,9 @@ const MERGED: &str = "The cat sleeps on the paper that was delivered in the morn
 
 #[tokio::test]
 async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_applied() {
-    let world = World::new(&MEMORIES).await;
-    let (before, log) = (world.memories().await, world.actions().await);
-    let (session, opened) = world.agent.rehearse_own(Mode::Full).await.unwrap();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (before, log) = (wren.memories().await, wren.actions().await);
+    let (session, opened) = wren.agent.rehearse_own(Mode::Full).await.unwrap();
     assert_eq!(
         (session.state, session.driver, session.rehearsal),
         (State::Open, Driver::Agent, true)
@@ -58,23 +58,23 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(opened.duplicates_removed, 1);
     let id = session.id;
     assert_eq!(
-        numbers(&changes(&world, id).await),
+        numbers(&changes(&wren, id).await),
         [4, 5],
         "the double, and what stands for it"
     );
 
     let merge = json!({"ids": [3, 4], "content": MERGED});
-    let merged = call(&world.agent, id, "consolidate_memories", merge).await;
+    let merged = call(&wren.agent, id, "consolidate_memories", merge).await;
     assert_eq!(
         (&merged["type"], &merged["number"]),
         (&json!("consolidated"), &json!(7))
     );
     // What is saved meanwhile is not on the copy, and takes the number that the merged one has there.
-    let saved = world
+    let saved = wren
         .remember("The cat has a new cushion, also for paper.")
         .await;
     assert_eq!(saved, 7);
-    let found = call(&world.agent, id, "search_memories", json!({"query": "cat"})).await;
+    let found = call(&wren.agent, id, "search_memories", json!({"query": "cat"})).await;
     assert_eq!(found["count"], 1);
     assert_eq!(
         (
@@ -85,7 +85,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     );
 
     // A restart leaves it as it is.
-    let again = World::again(world.store.clone(), world.keys.clone()).await;
+    let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let (taken_up, opened) = again.agent.take_up_own().await.unwrap().unwrap();
     assert_eq!((taken_up.id, taken_up.edits), (id, 1));
     let prompt = opened.prompt.text();
@@ -95,7 +95,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
         json!({"id": 7, "content": "The cat sleeps on the paper delivered in the morning."});
     call(&again.agent, id, "update_memory", update).await;
     call(&again.agent, id, "protect_memory", json!({"id": 6})).await;
-    let shown: Vec<Value> = world.memories().await;
+    let shown: Vec<Value> = wren.memories().await;
     assert_eq!(shown[..6], before[..]);
     let done = call(
         &again.agent,
@@ -107,7 +107,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["consolidated"], 2);
 
-    let lens = world.seen();
+    let lens = wren.seen();
     let detail = lens.session(id).await.unwrap();
     assert_eq!(
         (detail.state, detail.edits, detail.rehearsal),
@@ -121,35 +121,35 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
         before[2],
         "as it is"
     );
-    assert_eq!(world.memories().await[..6], before[..]);
+    assert_eq!(wren.memories().await[..6], before[..]);
     // Nothing but its end is on the record (SPEC 3.16), and the agent is told nothing of what did not happen.
     let mut expected = log;
     expected.extend(["memory_saved", "memory_refinement_complete"].map(str::to_owned));
-    assert_eq!(world.actions().await, expected);
-    assert!(world.journal().await.is_empty());
-    let over = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+    assert_eq!(wren.actions().await, expected);
+    assert!(wren.journal().await.is_empty());
+    let over = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(over["code"], "session_over");
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.verify().await.unwrap().valid);
 
-    let applied = world.agent.apply_rehearsal(id, &person()).await.unwrap();
+    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
     assert_eq!(
         (applied.state, applied.edits, applied.rehearsal),
         (State::Completed, 2, false)
     );
     // The merged one, 8, has its text and the saved one its place.
-    assert_eq!(world.kept().await, [1, 2, 8, 6, 7]);
-    assert!(world.agent.verify().await.unwrap().valid);
-    world.check().await;
+    assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
 }
 
-async fn furnished() -> World {
-    let world = World::new(&MEMORIES).await;
+async fn furnished() -> TestAgent {
+    let wren = TestAgent::new(&MEMORIES).await;
     let tagged = MemoryInput {
         content: "Lena was born on 3 May 1991 in Porto.".into(),
         tags: vec!["vow".into()],
         ..MemoryInput::default()
     };
-    world.agent.save(&[tagged], &person()).await.unwrap();
+    wren.agent.save(&[tagged], &person()).await.unwrap();
     for text in [
         "Tomás paid 340 euros to the mill in Braga.",
         "The mill in Braga was paid 340 euros by Tomás, in cash.",
@@ -157,15 +157,14 @@ async fn furnished() -> World {
         "Rain fell the whole day and no one came by.",
         "It rained for the whole of that day; the street was empty.",
     ] {
-        world.remember(text).await;
+        wren.remember(text).await;
     }
     // So much that the breaker stays out of it.
     for number in 13..=15 {
         let text = "of the long way to the coast and what was seen on it ".repeat(8);
-        world.remember(&format!("Part {number} {text}")).await;
+        wren.remember(&format!("Part {number} {text}")).await;
     }
-    world
-        .agent
+    wren.agent
         .handle(Number(1), Handling::Protect, &person())
         .await
         .unwrap();
@@ -173,8 +172,8 @@ async fn furnished() -> World {
         (Field::ImmutableTags, Some("vow")),
         (Field::LossGuard, Some("refuse")),
     ];
-    world.agent.configure(&settings, &person()).await.unwrap();
-    world
+    wren.agent.configure(&settings, &person()).await.unwrap();
+    wren
 }
 
 /// Everything that can be refused, and edits that rest on earlier ones.
@@ -293,7 +292,10 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
 
 #[tokio::test]
 async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
-    let (real, rehearsed) = (World::new(&MEMORIES).await, World::new(&MEMORIES).await);
+    let (real, rehearsed) = (
+        TestAgent::new(&MEMORIES).await,
+        TestAgent::new(&MEMORIES).await,
+    );
     let before = rehearsed.memories().await;
     let (own, _) = real.agent.open_own(Mode::Full).await.unwrap();
     let copy = rehearsing(&rehearsed).await;
@@ -335,29 +337,29 @@ async fn spec_3_17_applying_lets_no_memory_carry_that_the_rehearsal_did_not_show
     let ballast = "Words of some length. ".repeat(60);
     let own = Actor::agent("wren");
     for is_brought_back in [false, true] {
-        let world = World::new(&[]).await;
+        let wren = TestAgent::new(&[]).await;
         // What an administrator adds carries nothing.
         let inputs = [said, &saying[0], &saying[1], &ballast].map(|text| MemoryInput {
             content: text.into(),
             ..MemoryInput::default()
         });
-        world.agent.save(&inputs, &own).await.unwrap();
-        let handle = |handling| world.agent.handle(Number(2), handling, &own);
+        wren.agent.save(&inputs, &own).await.unwrap();
+        let handle = |handling| wren.agent.handle(Number(2), handling, &own);
         handle(Handling::Discard).await.unwrap();
-        let id = rehearsing(&world).await;
-        let deleted = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+        let id = rehearsing(&wren).await;
+        let deleted = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
         assert_eq!(deleted["carried_by"], json!(3), "{deleted}");
         let summary = json!({"summary": "Said twice."});
-        call(&world.agent, id, "complete_refinement", summary).await;
+        call(&wren.agent, id, "complete_refinement", summary).await;
         if is_brought_back {
             handle(Handling::Restore).await.unwrap();
         }
-        let before = world.memories().await;
-        let applied = world.agent.apply_rehearsal(id, &person()).await;
+        let before = wren.memories().await;
+        let applied = wren.agent.apply_rehearsal(id, &person()).await;
         assert_eq!(applied.is_err(), is_brought_back, "{applied:?}");
         if is_brought_back {
             assert!(matches!(applied, Err(Error::NotApplicable { .. })));
-            assert_eq!(world.memories().await, before);
+            assert_eq!(wren.memories().await, before);
         }
     }
 }
@@ -368,62 +370,62 @@ async fn spec_3_11_a_rehearsal_has_ten_edits() {
         .map(|at| format!("Note {at:02}: {}", "words of some length ".repeat(4)))
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let world = World::new(&texts).await;
+    let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    world.agent.configure(&off, &person()).await.unwrap();
-    let id = rehearsing(&world).await;
+    wren.agent.configure(&off, &person()).await.unwrap();
+    let id = rehearsing(&wren).await;
     let mut codes = Vec::new();
     for number in 1..=12 {
-        let answer = call(&world.agent, id, "delete_memory", json!({"id": number})).await;
+        let answer = call(&wren.agent, id, "delete_memory", json!({"id": number})).await;
         codes.push(answer["code"].as_str().unwrap_or("done").to_owned());
     }
     assert_eq!(codes[..10], ["done"; 10]);
     assert_eq!(codes[10..], ["edit_cap"; 2]);
-    assert_eq!(world.kept().await.len(), 60);
+    assert_eq!(wren.kept().await.len(), 60);
 }
 
 #[tokio::test]
 async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_cancelled() {
-    let world = World::new(&MEMORIES).await;
-    let before = world.memories().await;
-    let id = rehearsing(&world).await;
-    let refused = world.agent.open_own(Mode::Full).await.unwrap_err();
+    let wren = TestAgent::new(&MEMORIES).await;
+    let before = wren.memories().await;
+    let id = rehearsing(&wren).await;
+    let refused = wren.agent.open_own(Mode::Full).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Start(StartRefusal::SessionOpen(open)) if *open == id),
         "{refused}"
     );
-    call(&world.agent, id, "delete_memory", json!({"id": 6})).await;
-    world.clock.advance(Duration::from_secs(31 * 60));
-    let late = call(&world.agent, id, "delete_memory", json!({"id": 1})).await;
+    call(&wren.agent, id, "delete_memory", json!({"id": 6})).await;
+    wren.clock.advance(Duration::from_secs(31 * 60));
+    let late = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(late["code"], "session_over");
-    let left = world.agent.session(id).await.unwrap();
+    let left = wren.agent.session(id).await.unwrap();
     assert_eq!(
         (left.state, left.end_reason),
         (State::Abandoned, Some("idle"))
     );
 
-    let id = rehearsing(&world).await;
-    call(&world.agent, id, "delete_memory", json!({"id": 6})).await;
-    let cancelled = world.agent.cancel(id, &person()).await.unwrap();
+    let id = rehearsing(&wren).await;
+    call(&wren.agent, id, "delete_memory", json!({"id": 6})).await;
+    let cancelled = wren.agent.cancel(id, &person()).await.unwrap();
     assert_eq!(cancelled.state, State::Abandoned);
-    let refused = world.agent.apply_rehearsal(id, &person()).await;
+    let refused = wren.agent.apply_rehearsal(id, &person()).await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
-    assert_eq!(world.memories().await, before);
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert_eq!(wren.memories().await, before);
+    assert!(wren.agent.verify().await.unwrap().valid);
 }
 
 #[tokio::test]
 async fn spec_3_17_two_calls_at_once_both_count() {
-    let world = World::new(&MEMORIES).await;
-    let id = rehearsing(&world).await;
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = rehearsing(&wren).await;
     let (one, other) = tokio::join!(
-        call(&world.agent, id, "protect_memory", json!({"id": 1})),
-        call(&world.agent, id, "protect_memory", json!({"id": 2})),
+        call(&wren.agent, id, "protect_memory", json!({"id": 1})),
+        call(&wren.agent, id, "protect_memory", json!({"id": 2})),
     );
     assert_eq!(
         (&one["type"], &other["type"]),
         (&json!("protected"), &json!("protected"))
     );
-    assert_eq!(numbers(&changes(&world, id).await), [1, 2, 4, 5]);
-    assert_eq!(world.agent.session(id).await.unwrap().stats.protected, 2);
+    assert_eq!(numbers(&changes(&wren, id).await), [1, 2, 4, 5]);
+    assert_eq!(wren.agent.session(id).await.unwrap().stats.protected, 2);
 }

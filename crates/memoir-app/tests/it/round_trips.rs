@@ -23,7 +23,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use crate::world::{World, person, settings};
+use crate::installation::{TestAgent, person, settings};
 
 /// Stands between a store and its database, and counts how often something is asked once the last answer is there.
 struct CountingProxy {
@@ -106,8 +106,8 @@ async fn spec_6_2_a_page_under_a_grant_takes_three_round_trips_and_an_edit_one_o
         })
         .collect();
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
-    let world = World::on(Arc::new(store), &memories, settings()).await;
-    let agent = &world.agent;
+    let wren = TestAgent::on(Arc::new(store), &memories, settings()).await;
+    let agent = &wren.agent;
     let draft = AccessDraft {
         kind: AccessKind::Read {
             scope: AccessScope::Core,

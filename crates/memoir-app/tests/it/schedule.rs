@@ -14,13 +14,9 @@ use memoir_app::{
 };
 use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
 use memoir_model::{ConnectError, Model, ModelName};
-use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, TestClock, Turn};
+use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
-use crate::{
-    lab::{Lab, agent_of, intrude},
-    world::{complete, keys, person, settings},
-};
+use crate::installation::{TestAgent, agent_of, complete, intrude, new_folder, person, settings};
 
 /// How often the schedule is looked at.
 const STEP: Duration = Duration::from_secs(30 * 60);
@@ -90,13 +86,11 @@ impl Month {
             clock: clock.clone(),
             asked: asked.clone(),
         };
-        let memoir = Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
-            keys(),
-            Arc::new(voices),
-            settings,
-        )
-        .with_clock(clock.clone());
+        let memoir = TestInstallation::in_memory()
+            .with_clock(clock.clone())
+            .with_models(Arc::new(voices))
+            .with_settings(settings)
+            .memoir;
         Self {
             account: memoir.account("default").await.unwrap(),
             schedulers: [0; 2].map(|_| Scheduler::new(memoir.clone(), 4)),
@@ -485,7 +479,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
 
 /// So many that one of them could go: the agent is asked.
 fn four_memories() -> [MemoryInput; 4] {
-    ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::lab::input)
+    ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::installation::input)
 }
 
 #[tokio::test]
@@ -542,41 +536,41 @@ async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_
 
 #[tokio::test]
 async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody() {
-    let lab = Lab::new();
+    let folder = new_folder();
     let names = ["wren", "kite", "robin"];
-    let world = lab.world().await;
+    let wren = TestAgent::of(&folder.open()).await;
     for name in &names {
-        let agent = agent_of(&world.memoir, name).await;
+        let agent = agent_of(&wren.memoir, name).await;
         agent.save(&four_memories(), &person()).await.unwrap();
     }
-    lab.clock.advance(Duration::from_secs(7 * 86_400));
+    folder.clock.advance(Duration::from_secs(7 * 86_400));
     // Made to look due for longer than it is; and one whose row cannot even be read.
-    intrude(&lab.database(), |connection| {
+    intrude(&folder.database(), |connection| {
         let sql = "UPDATE agents SET weekly_after = 0 WHERE name = ?1";
         connection.execute(sql, ["wren"]).unwrap();
         let sql = "UPDATE agents SET open = 'damaged', weekly_after = 1 WHERE name = ?1";
         connection.execute(sql, ["kite"]).unwrap();
     });
-    let mut scheduler = Scheduler::new(world.memoir.clone(), 1);
+    let mut scheduler = Scheduler::new(wren.memoir.clone(), 1);
     let mut queued = 0;
     for _ in 0..4 {
         queued += scheduler.queue_due().await.unwrap().queued;
     }
     assert_eq!(queued, 1);
-    let waiting = world.memoir.waiting_sessions(9).await.unwrap();
-    let robin = agent_of(&world.memoir, "robin").await;
+    let waiting = wren.memoir.waiting_sessions(9).await.unwrap();
+    let robin = agent_of(&wren.memoir, "robin").await;
     assert_eq!(waiting[0].scope, robin.scope());
 }
 
 #[tokio::test]
 async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.agent.save(&four_memories(), &person()).await.unwrap();
-    lab.clock.advance(Duration::from_secs(7 * 86_400));
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.agent.save(&four_memories(), &person()).await.unwrap();
+    folder.clock.advance(Duration::from_secs(7 * 86_400));
     let schedulers: Vec<_> = (0..8)
         .map(|_| {
-            let memoir = lab.memoir_at(&lab.database());
+            let memoir = folder.open().memoir;
             tokio::spawn(async move {
                 let scheduled = Scheduler::new(memoir, 4).queue_due().await.unwrap();
                 scheduled.queued
@@ -588,7 +582,7 @@ async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
         queued += scheduler.await.unwrap();
     }
     assert_eq!(queued, 1);
-    assert_eq!(world.seen().session_page(None, 10).await.unwrap().len(), 1);
+    assert_eq!(wren.seen().session_page(None, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

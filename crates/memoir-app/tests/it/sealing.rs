@@ -24,21 +24,16 @@ use memoir_domain::{
     session::State,
 };
 use memoir_model::{ErrorCode, ModelError};
-use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{SetModel, TestClock, Turn};
-use memoir_vault::{MasterSource, archive::Passphrase, rotate_key_file, unlock};
+use memoir_testkit::Turn;
+use memoir_vault::{archive::Passphrase, rotate_key_file};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field as TraceField, Visit},
     span,
 };
 
-use crate::{
-    lab::{agent_of, database_in, keys_in, memoir_on},
-    world::{World, complete, delete, own, person, state},
-};
+use crate::installation::{TestAgent, complete, delete, new_folder, own, person, state};
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
 /// another is a part of.
@@ -200,8 +195,8 @@ fn text_with(what: &str, rest: &str) -> String {
     format!("The {} of {rest}", canary(what))
 }
 
-async fn save(world: &World, input: MemoryInput) -> Number {
-    world.agent.save(&[input], &person()).await.unwrap()[0]
+async fn save(wren: &TestAgent, input: MemoryInput) -> Number {
+    wren.agent.save(&[input], &person()).await.unwrap()[0]
         .memory
         .number
 }
@@ -214,8 +209,8 @@ fn with(content: String) -> MemoryInput {
 }
 
 /// Puts every word where it belongs.
-async fn tell(world: &World, said: &mut Said) {
-    let agent = &world.agent;
+async fn tell(wren: &TestAgent, said: &mut Said) {
+    let agent = &wren.agent;
     let prompt = |field, what| (field, text_with(what, "a prompt that nobody else may read"));
     let prompts = [
         prompt(Field::SystemPrompt, "a prompt that was replaced"),
@@ -240,7 +235,7 @@ async fn tell(world: &World, said: &mut Said) {
         "the bookbinder lies on the shelf by the door",
     ));
     save(
-        world,
+        wren,
         MemoryInput {
             tags: vec![canary("a tag").into()],
             source: Some(canary("a source").into()),
@@ -256,7 +251,7 @@ async fn tell(world: &World, said: &mut Said) {
         kind: Some(Kind::Journal),
         ..journal
     };
-    save(world, journal).await;
+    save(wren, journal).await;
     let protected = with(text_with(
         "a protected wording",
         "a vow that is kept for all time",
@@ -265,9 +260,9 @@ async fn tell(world: &World, said: &mut Said) {
         constitutional: true,
         ..protected
     };
-    save(world, protected).await;
+    save(wren, protected).await;
     let old = save(
-        world,
+        wren,
         with(text_with(
             "an old wording",
             "the press was oiled on the first day of May",
@@ -275,7 +270,7 @@ async fn tell(world: &World, said: &mut Said) {
     )
     .await;
     let discarded = save(
-        world,
+        wren,
         with(text_with(
             "a discarded memory",
             "the cat came in from the garden",
@@ -284,7 +279,7 @@ async fn tell(world: &World, said: &mut Said) {
     .await;
     let detail = canary("a lost detail");
     let detailed = save(
-        world,
+        wren,
         with(format!(
             "They met in {} on 3 May 2024 at noon.",
             capital(detail)
@@ -292,7 +287,7 @@ async fn tell(world: &World, said: &mut Said) {
     )
     .await;
     let shredded = save(
-        world,
+        wren,
         with(text_with(
             "a shredded memory",
             "the key of the back door, 4711",
@@ -303,10 +298,10 @@ async fn tell(world: &World, said: &mut Said) {
         let filler = format!(
             "A long and quiet memory number {number} of a day by the sea, with nothing in it to remove."
         );
-        save(world, with(filler)).await;
+        save(wren, with(filler)).await;
     }
 
-    let (session, _) = world
+    let (session, _) = wren
         .refine([
             Turn::call("search_memories", json!({"query": canary("a query")})),
             Turn::call(
@@ -346,7 +341,7 @@ async fn tell(world: &World, said: &mut Said) {
         "No. {}",
         text_with("a reason for declining", "why I will not")
     );
-    world.script([Turn::text(&refusal)]);
+    wren.script([Turn::text(&refusal)]);
     let declined = agent
         .lens()
         .refine(&RefineOptions::default(), &mut |_| {})
@@ -361,7 +356,7 @@ async fn tell(world: &World, said: &mut Said) {
         "a rehearsed wording",
         "a long and quiet memory of a day by the sea, number 0",
     );
-    let (rehearsed, _) = world
+    let (rehearsed, _) = wren
         .refine_with(
             &rehearsal,
             [
@@ -377,7 +372,7 @@ async fn tell(world: &World, said: &mut Said) {
         code: ErrorCode::new("context_length_exceeded"),
         hint: None,
     };
-    let (failed, _) = world.refine([Turn::Error(broken)]).await;
+    let (failed, _) = wren.refine([Turn::Error(broken)]).await;
     assert_eq!(state(&failed), State::Failed);
     said.value(&failed);
     agent
@@ -390,14 +385,14 @@ async fn tell(world: &World, said: &mut Said) {
         )
         .await
         .unwrap();
-    talk(world, said).await;
-    let_somebody_in(world, said).await;
-    provoke(world, said, session.id, shredded).await;
+    talk(wren, said).await;
+    let_somebody_in(wren, said).await;
+    provoke(wren, said, session.id, shredded).await;
 }
 
 /// One message that was read, one that waits, one that was given up, and answers of no use.
-async fn talk(world: &World, said: &mut Said) {
-    let agent = &world.agent;
+async fn talk(wren: &TestAgent, said: &mut Said) {
+    let agent = &wren.agent;
     let message = |id: &str| HandedMessage {
         id: format!("{} {id}", canary("a message's identifier")).into(),
         at: None,
@@ -414,7 +409,7 @@ async fn talk(world: &World, said: &mut Said) {
     let noted = text_with("what was noted of it", "the weather");
     let answer = json!({"journal": [noted], "core": []}).to_string();
     let word = canary("an answer of the model");
-    world.script([Turn::text(word), Turn::text(&answer)]);
+    wren.script([Turn::text(word), Turn::text(&answer)]);
     let mut observer = |progress| said.value(&progress);
     let absorbed = agent.absorb(pending(), &mut observer).await.unwrap();
     assert_eq!(absorbed.saved, 1);
@@ -424,7 +419,7 @@ async fn talk(world: &World, said: &mut Said) {
         .await
         .unwrap();
     for _ in 0..5 {
-        world.script([Turn::text(word), Turn::text(word)]);
+        wren.script([Turn::text(word), Turn::text(word)]);
         let absorbed = agent.absorb(pending(), &mut |_| {}).await.unwrap();
         said.value(&absorbed);
         said.value(&serde_json::to_string(&absorbed).unwrap());
@@ -452,14 +447,14 @@ async fn talk(world: &World, said: &mut Said) {
     ] {
         said.error(agent.hand_over(vec![bad], true, ActorKind::Agent).await);
     }
-    world.script([Turn::text(word), Turn::text(word)]);
+    wren.script([Turn::text(word), Turn::text(word)]);
     said.value(&agent.reflect().await.unwrap());
-    world.script([]);
+    wren.script([]);
 }
 
 /// Asked, answered by the agent's model, looked at, and refused in each way that has words in it.
-async fn let_somebody_in(world: &World, said: &mut Said) {
-    let agent = &world.agent;
+async fn let_somebody_in(wren: &TestAgent, said: &mut Said) {
+    let agent = &wren.agent;
     let draft = |scope, words: &str| AccessDraft {
         kind: AccessKind::Read { scope, minutes: 9 },
         purpose: words.into(),
@@ -471,7 +466,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
     let request = request.unwrap();
     said.value(&request);
     let answer = format!("YES, {}", canary("a reason for an answer"));
-    world.script([Turn::text(&answer)]);
+    wren.script([Turn::text(&answer)]);
     said.value(&agent.ask_for_access(request.id).await.unwrap());
     let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
     said.value(&mechanic.memory(Number(1)).await.unwrap());
@@ -493,7 +488,7 @@ async fn let_somebody_in(world: &World, said: &mut Said) {
     said.error(agent.request_access(&too_long, &person()).await);
     said.error(agent.own_access_id("17").await);
     said.value(&agent.revoke_access(request.id, &me).await.unwrap());
-    world.script([]);
+    wren.script([]);
 }
 
 fn capital(word: &str) -> String {
@@ -502,12 +497,12 @@ fn capital(word: &str) -> String {
 
 /// Every way in which something can be refused that has words in it.
 async fn provoke(
-    world: &World,
+    wren: &TestAgent,
     said: &mut Said,
     session: memoir_domain::SessionId,
     shredded: Number,
 ) {
-    let agent = &world.agent;
+    let agent = &wren.agent;
     let word = canary("a refused argument");
     let query = RecallQuery {
         text: canary("a query").into(),
@@ -554,12 +549,12 @@ async fn provoke(
     said.error(agent.apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{word}\", \"{word}\": 1}}\n{word}").as_bytes(),
-        world.memoir.now(),
+        wren.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);
     said.value(&bad);
-    said.error(world.memoir.check_growth(word.as_bytes(), None).await);
-    let account = world.memoir.account("default").await.unwrap();
+    said.error(wren.memoir.check_growth(word.as_bytes(), None).await);
+    let account = wren.memoir.account("default").await.unwrap();
     let passphrase = || Passphrase::from_text("a passphrase that is long enough").unwrap();
     said.error(
         account
@@ -574,8 +569,8 @@ async fn provoke(
 }
 
 /// Everything that whoever has the key may read, and everything that was written, as one text.
-async fn plain(world: &World) -> String {
-    let agent = &world.agent;
+async fn plain(wren: &TestAgent) -> String {
+    let agent = &wren.agent;
     let mut all: Vec<Value> = Vec::new();
     let mut add = |value: serde_json::Result<Value>| all.push(value.unwrap());
     add(serde_json::to_value(
@@ -614,30 +609,15 @@ const KEPT_NOWHERE: [&str; 8] = [
 #[tokio::test]
 async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     traced();
-    let dir = TempDir::new().unwrap();
-    let key_file = MasterSource::File(dir.path().join("master.key"));
-    let keys = std::sync::Arc::new(unlock(&key_file, &keys_in(dir.path()), false).unwrap());
-    let clock = std::sync::Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
-    let model = SetModel::default();
-    let store: std::sync::Arc<dyn memoir_store::Store> =
-        std::sync::Arc::new(SqliteStore::open(&database_in(dir.path())).unwrap());
-    let memoir = memoir_on(store.clone(), keys.clone(), clock.clone(), model.clone());
-    let agent = agent_of(&memoir, "wren").await;
-    let world = World {
-        memoir,
-        store,
-        keys,
-        clock,
-        model,
-        agent,
-    };
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&world, &mut said).await;
-    world.memoir.checkpoint().await.unwrap();
-    rotate_key_file(&dir.path().join("master.key"), &world.keys).unwrap();
+    tell(&wren, &mut said).await;
+    wren.memoir.checkpoint().await.unwrap();
+    rotate_key_file(&folder.master_key_file(), &wren.keys).unwrap();
 
     // The search finds what is there to be found: each word in a plain export.
-    let plain = plain(&world).await;
+    let plain = plain(&wren).await;
     let kinds: Vec<&str> = CANARIES
         .iter()
         .map(|(kind, _)| *kind)
@@ -648,31 +628,31 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     assert_eq!(found(&utf16), kinds);
 
     // Opened, with the log of the database and its index beside it; then closed.
-    let open = search(dir.path());
+    let open = search(folder.path());
     let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
         [
-            "master.key",
             "memoir.db",
             "memoir.db-shm",
             "memoir.db-wal",
-            "memoir.keys"
+            "memoir.keys",
+            "memoir.master-key"
         ]
     );
     let none: Vec<_> = open.iter().filter(|(_, words)| !words.is_empty()).collect();
     assert!(none.is_empty(), "{none:?}");
-    said.error(world.memoir.account("nobody").await.map(drop));
-    drop(world);
-    let closed = search(dir.path());
+    said.error(wren.memoir.account("nobody").await.map(drop));
+    drop(wren);
+    let closed = search(folder.path());
     assert!(
         closed.iter().all(|(_, words)| words.is_empty()),
         "{closed:?}"
     );
 
     // A file in which they stand, so that it is seen that the search opens files.
-    fs::write(dir.path().join("export.json"), &plain).unwrap();
-    let with_export = search(dir.path());
+    fs::write(folder.path().join("export.json"), &plain).unwrap();
+    let with_export = search(folder.path());
     assert_eq!(with_export[0], ("export.json".to_owned(), kinds));
 
     assert!(said.1 >= 15, "{} errors", said.1);
@@ -683,25 +663,26 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
 async fn spec_5_1_no_word_of_an_agents_is_traced() {
     traced();
     // An agent that cannot be read, in two ways: what is said of it is traced.
-    let lab = crate::lab::Lab::new();
-    let world = lab.world().await;
+    let folder = crate::installation::new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&world, &mut said).await;
-    let account = world.memoir.account("default").await.unwrap();
-    drop(world);
-    crate::lab::intrude(&lab.database(), |connection| {
+    tell(&wren, &mut said).await;
+    let account = wren.memoir.account("default").await.unwrap();
+    drop(wren);
+    crate::installation::intrude(&folder.database(), |connection| {
         let sql = "UPDATE agents SET open = ?1";
         let settings =
             json!({"model": canary("a refused argument"), "nothing": canary("a core memory")});
         connection.execute(sql, [settings.to_string()]).unwrap();
     });
-    lab.clock
+    folder
+        .clock
         .advance(std::time::Duration::from_secs(8 * 86_400));
     account.due_agents().await.unwrap();
-    let memoir = lab.memoir_at(&lab.database());
+    let memoir = folder.open().memoir;
     let mut scheduler = memoir_app::sessions::Scheduler::new(memoir.clone(), 4);
     scheduler.queue_due().await.unwrap();
-    crate::lab::intrude(&lab.database(), |connection| {
+    crate::installation::intrude(&folder.database(), |connection| {
         let sql = "UPDATE sessions SET state = 'open', lease_until = 1, lease_holder = 1 \
                    WHERE id = (SELECT min(id) FROM sessions)";
         connection.execute(sql, []).unwrap();
@@ -722,11 +703,11 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
 /// What is wrong with a row is told by its place, and never by what stands in it.
 #[tokio::test]
 async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
-    let lab = crate::lab::Lab::new();
-    let world = lab.world().await;
+    let folder = crate::installation::new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&world, &mut said).await;
-    drop(world);
+    tell(&wren, &mut said).await;
+    drop(wren);
     let word = canary("a refused argument");
     // Words in the open where none belong, as from a broken import by hand.
     for (table, column) in [
@@ -742,9 +723,9 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
         ("agents", "open"),
         ("agents", "sealed"),
     ] {
-        let copy = lab.path().join("copy");
-        lab.copy_to(&copy);
-        crate::lab::intrude(&copy, |connection| {
+        let copy = folder.path().join("copy");
+        folder.copy_to(&copy);
+        crate::installation::intrude(&copy, |connection| {
             let sql = format!("UPDATE {table} SET {column} = ?1");
             let value = match column {
                 "body" | "sealed" => rusqlite::types::Value::Blob(word.repeat(9).into()),
@@ -752,7 +733,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
             };
             connection.execute(&sql, [value]).unwrap();
         });
-        let memoir = lab.memoir_at(&copy);
+        let memoir = folder.open_at(&copy).memoir;
         let verified = memoir.verify_all().await.unwrap();
         assert!(!verified[0].valid, "{table}.{column}");
         said.value(&verified);

@@ -8,7 +8,7 @@ use memoir_model::{Model, Providers};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::json;
 
-use crate::world::{World, person, state};
+use crate::installation::{TestAgent, person, state};
 
 const MEMORIES: [&str; 4] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -25,17 +25,17 @@ fn connect(server: &ScriptedServer) -> Arc<dyn Model> {
     Models::connect(&providers, &"tested:model".parse().unwrap()).unwrap()
 }
 
-async fn world_on(server: &ScriptedServer) -> World {
-    let world = World::new(&MEMORIES).await;
+async fn wren_on(server: &ScriptedServer) -> TestAgent {
+    let wren = TestAgent::new(&MEMORIES).await;
     let entry = memoir_app::MemoryInput {
         content: "Met Lena at the fair.".into(),
         kind: Some(Kind::Journal),
         tags: vec!["fair".into()],
         ..memoir_app::MemoryInput::default()
     };
-    world.agent.save(&[entry], &person()).await.unwrap();
-    world.model.set(connect(server));
-    world
+    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.model.set(connect(server));
+    wren
 }
 
 #[tokio::test]
@@ -52,8 +52,8 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
         ServerStep::text("I am done."),
         ServerStep::call("complete_refinement", json!({"summary": "Merged the cat."})),
     ]);
-    let world = world_on(&server).await;
-    let driven = world
+    let wren = wren_on(&server).await;
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -86,8 +86,8 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
         ServerStep::text("").after(Duration::from_millis(5)),
         ServerStep::call("complete_refinement", json!({"summary": "Nothing to do."})),
     ]);
-    let world = world_on(&server).await;
-    let driven = world
+    let wren = wren_on(&server).await;
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -96,8 +96,8 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
     assert_eq!(server.steps_left(), 0);
 
     let server = ScriptedServer::start([ServerStep::text("YES"), ServerStep::html()]);
-    let world = world_on(&server).await;
-    let driven = world
+    let wren = wren_on(&server).await;
+    let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await

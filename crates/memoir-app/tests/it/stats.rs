@@ -14,7 +14,7 @@ use memoir_domain::{
 use memoir_store::RecordFilter;
 use memoir_testkit::Turn;
 
-use crate::world::{World, complete, delete, person, state};
+use crate::installation::{TestAgent, complete, delete, person, state};
 
 /// Ten tokens each, and no two alike.
 const TEXTS: [&str; 10] = [
@@ -30,75 +30,69 @@ const TEXTS: [&str; 10] = [
     "every window faces toward quiet orchards",
 ];
 
-fn day(world: &World) -> Timestamp {
-    world.clock.advance(Duration::from_secs(24 * 60 * 60));
-    memoir_app::Clock::now(world.clock.as_ref())
+fn day(wren: &TestAgent) -> Timestamp {
+    wren.clock.advance(Duration::from_secs(24 * 60 * 60));
+    memoir_app::Clock::now(wren.clock.as_ref())
 }
 
-async fn refine(world: &World, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
-    let (driven, _) = world.refine(turns).await;
+async fn refine(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> (SessionId, State) {
+    let (driven, _) = wren.refine(turns).await;
     (driven.id, state(&driven))
 }
 
 /// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is
 /// undone, a refusal, a shredding, and doubles. Its beginning and end, and how the days began.
-async fn live(world: &World) -> Vec<Timestamp> {
+async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     let first = "2026-03-04T12:00:00Z".parse().unwrap();
-    let mut days = vec![first, day(world)];
+    let mut days = vec![first, day(wren)];
     assert_eq!(
-        refine(world, [delete(1), complete()]).await.1,
+        refine(wren, [delete(1), complete()]).await.1,
         State::Completed
     );
-    days.push(day(world));
+    days.push(day(wren));
     let turns = [delete(2), delete(3), delete(4)];
-    assert_eq!(refine(world, turns).await.1, State::RolledBack);
-    days.push(day(world));
-    world
-        .agent
+    assert_eq!(refine(wren, turns).await.1, State::RolledBack);
+    days.push(day(wren));
+    wren.agent
         .handle(Number(5), Handling::Discard, &person())
         .await
         .unwrap();
-    world
-        .agent
+    wren.agent
         .handle(Number(5), Handling::Restore, &person())
         .await
         .unwrap();
-    let before = memoir_app::Clock::now(world.clock.as_ref());
-    days.push(day(world));
-    world
-        .remember("lanterns swing above a narrow fish shop.")
+    let before = memoir_app::Clock::now(wren.clock.as_ref());
+    days.push(day(wren));
+    wren.remember("lanterns swing above a narrow fish shop.")
         .await;
-    world
-        .remember("ink dries slowly on thick yellow papers.")
+    wren.remember("ink dries slowly on thick yellow papers.")
         .await;
-    world.agent.rewind(before, &person()).await.unwrap();
-    days.push(day(world));
-    let (session, _) = refine(world, [delete(6), complete()]).await;
-    world
-        .agent
+    wren.agent.rewind(before, &person()).await.unwrap();
+    days.push(day(wren));
+    let (session, _) = refine(wren, [delete(6), complete()]).await;
+    wren.agent
         .roll_back(session, false, &person())
         .await
         .unwrap();
-    days.push(day(world));
-    world.script([Turn::text("no")]);
+    days.push(day(wren));
+    wren.script([Turn::text("no")]);
     let options = memoir_app::sessions::RefineOptions::default();
-    world.seen().refine(&options, &mut |_| {}).await.unwrap();
-    days.push(day(world));
-    world
-        .agent
+    wren.seen().refine(&options, &mut |_| {}).await.unwrap();
+    days.push(day(wren));
+    wren.agent
         .shred(ShredWish::of(Number(7), "pasted"), &person())
         .await
         .unwrap();
-    world.remember(TEXTS[7]).await;
-    assert_eq!(refine(world, [complete()]).await.1, State::Completed);
+    wren.remember(TEXTS[7]).await;
+    assert_eq!(refine(wren, [complete()]).await.1, State::Completed);
     days
 }
 
 #[tokio::test]
 async fn spec_5_1_the_figures_are_those_of_the_story() {
-    let world = World::new(&TEXTS).await;
-    let days = live(&world).await;
-    let stats = world.agent.stats(None, None, 100).await.unwrap();
+    let wren = TestAgent::new(&TEXTS).await;
+    let days = live(&wren).await;
+    let stats = wren.agent.stats(None, None, 100).await.unwrap();
     let flow = |records, tokens_added, tokens_removed| Flow {
         records,
         tokens_added,
@@ -161,10 +155,10 @@ async fn spec_5_1_the_figures_are_those_of_the_story() {
 
 #[tokio::test]
 async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
-    let world = World::new(&TEXTS).await;
-    let days = live(&world).await;
-    let end = day(&world);
-    let history = world.agent.mass_history(days[1], end, 7).await.unwrap();
+    let wren = TestAgent::new(&TEXTS).await;
+    let days = live(&wren).await;
+    let end = day(&wren);
+    let history = wren.agent.mass_history(days[1], end, 7).await.unwrap();
     let told: Vec<(u64, u64, u64)> = history
         .points
         .iter()
@@ -194,29 +188,28 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
             .is_sorted_by_key(|session| session.started_at)
     );
     // The same days, whatever is left out before them and after.
-    let part = world.agent.mass_history(days[3], days[6], 3).await.unwrap();
+    let part = wren.agent.mass_history(days[3], days[6], 3).await.unwrap();
     assert_eq!(part.points[1..], history.points[3..6]);
     assert_eq!(part.points[0].core_tokens, 90);
     assert_eq!((part.sessions.len(), part.returns.len()), (2, 2));
-    let after = world.agent.mass_history(end, end, 3).await.unwrap();
+    let after = wren.agent.mass_history(end, end, 3).await.unwrap();
     assert!(after.points.iter().all(|point| point.core_tokens == 80));
     assert_eq!((after.sessions, after.returns), (vec![], vec![]));
 }
 
 #[tokio::test]
 async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
-    let world = World::new(&TEXTS).await;
-    let before = world.agent.stats(None, None, 50).await.unwrap().history;
+    let wren = TestAgent::new(&TEXTS).await;
+    let before = wren.agent.stats(None, None, 50).await.unwrap().history;
     for number in 1..=10 {
         let (number, actor) = (Number(number), person());
-        world
-            .agent
+        wren.agent
             .shred(ShredWish::of(number, "all of it"), &actor)
             .await
             .unwrap();
     }
     let until = before.until;
-    let stats = world.agent.stats(None, Some(until), 50).await.unwrap();
+    let stats = wren.agent.stats(None, Some(until), 50).await.unwrap();
     // All was shredded at the very end of it.
     let last = before.points.len() - 1;
     assert_eq!(stats.history.points[..last], before.points[..last]);
@@ -225,19 +218,19 @@ async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
 
 #[tokio::test]
 async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
-    let world = World::new(&[]).await;
+    let wren = TestAgent::new(&[]).await;
     let input = |text: String| memoir_app::MemoryInput {
         content: text.into(),
         ..memoir_app::MemoryInput::default()
     };
     let many: Vec<_> = (0..1_000).map(|n| input(format!("{n:04}"))).collect();
-    world.agent.save(&many, &person()).await.unwrap();
-    let middle = day(&world);
-    world.agent.save(&many, &person()).await.unwrap();
+    wren.agent.save(&many, &person()).await.unwrap();
+    let middle = day(&wren);
+    wren.agent.save(&many, &person()).await.unwrap();
     let everything = RecordFilter::default();
-    let records = world.store.records(world.agent.scope(), &everything).await;
+    let records = wren.store.records(wren.agent.scope(), &everything).await;
     assert!(records.unwrap().len() >= 2_000);
-    let stats = world.agent.stats(None, None, 10).await.unwrap();
+    let stats = wren.agent.stats(None, None, 10).await.unwrap();
     assert_eq!(
         stats.causes[&Cause::Saved],
         Flow {
@@ -247,26 +240,26 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         }
     );
     assert_eq!(stats.history.points[10].core_tokens, 2_000);
-    let part = world
+    let part = wren
         .agent
         .mass_history(middle, middle.plus_days(1), 4)
         .await
         .unwrap();
     assert_eq!(part.points[0].core_tokens, 1_000);
     // The mass before a time is found behind records that tell none.
-    let quiet = day(&world);
+    let quiet = day(&wren);
     for minutes in 0..600 {
         let budget = (5_000 + minutes).to_string();
         let set = [(
             memoir_domain::agent::Field::CoreTokenBudget,
             Some(budget.as_str()),
         )];
-        world.agent.configure(&set, &person()).await.unwrap();
+        wren.agent.configure(&set, &person()).await.unwrap();
     }
-    day(&world);
-    world.remember("late").await;
-    let late = memoir_app::Clock::now(world.clock.as_ref());
-    let part = world
+    day(&wren);
+    wren.remember("late").await;
+    let late = memoir_app::Clock::now(wren.clock.as_ref());
+    let part = wren
         .agent
         .mass_history(late, late.plus_days(1), 4)
         .await
@@ -275,7 +268,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         (part.points[0].core_tokens, part.points[4].core_tokens),
         (2_000, 2_001)
     );
-    let part = world
+    let part = wren
         .agent
         .mass_history(quiet, late.plus_days(1), 1)
         .await

@@ -11,13 +11,10 @@ use memoir_domain::{
     session::State,
 };
 use memoir_model::ModelError;
-use memoir_testkit::Turn;
+use memoir_testkit::{InstallationFolder, Turn};
 use serde_json::json;
 
-use crate::{
-    lab::{Lab, input, journal},
-    world::{World, complete, delete, person, state},
-};
+use crate::installation::{TestAgent, complete, delete, input, journal, person, state};
 
 /// The memory that is shredded in the end.
 pub const SHREDDED: Number = Number(13);
@@ -75,10 +72,10 @@ pub fn edits() -> Vec<Turn> {
 }
 
 /// Up to the session that completed.
-pub async fn first_part(lab: &Lab, world: &World) -> SessionId {
+pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> SessionId {
     for memory in memories() {
-        lab.tick();
-        world.agent.save(&[memory], &person()).await.unwrap();
+        folder.pass_a_minute();
+        wren.agent.save(&[memory], &person()).await.unwrap();
     }
     let prompts = [
         (
@@ -90,71 +87,73 @@ pub async fn first_part(lab: &Lab, world: &World) -> SessionId {
         (Field::RefinementPrompt, "Tidy slowly, and change little."),
     ];
     let prompts = prompts.map(|(field, text)| (field, Some(text)));
-    lab.tick();
-    world.agent.configure(&prompts, &person()).await.unwrap();
-    lab.tick();
-    let (driven, _) = world.refine(edits()).await;
+    folder.pass_a_minute();
+    wren.agent.configure(&prompts, &person()).await.unwrap();
+    folder.pass_a_minute();
+    let (driven, _) = wren.refine(edits()).await;
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(driven.edits, 3);
     driven.id
 }
 
 /// From there on to a memory that was shredded.
-pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Story {
-    let agent = &world.agent;
-    lab.tick();
+pub async fn second_part(
+    folder: &InstallationFolder,
+    wren: &TestAgent,
+    completed: SessionId,
+) -> Story {
+    let agent = &wren.agent;
+    folder.pass_a_minute();
     let strict = [(Field::RefinementThreshold, Some("0.95"))];
     agent.configure(&strict, &person()).await.unwrap();
-    lab.tick();
-    let (tripped, _) = world.refine([delete(10), delete(11), complete()]).await;
+    folder.pass_a_minute();
+    let (tripped, _) = wren.refine([delete(10), delete(11), complete()]).await;
     assert_eq!(state(&tripped), State::RolledBack);
-    lab.tick();
+    folder.pass_a_minute();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
     agent.configure(&lax, &person()).await.unwrap();
-    lab.tick();
-    let (undone, _) = world.refine([delete(10), complete()]).await;
-    lab.tick();
+    folder.pass_a_minute();
+    let (undone, _) = wren.refine([delete(10), complete()]).await;
+    folder.pass_a_minute();
     agent.roll_back(undone.id, false, &person()).await.unwrap();
-    lab.tick();
+    folder.pass_a_minute();
     agent
         .handle(Number(9), Handling::Restore, &person())
         .await
         .unwrap();
-    let before = lab.now();
-    lab.tick();
+    let before = folder.now();
+    folder.pass_a_minute();
     agent
         .save(&[input("A thing that will not have been.")], &person())
         .await
         .unwrap();
-    lab.tick();
+    folder.pass_a_minute();
     let rewound = agent.rewind(before, &person()).await.unwrap();
     assert_eq!(rewound.changes.discarded, 1);
-    lab.tick();
-    world.script([Turn::text("No, I am in the middle of something.")]);
+    folder.pass_a_minute();
+    wren.script([Turn::text("No, I am in the middle of something.")]);
     let declined = agent
         .lens()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
     assert_eq!(declined.state, State::Declined);
-    lab.tick();
+    folder.pass_a_minute();
     let broken = ModelError::BadAnswer {
         what: "a web page".to_owned(),
         retryable: false,
         hint: None,
     };
-    let (failed, _) = world.refine([Turn::Error(broken)]).await;
+    let (failed, _) = wren.refine([Turn::Error(broken)]).await;
     assert_eq!(state(&failed), State::Failed);
-    lab.tick();
+    folder.pass_a_minute();
     let rehearsal = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let (rehearsed, _) = world
-        .refine_with(&rehearsal, [delete(11), complete()])
-        .await;
+    let (rehearsed, _) = wren.refine_with(&rehearsal, [delete(11), complete()]).await;
     assert_eq!(state(&rehearsed), State::Completed);
-    lab.tick();
+    folder.pass_a_minute();
     agent
         .shred(
             ShredWish::of(SHREDDED, "it tells where the key is"),
@@ -162,8 +161,8 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
         )
         .await
         .unwrap();
-    lab.tick();
-    let_somebody_in(lab, world, completed).await;
+    folder.pass_a_minute();
+    let_somebody_in(folder, wren, completed).await;
     Story {
         completed,
         undone: undone.id,
@@ -171,8 +170,8 @@ pub async fn second_part(lab: &Lab, world: &World, completed: SessionId) -> Stor
 }
 
 /// Requests of every kind and in every state; one that is granted is in use at the end.
-async fn let_somebody_in(lab: &Lab, world: &World, completed: SessionId) {
-    let agent = &world.agent;
+async fn let_somebody_in(folder: &InstallationFolder, wren: &TestAgent, completed: SessionId) {
+    let agent = &wren.agent;
     let read = |scope| AccessKind::Read { scope, minutes: 45 };
     let (core, all) = (AccessScope::Core, AccessScope::All);
     let leave = AccessKind::Token {
@@ -188,27 +187,27 @@ async fn let_somebody_in(lab: &Lab, world: &World, completed: SessionId) {
         shred,
         read(all),
     ] {
-        lab.tick();
+        folder.pass_a_minute();
         let purpose = "to find out why the kettle sings".into();
         let draft = AccessDraft { kind, purpose };
         let request = agent.request_access(&draft, &person()).await.unwrap();
         ids.push(request.id);
     }
-    let wren = Actor::agent("wren");
+    let me = Actor::agent("wren");
     for (id, yes) in [
         (ids[0], true),
         (ids[1], true),
         (ids[2], false),
         (ids[4], true),
     ] {
-        lab.tick();
+        folder.pass_a_minute();
         let reason = Some("because of the kettle".into());
-        agent.answer_access(id, yes, reason, &wren).await.unwrap();
+        agent.answer_access(id, yes, reason, &me).await.unwrap();
     }
-    lab.tick();
+    folder.pass_a_minute();
     let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
     mechanic.memory(Number(1)).await.unwrap();
     mechanic.session(completed).await.unwrap();
-    agent.revoke_access(ids[0], &wren).await.unwrap();
-    lab.tick();
+    agent.revoke_access(ids[0], &me).await.unwrap();
+    folder.pass_a_minute();
 }

@@ -15,15 +15,14 @@ use memoir_app::{
     sessions::RefineOptions,
 };
 use memoir_domain::{audit::ActorKind, memory::Number};
-use memoir_testkit::Turn;
+use memoir_testkit::{InstallationFolder, Turn};
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::{
-    lab::{Lab, agent_of, input, intrude},
+    installation::{TestAgent, agent_of, complete, input, intrude, new_folder, person},
     story::{REWRITTEN, Story, first_part, second_part},
-    world::{complete, person},
 };
 
 /// The tables that hold something of an agent.
@@ -49,7 +48,7 @@ const LEFT_OUT: [&str; 5] = [
 ];
 
 struct Evidence {
-    lab: Lab,
+    folder: InstallationFolder,
     story: Story,
     wren: [u8; 16],
     magpie: [u8; 16],
@@ -110,30 +109,30 @@ impl Verdict {
 
 impl Evidence {
     async fn gather() -> Self {
-        let lab = Lab::new();
-        let world = lab.world().await;
-        let magpie = agent_of(&world.memoir, "magpie").await;
+        let folder = new_folder();
+        let wren = TestAgent::of(&folder.open()).await;
+        let magpie = agent_of(&wren.memoir, "magpie").await;
         let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
         magpie.save(&saved, &person()).await.unwrap();
-        let completed = Box::pin(first_part(&lab, &world)).await;
-        world.memoir.checkpoint().await.unwrap();
-        let wren = *world.agent.scope().agent.as_bytes();
+        let completed = Box::pin(first_part(&folder, &wren)).await;
+        wren.memoir.checkpoint().await.unwrap();
+        let wren_id = *wren.agent.scope().agent.as_bytes();
         let magpie_id = *magpie.scope().agent.as_bytes();
-        drop((world, magpie));
-        let yesterday = lab.path().join("yesterday");
-        lab.copy_to(&yesterday);
-        let world = lab.world().await;
-        let magpie = agent_of(&world.memoir, "magpie").await;
+        drop((wren, magpie));
+        let yesterday = folder.path().join("yesterday");
+        folder.copy_to(&yesterday);
+        let wren = TestAgent::of(&folder.open()).await;
+        let magpie = agent_of(&wren.memoir, "magpie").await;
         magpie.save(&saved, &person()).await.unwrap();
-        let story = Box::pin(second_part(&lab, &world, completed)).await;
-        let checkpoint = world.memoir.checkpoint().await.unwrap();
-        drop((world, magpie));
-        let today = lab.path().join("today");
-        lab.copy_to(&today);
+        let story = Box::pin(second_part(&folder, &wren, completed)).await;
+        let checkpoint = wren.memoir.checkpoint().await.unwrap();
+        drop((wren, magpie));
+        let today = folder.path().join("today");
+        folder.copy_to(&today);
         Self {
-            lab,
+            folder,
             story,
-            wren,
+            wren: wren_id,
             magpie: magpie_id,
             yesterday,
             today,
@@ -151,7 +150,7 @@ impl Evidence {
     }
 
     async fn judge_file(&self, path: &Path) -> Verdict {
-        let memoir = self.lab.memoir_at(path);
+        let memoir = self.folder.open_at(path).memoir;
         let verified = memoir.verify_all().await;
         let note = self.checkpoint.checkpoint.as_bytes();
         let growth = memoir.check_growth(note, None).await;
@@ -948,37 +947,36 @@ fn put_rows_back(path: &Path, from: &Path, table: &str, rows: &str) {
 /// The chain cannot tell of an old row; what the log tells of can.
 #[tokio::test]
 async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
-    let lab = Lab::new();
-    let world = lab.world().await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let memories = crate::story::memories();
-    world.agent.save(&memories, &person()).await.unwrap();
-    let agent = *world.agent.scope().agent.as_bytes();
-    drop(world);
+    wren.agent.save(&memories, &person()).await.unwrap();
+    let agent = *wren.agent.scope().agent.as_bytes();
+    drop(wren);
     let copy = |name: &str| {
-        let path = lab.path().join(name);
-        lab.copy_to(&path);
+        let path = folder.path().join(name);
+        folder.copy_to(&path);
         path
     };
     let old = copy("old");
-    let world = lab.world().await;
-    let (driven, _) = world.refine(crate::story::edits()).await;
-    drop(world);
+    let wren = TestAgent::of(&folder.open()).await;
+    let (driven, _) = wren.refine(crate::story::edits()).await;
+    drop(wren);
     let ended = copy("ended");
-    let world = lab.world().await;
-    world
-        .agent
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.agent
         .roll_back(driven.id, false, &person())
         .await
         .unwrap();
-    drop(world);
+    drop(wren);
     let undone = copy("undone");
-    let world = lab.world().await;
+    let wren = TestAgent::of(&folder.open()).await;
     let rehearsal = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    world.refine_with(&rehearsal, [complete()]).await;
-    drop(world);
+    wren.refine_with(&rehearsal, [complete()]).await;
+    drop(wren);
     let today = copy("today");
 
     let rewritten = row_of(&agent, "number", REWRITTEN.0);
@@ -1017,7 +1015,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
         for (table, rows) in tables {
             put_rows_back(&to, from, table, rows);
         }
-        let verified = lab.memoir_at(&to).verify_all().await.unwrap();
+        let verified = folder.open_at(&to).memoir.verify_all().await.unwrap();
         let text = format!("{:?}", verified[0].misfits);
         assert_eq!(verified[0].valid, named.is_none(), "{tables:?}: {text}");
         assert!(
@@ -1025,7 +1023,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
             "{named:?}: {text}"
         );
     }
-    assert!(lab.memoir_at(&today).verify_all().await.unwrap()[0].valid);
+    assert!(folder.open_at(&today).memoir.verify_all().await.unwrap()[0].valid);
 }
 
 /// Of an erased agent nobody has the key: what is left to verify is its log, and that it ends as it must.
@@ -1033,14 +1031,14 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
 async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
     /// Columns of the agent's row that its log vouches for.
     const VOUCHED: [&str; 5] = ["id", "account_id", "next_seq", "erased_at", "head"];
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let completed = Box::pin(first_part(&lab, &world)).await;
-    Box::pin(second_part(&lab, &world, completed)).await;
-    world.agent.erase(&person()).await.unwrap();
-    drop(world);
-    let today = lab.path().join("today");
-    lab.copy_to(&today);
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let completed = Box::pin(first_part(&folder, &wren)).await;
+    Box::pin(second_part(&folder, &wren, completed)).await;
+    wren.agent.erase(&person()).await.unwrap();
+    drop(wren);
+    let today = folder.path().join("today");
+    folder.copy_to(&today);
     let mutations = mutations(&Connection::open(&today).unwrap());
     let mutations = mutations
         .into_iter()
@@ -1051,7 +1049,7 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
         });
     let (mut count, mut missed) = (0, Vec::new());
     for mutation in mutations {
-        let copy = lab.path().join("copy");
+        let copy = folder.path().join("copy");
         fs::copy(&today, &copy).unwrap();
         let mut is_done = false;
         intrude(&copy, |connection| is_done = mutation.apply(connection));
@@ -1060,8 +1058,9 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
         }
         count += 1;
         let verdict = Verdict {
-            verified: lab
-                .memoir_at(&copy)
+            verified: folder
+                .open_at(&copy)
+                .memoir
                 .verify_all()
                 .await
                 .map_err(|error| error.to_string()),
@@ -1089,7 +1088,7 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
                    head = (SELECT hash FROM audit_records ORDER BY seq DESC LIMIT 1)";
         change(connection, sql, []);
     });
-    let verified = lab.memoir_at(&today).verify_all().await.unwrap();
+    let verified = folder.open_at(&today).memoir.verify_all().await.unwrap();
     let problem = &verified[0].first_bad.as_ref().unwrap().problem;
     assert!(problem.contains("no record tells of it"), "{problem}");
 }
@@ -1215,11 +1214,11 @@ fn renumber_leaves(connection: &Connection) {
 /// SPEC 5.5: whoever can write to the database cannot let anybody in.
 #[tokio::test]
 async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let account = world.memoir.account("default").await.unwrap();
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let account = wren.memoir.account("default").await.unwrap();
     let revoked = account
-        .create_token(None, &crate::lab::OWNER)
+        .create_token(None, &crate::installation::OWNER)
         .await
         .unwrap();
     let secret = revoked.secret.expose().to_owned();
@@ -1227,20 +1226,19 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
         .revoke_token(revoked.view.id, &person())
         .await
         .unwrap();
-    let own = world
+    let own = wren
         .agent
         .create_token(memoir_app::Provision::Any, None, &person())
         .await
         .unwrap();
     assert!(
-        world
-            .memoir
+        wren.memoir
             .authenticate(own.secret.expose())
             .await
             .unwrap()
             .is_some()
     );
-    intrude(&lab.database(), |connection| {
+    intrude(&folder.database(), |connection| {
         connection
             .execute("UPDATE tokens SET revoked_at = NULL", [])
             .unwrap();
@@ -1250,7 +1248,7 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
             .unwrap();
     });
     for secret in [secret.as_str(), own.secret.expose()] {
-        assert_eq!(world.memoir.authenticate(secret).await.unwrap(), None);
+        assert_eq!(wren.memoir.authenticate(secret).await.unwrap(), None);
     }
 }
 
@@ -1258,8 +1256,8 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
 /// read: verifying says nothing of it. But no word of a message that was changed reaches a model.
 #[tokio::test]
 async fn spec_5_3_a_message_that_was_changed_is_not_read() {
-    let lab = Lab::new();
-    let world = lab.world().await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
     let message = |id: &str| HandedMessage {
         id: id.into(),
         at: None,
@@ -1267,21 +1265,19 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         text: format!("Message {id} says something.").into(),
     };
     let read = message("read");
-    world
-        .agent
+    wren.agent
         .hand_over(vec![read], true, ActorKind::Agent)
         .await
         .unwrap();
-    world.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
-    let absorbed = world.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    wren.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
+    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
     assert_eq!(absorbed.messages, 1);
     let waiting = vec![message("a"), message("b")];
-    world
-        .agent
+    wren.agent
         .hand_over(waiting, true, ActorKind::Agent)
         .await
         .unwrap();
-    drop(world);
+    drop(wren);
     let a = "WHERE agent_id IS NOT NULL AND seq = 2";
     for sql in [
         format!("UPDATE transcript_messages SET tokens = tokens + 1 {a}"),
@@ -1294,10 +1290,10 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         // One that was read, put back: its words are gone.
         "UPDATE transcript_messages SET state = 'pending' WHERE seq = 1".to_owned(),
     ] {
-        let copy = lab.path().join("copy.db");
-        lab.copy_to(&copy);
+        let copy = folder.path().join("copy.db");
+        folder.copy_to(&copy);
         intrude(&copy, |connection| change(connection, &sql, []));
-        let memoir = lab.memoir_at(&copy);
+        let memoir = folder.open_at(&copy).memoir;
         let agent = agent_of(&memoir, "wren").await;
         let refused = agent.absorb(pending(), &mut |_| {}).await;
         let code = refused.map_err(|error| error.code()).unwrap_err();
@@ -1320,35 +1316,35 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
 
 #[tokio::test]
 async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let account = world.memoir.account("default").await.unwrap();
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let account = wren.memoir.account("default").await.unwrap();
     let mut grace = String::new();
     for name in ["Ada", "Grace"] {
         let password =
             memoir_vault::password::Password::from_text("correct horse battery").unwrap();
         let made = account
-            .create_user(name, password, &crate::lab::OWNER)
+            .create_user(name, password, &crate::installation::OWNER)
             .await
             .unwrap();
         grace = made.id.to_string();
     }
     let password = memoir_vault::password::Password::from_text("correct horse battery").unwrap();
-    let ends = world.memoir.now().plus_seconds(3_600);
-    let signed_in = world
+    let ends = wren.memoir.now().plus_seconds(3_600);
+    let signed_in = wren
         .memoir
         .sign_in_with_browser(None, "Ada", password, ends);
     let memoir_app::SignIn::In(made) = signed_in.await.unwrap() else {
         panic!("no code is needed");
     };
     let secret = made.secret;
-    let entered = world
+    let entered = wren
         .memoir
         .enter_with_browser(secret.expose(), 600)
         .await
         .unwrap();
     assert_eq!(entered.unwrap().user.name, "Ada");
-    intrude(&lab.database(), |connection| {
+    intrude(&folder.database(), |connection| {
         connection
             .execute(
                 "UPDATE tokens SET open = replace(open, \
@@ -1357,38 +1353,31 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
             )
             .unwrap();
     });
-    let entered = world.memoir.enter_with_browser(secret.expose(), 600).await;
+    let entered = wren.memoir.enter_with_browser(secret.expose(), 600).await;
     assert!(entered.unwrap().is_none());
 }
 
 /// What only looks at rows would not see it: nothing that is stored is another.
 #[tokio::test]
 async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_the_doctor() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("Marta prefers linen thread.").await;
-    assert!(world.agent.verify().await.unwrap().valid);
-    let raw = Connection::open(lab.database()).unwrap();
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread.").await;
+    assert!(wren.agent.verify().await.unwrap().valid);
+    let raw = Connection::open(folder.database()).unwrap();
     raw.execute_batch("DROP TRIGGER audit_records_undeleted")
         .unwrap();
     let problem = "trigger `audit_records_undeleted` is missing";
-    let one = world.agent.verify().await.unwrap();
-    for verified in world
-        .memoir
-        .verify_all()
-        .await
-        .unwrap()
-        .iter()
-        .chain([&one])
-    {
+    let one = wren.agent.verify().await.unwrap();
+    for verified in wren.memoir.verify_all().await.unwrap().iter().chain([&one]) {
         let first = verified.first_bad.as_ref().unwrap();
         assert!(
             !verified.valid && first.problem.ends_with(problem),
             "{verified:?}"
         );
     }
-    let account = world.memoir.account("default").await.unwrap();
-    let found = world.memoir.examine(&account).await.unwrap();
+    let account = wren.memoir.account("default").await.unwrap();
+    let found = wren.memoir.examine(&account).await.unwrap();
     assert!(
         found
             .iter()
@@ -1396,21 +1385,21 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
         "{found:?}"
     );
     // What was asked for since is refused, and nothing of it is there.
-    let refused = world.agent.save(&[input("Another.")], &person()).await;
+    let refused = wren.agent.save(&[input("Another.")], &person()).await;
     assert_eq!(refused.unwrap_err().code(), "internal");
-    assert_eq!(world.seen().memories(true).await.unwrap().len(), 1);
+    assert_eq!(wren.seen().memories(true).await.unwrap().len(), 1);
 }
 
 /// SPEC 5.3: what a process has opened does not hide from it that the row was changed since.
 #[tokio::test]
 async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let elsewhere = agent_of(&lab.memoir_at(&lab.database()), "wren").await;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let elsewhere = agent_of(&folder.open().memoir, "wren").await;
     let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
-    world.agent.save(&saved, &person()).await.unwrap();
+    wren.agent.save(&saved, &person()).await.unwrap();
     let text = async || {
-        let context = world.agent.context(None).await;
+        let context = wren.agent.context(None).await;
         context.map(|context| context.text.expose().to_owned())
     };
     let before = text().await.unwrap();
@@ -1424,15 +1413,15 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         "updated_at = updated_at + 1",
         "version = version - 1",
     ] {
-        let kept = lab.path().join("kept");
-        intrude(&lab.database(), |connection| {
+        let kept = folder.path().join("kept");
+        intrude(&folder.database(), |connection| {
             let sql = format!("VACUUM INTO '{}'", kept.display());
             connection.execute_batch(&sql).unwrap();
             let sql = format!("UPDATE memories SET {change} WHERE number = 1");
             assert_eq!(connection.execute(&sql, []).unwrap(), 1);
         });
         assert_eq!(text().await.unwrap_err().code(), "tampered", "{change}");
-        intrude(&lab.database(), |connection| {
+        intrude(&folder.database(), |connection| {
             let sql = format!("ATTACH '{}' AS kept", kept.display());
             connection.execute_batch(&sql).unwrap();
             let sql = "UPDATE memories SET (body, constitutional, updated_at, version) = \

@@ -10,9 +10,8 @@ use memoir_testkit::Turn;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::{Lab, input},
+    installation::{TestAgent, complete, delete, input, new_folder, person, state},
     story,
-    world::{World, complete, delete, own, person, state},
 };
 
 /// Numbers that look random and are the same in each run (xorshift).
@@ -40,8 +39,8 @@ struct Moment {
 }
 
 /// The kept memories, oldest first, but those of `without`.
-async fn kept(world: &World, without: &[u64]) -> Vec<Value> {
-    let memories = world.seen().memories(false).await.unwrap();
+async fn kept(wren: &TestAgent, without: &[u64]) -> Vec<Value> {
+    let memories = wren.seen().memories(false).await.unwrap();
     memories
         .into_iter()
         .filter(|memory| !without.contains(&memory.number.0))
@@ -89,8 +88,8 @@ struct Done {
     rehearsed: u32,
 }
 
-async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
-    let kept: Vec<u64> = world.kept().await;
+async fn session(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
+    let kept: Vec<u64> = wren.kept().await;
     let mut turns = Vec::new();
     for _ in 0..=dice.roll(4) {
         let Some(&id) = dice.one_of(&kept) else { break };
@@ -110,7 +109,7 @@ async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
         rehearsal: dice.roll(6) == 0,
         ..RefineOptions::default()
     };
-    let (driven, _) = world.refine_with(&options, turns).await;
+    let (driven, _) = wren.refine_with(&options, turns).await;
     match state(&driven) {
         _ if options.rehearsal => done.rehearsed += 1,
         State::Completed => done.completed += 1,
@@ -119,8 +118,8 @@ async fn session(world: &World, dice: &mut Dice, done: &mut Done) {
     }
 }
 
-async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
-    let sessions = world.seen().session_page(None, u32::MAX).await.unwrap();
+async fn undo(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
+    let sessions = wren.seen().session_page(None, u32::MAX).await.unwrap();
     let ended: Vec<SessionId> = sessions
         .iter()
         .filter(|session| {
@@ -131,11 +130,11 @@ async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
     let Some(id) = dice.one_of(&ended) else {
         return;
     };
-    match world.agent.roll_back(*id, false, &person()).await {
+    match wren.agent.roll_back(*id, false, &person()).await {
         Ok(_) => done.undone += 1,
         Err(Error::InTheWay { obstacles, .. }) => {
             assert!(!obstacles.is_empty());
-            world.agent.roll_back(*id, true, &person()).await.unwrap();
+            wren.agent.roll_back(*id, true, &person()).await.unwrap();
             done.cascades += 1;
         }
         Err(error) => panic!("{error}"),
@@ -143,8 +142,8 @@ async fn undo(world: &World, dice: &mut Dice, done: &mut Done) {
 }
 
 /// The sessions that are undone.
-async fn undone(world: &World) -> BTreeSet<SessionId> {
-    let sessions = world.seen().session_page(None, u32::MAX).await.unwrap();
+async fn undone(wren: &TestAgent) -> BTreeSet<SessionId> {
+    let sessions = wren.seen().session_page(None, u32::MAX).await.unwrap();
     let undone = sessions
         .iter()
         .filter(|session| session.undone_at.is_some());
@@ -152,35 +151,35 @@ async fn undone(world: &World) -> BTreeSet<SessionId> {
 }
 
 /// Goes to a moment, looks, and where it is told to goes back to where it was.
-async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, done: &mut Done) {
-    let before = kept(world, shredded).await;
-    let just_before = world.memoir.now();
-    world.clock.advance(Duration::from_secs(1));
-    let preview = world
+async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool, done: &mut Done) {
+    let before = kept(wren, shredded).await;
+    let just_before = wren.memoir.now();
+    wren.clock.advance(Duration::from_secs(1));
+    let preview = wren
         .agent
         .preview_rewind(memoir_app::Point::Time(moment.at), &person())
         .await
         .unwrap();
     assert_eq!(
-        kept(world, shredded).await,
+        kept(wren, shredded).await,
         before,
         "a preview changes nothing"
     );
     let point = Some(memoir_app::Point::Time(moment.at));
-    let seen = world.agent.look_back(point).await.unwrap();
+    let seen = wren.agent.look_back(point).await.unwrap();
     // What is shredded since is stood for by nobody, at any time.
     assert_eq!(
         MemoryCounts::from(seen.then),
         moment.tally,
         "what was counted then"
     );
-    let undone = undone(world).await;
-    let rewound = world.agent.rewind(moment.at, &person()).await.unwrap();
+    let undone = undone(wren).await;
+    let rewound = wren.agent.rewind(moment.at, &person()).await.unwrap();
     assert_eq!(rewound.changes, preview.changes);
     assert_eq!(seen.foresight.changes, rewound.changes);
     assert_eq!(seen.foresight.is_nothing(), rewound.seq.is_none());
     assert_eq!(seen.seq, rewound.to_seq);
-    let undone_now = self::undone(world).await;
+    let undone_now = self::undone(wren).await;
     let foreseen = [
         seen.foresight.sessions_undone,
         seen.foresight.sessions_reinstated,
@@ -190,14 +189,14 @@ async fn rewind(world: &World, moment: &Moment, shredded: &[u64], stay: bool, do
         undone.difference(&undone_now).count() as u64,
     ];
     assert_eq!(foreseen, happened, "sessions");
-    assert_eq!(kept(world, shredded).await, others(moment, shredded));
+    assert_eq!(kept(wren, shredded).await, others(moment, shredded));
     done.rewinds += 1;
     if stay {
         return;
     }
-    world.clock.advance(Duration::from_secs(1));
-    world.agent.rewind(just_before, &person()).await.unwrap();
-    assert_eq!(kept(world, shredded).await, before, "forward again");
+    wren.clock.advance(Duration::from_secs(1));
+    wren.agent.rewind(just_before, &person()).await.unwrap();
+    assert_eq!(kept(wren, shredded).await, before, "forward again");
     done.redone += 1;
 }
 
@@ -207,37 +206,28 @@ async fn walk(seed: u64, steps: u32) -> Done {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
         Done::default(),
     );
-    let world = World::new(&[]).await;
-    let memoir = world
-        .memoir
-        .clone()
-        .with_random(std::sync::Arc::new(memoir_app::clock::SystemRandom));
-    let account = memoir.account("default").await.unwrap();
-    let agent = own(&account.agent("wren").await.unwrap());
-    let world = World {
-        memoir,
-        agent,
-        ..world
-    };
+    let wren = TestAgent::new(&[]).await;
+    let random = std::sync::Arc::new(memoir_app::clock::SystemRandom);
+    let wren = TestAgent::of(&wren.installation.clone().with_random(random)).await;
     let threshold = if seed.is_multiple_of(2) {
         "0.85"
     } else {
         "0.6"
     };
     let threshold = [(Field::RefinementThreshold, Some(threshold))];
-    world.agent.configure(&threshold, &person()).await.unwrap();
+    wren.agent.configure(&threshold, &person()).await.unwrap();
     for _ in 0..6 {
-        world.remember(&text(&mut dice)).await;
+        wren.remember(&text(&mut dice)).await;
     }
     let (mut moments, mut shredded): (Vec<Moment>, Vec<u64>) = (Vec::new(), Vec::new());
     for _ in 0..steps {
-        world.clock.advance(Duration::from_secs(60));
+        wren.clock.advance(Duration::from_secs(60));
         match dice.roll(16) {
-            0..3 => drop(world.remember(&text(&mut dice)).await),
-            3..8 => session(&world, &mut dice, &mut done).await,
-            8..11 => undo(&world, &mut dice, &mut done).await,
+            0..3 => drop(wren.remember(&text(&mut dice)).await),
+            3..8 => session(&wren, &mut dice, &mut done).await,
+            8..11 => undo(&wren, &mut dice, &mut done).await,
             11 | 12 => {
-                let all = world.memories().await;
+                let all = wren.memories().await;
                 let discarded: Vec<u64> = all
                     .iter()
                     .filter(|memory| !memory["discarded_at"].is_null())
@@ -245,8 +235,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                     .filter(|number| !shredded.contains(number))
                     .collect();
                 if let Some(number) = dice.one_of(&discarded) {
-                    world
-                        .agent
+                    wren.agent
                         .handle(Number(*number), Handling::Restore, &person())
                         .await
                         .unwrap();
@@ -254,10 +243,9 @@ async fn walk(seed: u64, steps: u32) -> Done {
                 }
             }
             13 => {
-                let kept = world.kept().await;
+                let kept = wren.kept().await;
                 if let Some(&number) = dice.one_of(&kept).filter(|_| shredded.len() < 3) {
-                    world
-                        .agent
+                    wren.agent
                         .shred(ShredWish::of(Number(number), "a slip"), &person())
                         .await
                         .unwrap();
@@ -268,29 +256,29 @@ async fn walk(seed: u64, steps: u32) -> Done {
             _ => {
                 let stay = dice.roll(2) == 0;
                 if let Some(moment) = dice.one_of(&moments) {
-                    rewind(&world, moment, &shredded, stay, &mut done).await;
+                    rewind(&wren, moment, &shredded, stay, &mut done).await;
                 }
             }
         }
         if dice.roll(3) == 0 {
             moments.push(Moment {
-                at: world.memoir.now(),
-                kept: kept(&world, &[]).await,
-                tally: world.agent.show().await.unwrap().counts,
+                at: wren.memoir.now(),
+                kept: kept(&wren, &[]).await,
+                tally: wren.agent.show().await.unwrap().counts,
             });
         }
         if dice.roll(3) == 0 {
-            let verified = world.agent.verify().await.unwrap();
+            let verified = wren.agent.verify().await.unwrap();
             assert!(verified.valid, "seed {seed}: {verified:?}");
         }
     }
     for moment in moments.iter().rev().step_by(3) {
-        world.clock.advance(Duration::from_secs(60));
-        rewind(&world, moment, &shredded, false, &mut done).await;
+        wren.clock.advance(Duration::from_secs(60));
+        rewind(&wren, moment, &shredded, false, &mut done).await;
     }
-    let verified = world.agent.verify().await.unwrap();
+    let verified = wren.agent.verify().await.unwrap();
     assert!(verified.valid, "seed {seed}: {verified:?}");
-    world.check().await;
+    wren.check().await;
     done
 }
 
@@ -325,37 +313,37 @@ async fn spec_4_3_any_moment_of_any_story_can_be_returned_to() {
 
 #[tokio::test]
 async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     for memory in story::memories() {
         agent.save(&[memory], &person()).await.unwrap();
     }
     let undone = async |id: SessionId| agent.session(id).await.unwrap().undone_at;
-    let start = lab.now();
-    lab.tick();
-    let (driven, _) = world.refine(story::edits()).await;
+    let start = folder.now();
+    folder.pass_a_minute();
+    let (driven, _) = wren.refine(story::edits()).await;
     let (id, end) = (driven.id, driven.ended_at);
-    let done = lab.now();
+    let done = folder.now();
     assert_eq!(undone(id).await, None);
 
-    lab.tick();
-    let before_rewind = lab.now();
-    lab.tick();
-    let at = lab.now();
+    folder.pass_a_minute();
+    let before_rewind = folder.now();
+    folder.pass_a_minute();
+    let at = folder.now();
     agent.rewind(start, &person()).await.unwrap();
     assert_eq!(undone(id).await, Some(at));
     let again = agent.roll_back(id, true, &person()).await.unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }), "{again}");
-    lab.tick();
+    folder.pass_a_minute();
     agent.rewind(before_rewind, &person()).await.unwrap();
     assert_eq!(undone(id).await, None, "it is in force again");
 
-    lab.tick();
-    let at = lab.now();
+    folder.pass_a_minute();
+    let at = folder.now();
     agent.roll_back(id, false, &person()).await.unwrap();
     assert_eq!(undone(id).await, Some(at));
-    lab.tick();
+    folder.pass_a_minute();
     agent.rewind(done, &person()).await.unwrap();
     assert_eq!(undone(id).await, None, "the undo was taken back");
     let shown = agent.session(id).await.unwrap();
@@ -367,43 +355,43 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     assert!(agent.verify().await.unwrap().valid);
 
     // To where it is: nothing is written.
-    lab.tick();
-    let count = world.actions().await.len();
-    let idle = agent.rewind(lab.now(), &person()).await.unwrap();
+    folder.pass_a_minute();
+    let count = wren.actions().await.len();
+    let idle = agent.rewind(folder.now(), &person()).await.unwrap();
     assert_eq!((idle.seq, idle.changes.changed), (None, 0));
-    assert_eq!(world.actions().await.len(), count);
+    assert_eq!(wren.actions().await.len(), count);
 
     // To before there was anything: all is discarded, and can be had again.
-    lab.tick();
-    let full = kept(&world, &[]).await;
-    let before = lab.now();
-    lab.tick();
+    folder.pass_a_minute();
+    let full = kept(&wren, &[]).await;
+    let before = folder.now();
+    folder.pass_a_minute();
     let long_ago: Timestamp = "1999-01-01T00:00:00Z".parse().unwrap();
     let emptied = agent.rewind(long_ago, &person()).await.unwrap();
     assert_eq!((emptied.to_seq, emptied.changes.core_tokens_after), (0, 0));
-    assert_eq!(kept(&world, &[]).await, [] as [Value; 0]);
+    assert_eq!(kept(&wren, &[]).await, [] as [Value; 0]);
     assert_eq!(agent.show().await.unwrap().name, "wren", "settings stay");
-    lab.tick();
+    folder.pass_a_minute();
     agent.rewind(before, &person()).await.unwrap();
-    assert_eq!(kept(&world, &[]).await, full);
+    assert_eq!(kept(&wren, &[]).await, full);
     assert!(agent.verify().await.unwrap().valid);
-    world.check().await;
+    wren.check().await;
 }
 
 #[tokio::test]
 async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
-    let world = World::new(&["One thing.", "Another thing."]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&["One thing.", "Another thing."]).await;
+    let agent = &wren.agent;
     let newest = agent.look_back(None).await.unwrap();
     assert_eq!(newest.seq, newest.history.newest_seq);
     assert!(newest.foresight.is_nothing());
-    world.remember("A third thing.").await;
+    wren.remember("A third thing.").await;
     let stale = agent
         .as_seen(newest.seq)
         .rewind(Point::Record(2), &person())
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
-    assert_eq!(world.kept().await, [1, 2, 3]);
+    assert_eq!(wren.kept().await, [1, 2, 3]);
     let first = newest.seq - 1;
     let point = Some(memoir_app::Point::Record(first));
     let seen = agent.look_back(point).await.unwrap();
@@ -413,10 +401,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
         .await
         .unwrap();
     assert_eq!(rewound.changes, seen.foresight.changes);
-    assert_eq!(
-        (rewound.changes.discarded, world.kept().await),
-        (2, vec![1])
-    );
+    assert_eq!((rewound.changes.discarded, wren.kept().await), (2, vec![1]));
     let back = rewound.seq.unwrap();
     let back = agent
         .as_seen(back)
@@ -424,19 +409,19 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
         .await
         .unwrap();
     assert_eq!(
-        (back.changes.returning, world.kept().await),
+        (back.changes.returning, wren.kept().await),
         (2, vec![1, 2, 3])
     );
-    world.check().await;
+    wren.check().await;
 }
 
 /// Of a long log the curve has a bounded number of points, and no dip is lost.
 #[tokio::test]
 async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
-    let world = World::new(&["A first thing, which stays."]).await;
-    let agent = &world.agent;
+    let wren = TestAgent::new(&["A first thing, which stays."]).await;
+    let agent = &wren.agent;
     for number in 0..300 {
-        let number = Number(world.remember(&format!("Thing {number} of many.")).await);
+        let number = Number(wren.remember(&format!("Thing {number} of many.")).await);
         let handling = Handling::Discard;
         agent.handle(number, handling, &person()).await.unwrap();
         agent
@@ -444,7 +429,7 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
             .await
             .unwrap();
     }
-    let (driven, _) = world.refine([delete(2), complete()]).await;
+    let (driven, _) = wren.refine([delete(2), complete()]).await;
     let seen = agent.look_back(None).await.unwrap();
     let history = &seen.history;
     assert!(history.newest_seq > 900, "{}", history.newest_seq);
@@ -468,14 +453,13 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world
-        .remember("Marta prefers linen thread for every book.")
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("Marta prefers linen thread for every book.")
         .await;
-    let before = lab.now();
-    lab.tick();
-    let agent = world.agent.clone();
+    let before = folder.now();
+    folder.pass_a_minute();
+    let agent = wren.agent.clone();
     let (told, answer) = std::sync::mpsc::channel();
     let runtime = tokio::runtime::Handle::current();
     let during = Turn::respond(move |_| {
@@ -487,7 +471,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
         thread.join().unwrap();
         complete()
     });
-    let (driven, _) = world.refine([during]).await;
+    let (driven, _) = wren.refine([during]).await;
     assert_eq!(state(&driven), State::Completed);
     let refused = answer.recv().unwrap().unwrap_err();
     let running = driven.id;
@@ -496,15 +480,15 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
         "{refused:?}"
     );
     assert_eq!(refused.code(), "session_open");
-    assert!(world.agent.rewind(before, &person()).await.is_ok());
+    assert!(wren.agent.rewind(before, &person()).await.is_ok());
 }
 
 /// What a rewind takes back is not lost any more (SPEC 3.14), and is again once that is taken back.
 #[tokio::test]
 async fn spec_3_14_what_was_let_go_follows_the_time() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    let agent = &world.agent;
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let agent = &wren.agent;
     let lax = [
         (Field::RefinementThreshold, Some("0.2")),
         (Field::LossGuard, Some("off")),
@@ -514,17 +498,17 @@ async fn spec_3_14_what_was_let_go_follows_the_time() {
         agent.save(&[input(&text)], &person()).await.unwrap();
     }
     agent.configure(&lax, &person()).await.unwrap();
-    let start = lab.now();
-    lab.tick();
+    let start = folder.now();
+    folder.pass_a_minute();
     let deletes = (1..=6).map(delete).chain([complete()]);
-    let (first, _) = world.refine(deletes).await;
+    let (first, _) = wren.refine(deletes).await;
     assert_eq!((state(&first), first.edits), (State::Completed, 6));
     let lost = agent.kept().await.unwrap();
     assert!(lost.lost_words > 6 && lost.lost_words == lost.lost_words_year);
     assert_eq!(first.lost_words, lost.lost_words);
-    let after = lab.now();
+    let after = folder.now();
     for (to, expected) in [(start, 0), (after, lost.lost_words)] {
-        lab.tick();
+        folder.pass_a_minute();
         agent.rewind(to, &person()).await.unwrap();
         let kept = agent.kept().await.unwrap();
         assert_eq!(

@@ -9,11 +9,11 @@ use memoir_domain::{
 };
 use memoir_testkit::{ModelScript, Turn};
 
-use crate::world::{World, complete, person};
+use crate::installation::{TestAgent, complete, person};
 
 #[tokio::test]
 async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
-    let world = World::new(&[
+    let wren = TestAgent::new(&[
         "I like rain.",
         "I like snow.",
         "I like hail.",
@@ -25,11 +25,11 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
     ];
-    world.agent.configure(&set, &person()).await.unwrap();
+    wren.agent.configure(&set, &person()).await.unwrap();
     let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
-    world.model.set(script.clone());
+    wren.model.set(script.clone());
     let options = RefineOptions::default();
-    world.seen().refine(&options, &mut |_| {}).await.unwrap();
+    wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     let asked: BTreeSet<(u32, &str)> = script
         .requests()
         .iter()
@@ -45,7 +45,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
 
 #[tokio::test]
 async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own() {
-    let world = World::new(&[
+    let wren = TestAgent::new(&[
         "I like rain.",
         "I like snow.",
         "I like hail.",
@@ -54,17 +54,16 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
     ])
     .await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
-    world.agent.configure(&set, &person()).await.unwrap();
-    world
-        .clock
+    wren.agent.configure(&set, &person()).await.unwrap();
+    wren.clock
         .advance(std::time::Duration::from_secs(8 * 24 * 3_600));
     for (trigger, mode) in [(Some(Trigger::Weekly), Mode::DedupOnly), (None, Mode::Full)] {
-        world.script([Turn::text("YES"), complete()]);
+        wren.script([Turn::text("YES"), complete()]);
         let options = RefineOptions {
             trigger,
             ..RefineOptions::default()
         };
-        let driven = world.seen().refine(&options, &mut |_| {}).await.unwrap();
+        let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
         assert_eq!(driven.mode, mode);
     }
 }

@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 use memoir_app::{Account, Error, Memoir, Proof, Proven, SignIn, SignedInUser, TokenWithSecret};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::InstallationFolder;
 use memoir_vault::{password::Password, second_factor::FactorSecret};
 
-use crate::lab::{Lab, intrude, memoir_on};
+use crate::installation::{intrude, new_folder};
 
 const PASSWORD: &str = "correct horse battery";
 const OTHER: &str = "another horse battery";
@@ -19,7 +20,7 @@ fn password(text: &str) -> Password {
 }
 
 struct Door {
-    lab: Lab,
+    folder: InstallationFolder,
     memoir: Memoir,
     account: Account,
 }
@@ -56,29 +57,29 @@ fn typed(text: &str) -> FactorSecret {
 
 impl Door {
     async fn new() -> Self {
-        let lab = Lab::new();
-        let memoir = lab.memoir_at(&lab.database());
+        let folder = new_folder();
+        let memoir = folder.open().memoir;
         let account = memoir.account("default").await.unwrap();
         let door = Self {
-            lab,
+            folder,
             memoir,
             account,
         };
         for name in ["Ada", "Grace"] {
-            let made = door
-                .account
-                .create_user(name, password(PASSWORD), &crate::lab::OWNER);
+            let made =
+                door.account
+                    .create_user(name, password(PASSWORD), &crate::installation::OWNER);
             made.await.unwrap();
         }
         door
     }
 
     fn ends(&self) -> Timestamp {
-        self.lab.now().plus_seconds(3_600)
+        self.folder.now().plus_seconds(3_600)
     }
 
     fn wait(&self) {
-        self.lab.clock.advance(Duration::from_secs(30));
+        self.folder.clock.advance(Duration::from_secs(30));
     }
 
     async fn by_browser(&self, name: &str, with: &str) -> SignIn {
@@ -114,7 +115,7 @@ impl Door {
     async fn set_up(&self, visitor: &SignedInUser) -> (Device, SignedInUser) {
         let offer = visitor.offer_second_factor().await.unwrap();
         let secret = typed(&offer.typed);
-        let code = secret.code_at(self.lab.now().microseconds() / 1_000_000);
+        let code = secret.code_at(self.folder.now().microseconds() / 1_000_000);
         let (proven, code) = (proven(visitor, "").await, code.as_str().into());
         let turned = visitor.turn_on_second_factor(proven, &offer.sealed, &code);
         let (made, codes) = turned.await.unwrap().unwrap();
@@ -144,7 +145,7 @@ async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
     let door = Door::new().await;
     let (device, _) = door.set_up(&door.ada().await).await;
     door.wait();
-    let code = device.code(door.lab.now());
+    let code = device.code(door.folder.now());
     assert!(matches!(
         door.by_rest("Ada", PASSWORD, None).await,
         SignIn::CodeNeeded(_)
@@ -166,7 +167,7 @@ async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
 
 /// How many of four who send the same code at the same time are let in, by two processes.
 async fn let_in_at_once(door: &Door, code: &PrivateText) -> u32 {
-    let other = door.lab.memoir_at(&door.lab.database());
+    let other = door.folder.open().memoir;
     let attempts = [&door.memoir, &other, &door.memoir, &other].map(|memoir| {
         let (memoir, code, ends) = (memoir.clone(), code.clone(), door.ends());
         tokio::spawn(async move {
@@ -186,15 +187,15 @@ async fn a_code_counts_once_in_all_processes_and_at_the_same_time() {
     let door = Door::new().await;
     let (device, _) = door.set_up(&door.ada().await).await;
     // The one that set it up.
-    let code = device.code(door.lab.now());
+    let code = device.code(door.folder.now());
     assert!(is_refused(
         &door.by_rest("Ada", PASSWORD, Some(&code)).await
     ));
     door.wait();
-    let code = device.code(door.lab.now());
+    let code = device.code(door.folder.now());
     assert_eq!(let_in_at_once(&door, &code).await, 1);
     // Nor the one before it.
-    let older = device.code(door.lab.now().plus_seconds(-30));
+    let older = device.code(door.folder.now().plus_seconds(-30));
     assert!(is_refused(
         &door.by_rest("Ada", PASSWORD, Some(&older)).await
     ));
@@ -230,8 +231,8 @@ async fn guessing_codes_is_slowed_down_for_good_and_a_recovery_code_helps() {
     }
     door.wait();
     // In another process, which counted nothing itself.
-    let other = door.lab.memoir_at(&door.lab.database());
-    let right = device.code(door.lab.now());
+    let other = door.folder.open().memoir;
+    let right = device.code(door.folder.now());
     let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), door.ends());
     let waits = attempt.await.unwrap();
     assert!(matches!(waits, SignIn::Wait { seconds: 870 }), "{waits:?}");
@@ -258,7 +259,7 @@ async fn what_a_password_alone_gives_opens_nothing_and_ends_soon() {
         ("default", "Ada")
     );
     door.wait();
-    let code = device.code(door.lab.now());
+    let code = device.code(door.folder.now());
     let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
     let SignIn::In(made) = attempt.await.unwrap() else {
         panic!("the code is right");
@@ -273,7 +274,7 @@ async fn what_a_password_alone_gives_opens_nothing_and_ends_soon() {
         let cut = &passage[..place];
         assert!(door.memoir.half_signed_in(cut).await.unwrap().is_none());
     }
-    door.lab.clock.advance(Duration::from_secs(300));
+    door.folder.clock.advance(Duration::from_secs(300));
     assert!(
         door.memoir
             .half_signed_in(&passage)
@@ -293,7 +294,7 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
     };
     let enter = async |with: &str| {
         door.wait();
-        let code = device.code(door.lab.now());
+        let code = device.code(door.folder.now());
         let passage = half(with).await;
         let resumed = door.memoir.half_signed_in(&passage).await.unwrap().unwrap();
         let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
@@ -308,7 +309,7 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
         let waiting = half(with).await;
         let resumed = door.memoir.half_signed_in(&waiting).await.unwrap().unwrap();
         door.wait();
-        let code = device.code(door.lab.now());
+        let code = device.code(door.folder.now());
         match what {
             "everywhere" => {
                 visitor.sign_out_everywhere().await.unwrap();
@@ -319,14 +320,14 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
                 changed.unwrap();
             }
             "owner" => {
-                let set = door
-                    .account
-                    .set_password("ada", password(OTHER), &crate::lab::OWNER);
+                let set =
+                    door.account
+                        .set_password("ada", password(OTHER), &crate::installation::OWNER);
                 set.await.unwrap();
             }
             _ => {
                 door.account
-                    .reset_second_factor("ada", &crate::lab::OWNER)
+                    .reset_second_factor("ada", &crate::installation::OWNER)
                     .await
                     .unwrap();
             }
@@ -336,7 +337,7 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
         assert!(after.is_none(), "{what}");
         // Nor for whoever looked a moment before.
         door.wait();
-        let code = device.code(door.lab.now());
+        let code = device.code(door.folder.now());
         let late = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
         assert!(is_refused(&late.await.unwrap()), "{what}");
     }
@@ -346,18 +347,12 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
 
 #[tokio::test]
 async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
-    let Door { lab, .. } = Door::new().await;
-    let store = Arc::new(SqliteStore::open(&lab.database()).unwrap());
-    let (keys, clock) = (lab.keys.clone(), lab.clock.clone());
-    let memoir = memoir_on(
-        store.clone(),
-        keys,
-        clock,
-        memoir_testkit::SetModel::default(),
-    );
+    let Door { folder, .. } = Door::new().await;
+    let store = Arc::new(SqliteStore::open(&folder.database()).unwrap());
+    let memoir = folder.open_store(store.clone()).memoir;
     let account = memoir.account("default").await.unwrap();
     let door = Door {
-        lab,
+        folder,
         memoir,
         account,
     };
@@ -429,7 +424,7 @@ async fn proven_with(visitor: &SignedInUser, with: &str) -> Proven {
 async fn somebody_sees_and_ends_its_own_sign_ins_only() {
     let door = Door::new().await;
     let visitor = door.ada().await;
-    door.lab.tick();
+    door.folder.pass_a_minute();
     let SignIn::In(theirs) = door.by_browser("Grace", PASSWORD).await else {
         panic!("no code is needed");
     };
@@ -460,7 +455,7 @@ async fn an_offer_is_for_one_user_and_a_while() {
     };
     let grace = door.enters(&theirs).await.unwrap();
     let offer = visitor.offer_second_factor().await.unwrap();
-    let code = typed(&offer.typed).code_at(door.lab.now().microseconds() / 1_000_000);
+    let code = typed(&offer.typed).code_at(door.folder.now().microseconds() / 1_000_000);
     let code: PrivateText = code.as_str().into();
     assert!(visitor.fits_offer(&offer.sealed, &code).await.unwrap());
     assert!(
@@ -475,7 +470,7 @@ async fn an_offer_is_for_one_user_and_a_while() {
     // What shows that a password was right is no offer.
     let turned = visitor.turn_on_second_factor(proven(&visitor, "").await, "AAAA", &code);
     assert!(turned.await.unwrap().is_none());
-    door.lab.clock.advance(Duration::from_secs(900));
+    door.folder.clock.advance(Duration::from_secs(900));
     assert!(visitor.offered(&offer.sealed).await.unwrap().is_none());
 }
 
@@ -486,17 +481,23 @@ async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
     let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
-    let nobody = door.account.remove_user("nobody", &crate::lab::OWNER).await;
+    let nobody = door
+        .account
+        .remove_user("nobody", &crate::installation::OWNER)
+        .await;
     assert!(matches!(nobody, Err(Error::NoUser(_))));
     door.account
-        .remove_user(" ADA ", &crate::lab::OWNER)
+        .remove_user(" ADA ", &crate::installation::OWNER)
         .await
         .unwrap();
     assert!(!visitor.is_still_let_in().await.unwrap());
     let entered = door.memoir.authenticate(token.secret.expose()).await;
     assert!(entered.unwrap().is_none());
     assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
-    let last = door.account.remove_user("Grace", &crate::lab::OWNER).await;
+    let last = door
+        .account
+        .remove_user("Grace", &crate::installation::OWNER)
+        .await;
     assert!(matches!(last, Err(Error::LastUser(_))));
     assert!(door.memoir.has_users().await.unwrap());
     let names = async || {
@@ -505,32 +506,33 @@ async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
     };
     assert_eq!(names().await, ["Grace"]);
     // Somebody else of the name is somebody else.
-    door.lab.tick();
+    door.folder.pass_a_minute();
     let made = door
         .account
-        .create_user("Ada", password(OTHER), &crate::lab::OWNER);
+        .create_user("Ada", password(OTHER), &crate::installation::OWNER);
     made.await.unwrap();
     assert_eq!(names().await, ["Grace", "Ada"]);
     assert!(!visitor.is_still_let_in().await.unwrap());
     // In another account too, as long as one stays anywhere.
     door.memoir
-        .create_account("lab", &crate::lab::OWNER)
+        .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let lab = door.memoir.account("lab").await.unwrap();
-    lab.create_user("Ivo", password(OTHER), &crate::lab::OWNER)
+    let theirs = door.memoir.account("lab").await.unwrap();
+    theirs
+        .create_user("Ivo", password(OTHER), &crate::installation::OWNER)
         .await
         .unwrap();
-    lab.remove_user("Ivo", &crate::lab::OWNER).await.unwrap();
+    theirs
+        .remove_user("Ivo", &crate::installation::OWNER)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
-    let lab = Lab::new();
-    let memoirs = [
-        lab.memoir_at(&lab.database()),
-        lab.memoir_at(&lab.database()),
-    ];
+    let folder = new_folder();
+    let memoirs = [folder.open().memoir, folder.open().memoir];
     let mut tasks = Vec::new();
     for number in 0..4 {
         let account = memoirs[number % 2].account("default").await.unwrap();
@@ -548,7 +550,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
     let account = memoirs[0].account("default").await.unwrap();
     assert_eq!(account.users().await.unwrap().len(), 1);
     account
-        .create_user("Ada", password(PASSWORD), &crate::lab::OWNER)
+        .create_user("Ada", password(PASSWORD), &crate::installation::OWNER)
         .await
         .unwrap();
 }
@@ -579,10 +581,10 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         let door = Door::new().await;
         let (device, visitor) = door.set_up(&door.ada().await).await;
         door.wait();
-        intrude(&door.lab.database(), |connection| {
+        intrude(&door.folder.database(), |connection| {
             connection.execute_batch(change).unwrap();
         });
-        let code = device.code(door.lab.now());
+        let code = device.code(door.folder.now());
         assert!(
             is_refused(&door.by_rest("Ada", PASSWORD, None).await),
             "{change}"
@@ -601,7 +603,7 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         assert!(is_in(&door.by_browser("Grace", PASSWORD).await), "{change}");
         let reset = door
             .account
-            .reset_second_factor("Ada", &crate::lab::OWNER)
+            .reset_second_factor("Ada", &crate::installation::OWNER)
             .await;
         assert!(
             matches!(reset, Err(Error::Sealed(_) | Error::NoUser(_))),
@@ -610,13 +612,13 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         // Whoever owns the machine is rid of it, and makes another one.
         if !change.contains("removed_at") {
             door.account
-                .remove_user("Ada", &crate::lab::OWNER)
+                .remove_user("Ada", &crate::installation::OWNER)
                 .await
                 .unwrap();
         }
         let made = door
             .account
-            .create_user("Ada", password(OTHER), &crate::lab::OWNER)
+            .create_user("Ada", password(OTHER), &crate::installation::OWNER)
             .await;
         assert_eq!(made.unwrap().second_factor, Some(false), "{change}");
         assert!(is_in(&door.by_browser("Ada", OTHER).await), "{change}");
@@ -636,7 +638,7 @@ async fn spec_5_3_the_files_hold_no_secret_of_a_second_factor() {
     secrets.extend(device.recovery.iter().map(|code| code.clone().into_bytes()));
     let plain = device.recovery.iter().map(|code| code.replace('-', ""));
     secrets.extend(plain.map(String::into_bytes));
-    for file in std::fs::read_dir(door.lab.path()).unwrap() {
+    for file in std::fs::read_dir(door.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         for secret in &secrets {

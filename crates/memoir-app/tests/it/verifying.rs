@@ -6,25 +6,22 @@ use memoir_testkit::Turn;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::{
-    lab::Lab,
-    world::{World, complete, person},
-};
+use crate::installation::{TestAgent, complete, new_folder, person};
 
 /// More than are held at a time.
 const MANY: usize = 1_100;
 
-async fn world() -> World {
-    let world = World::new(&[
+async fn wren() -> TestAgent {
+    let wren = TestAgent::new(&[
         "The paper is delivered in the morning. The cat sleeps on it.",
         "The paper is delivered in the morning.",
         "The press came from Lisbon.",
     ])
     .await;
     for inputs in inputs().chunks(500) {
-        world.agent.save(inputs, &person()).await.unwrap();
+        wren.agent.save(inputs, &person()).await.unwrap();
     }
-    world
+    wren
 }
 
 fn inputs() -> Vec<MemoryInput> {
@@ -38,21 +35,21 @@ fn inputs() -> Vec<MemoryInput> {
 
 #[tokio::test]
 async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
-    let world = world().await;
+    let wren = wren().await;
     let merge = json!({
         "ids": [1, 2],
         "content": "The paper is delivered in the morning. The cat sleeps on it.",
     });
     let merge = Turn::call("consolidate_memories", merge);
-    let (session, _) = world.refine([merge, complete()]).await;
+    let (session, _) = wren.refine([merge, complete()]).await;
     assert_eq!(session.stats.consolidated, 2);
     // It puts texts in the place of others that were followed long before.
-    let gone = world
+    let gone = wren
         .agent
         .shred(ShredWish::of(Number(3), "gone"), &person())
         .await;
     gone.unwrap();
-    let verified = world.agent.verify().await.unwrap();
+    let verified = wren.agent.verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     assert!(verified.records > MANY as u64);
     let carried = verified.carried.unwrap();
@@ -65,44 +62,44 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
 /// A look back keeps summaries of a long log: they tell what the records tell, and none of them can be changed.
 #[tokio::test]
 async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
-    let lab = Lab::new();
-    let world = lab.world().await;
-    world.remember("The press came from Lisbon.").await;
-    lab.tick();
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("The press came from Lisbon.").await;
+    folder.pass_a_minute();
     for inputs in inputs().chunks(500) {
-        world.agent.save(inputs, &person()).await.unwrap();
+        wren.agent.save(inputs, &person()).await.unwrap();
     }
-    let first = world.agent.look_back(None).await.unwrap();
+    let first = wren.agent.look_back(None).await.unwrap();
     let kept = async || {
-        let rows = world.store.summaries(world.agent.scope(), 0, 10).await;
+        let rows = wren.store.summaries(wren.agent.scope(), 0, 10).await;
         rows.unwrap().len()
     };
     assert_eq!((first.seq / SUMMARY_RECORDS, kept().await), (2, 2));
-    assert_eq!(world.agent.look_back(None).await.unwrap(), first);
+    assert_eq!(wren.agent.look_back(None).await.unwrap(), first);
     for seq in [0, 1, 511, 512, 513, 1_023, 1_024, 1_025, first.seq] {
         let point = Point::Record(seq);
-        let seen = world.agent.look_back(Some(point)).await.unwrap();
-        let told = world.agent.preview_rewind(point, &person()).await.unwrap();
+        let seen = wren.agent.look_back(Some(point)).await.unwrap();
+        let told = wren.agent.preview_rewind(point, &person()).await.unwrap();
         assert_eq!((seen.seq, seen.foresight.changes), (seq, told.changes));
         let at = seen.record.map(|record| record.recorded_at);
         if let Some(at) = at {
-            let seen = world.agent.look_back(Some(Point::Time(at))).await.unwrap();
-            let told = world.agent.preview_rewind(Point::Time(at), &person()).await;
+            let seen = wren.agent.look_back(Some(Point::Time(at))).await.unwrap();
+            let told = wren.agent.preview_rewind(Point::Time(at), &person()).await;
             assert_eq!(seen.seq, told.unwrap().to_seq);
         }
     }
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.verify().await.unwrap().valid);
     // What was taken out of the log is in no summary either.
-    let gone = world
+    let gone = wren
         .agent
         .shred(ShredWish::of(Number(1), "gone"), &person())
         .await;
     gone.unwrap();
     assert_eq!(kept().await, 0);
-    world.agent.look_back(None).await.unwrap();
+    wren.agent.look_back(None).await.unwrap();
     assert_eq!(kept().await, 2);
-    assert!(world.agent.verify().await.unwrap().valid);
-    drop(world);
+    assert!(wren.agent.verify().await.unwrap().valid);
+    drop(wren);
     for tamper in [
         "UPDATE log_summaries SET last_seq = 511 WHERE last_seq = 512",
         "UPDATE log_summaries SET last_seq = 0 WHERE last_seq = 512",
@@ -111,12 +108,12 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
         "UPDATE log_summaries SET body = zeroblob(100) WHERE last_seq = 512",
         "UPDATE log_summaries SET body = (SELECT body FROM log_summaries WHERE last_seq = 512)",
     ] {
-        let copy = lab.path().join("copy");
-        lab.copy_to(&copy);
+        let copy = folder.path().join("copy");
+        folder.copy_to(&copy);
         let connection = Connection::open(&copy).unwrap();
         assert!(connection.execute(tamper, []).unwrap() > 0, "{tamper}");
         drop(connection);
-        let verified = lab.memoir_at(&copy).verify_all().await.unwrap();
+        let verified = folder.open_at(&copy).memoir.verify_all().await.unwrap();
         let problem = verified.iter().find_map(|one| one.first_bad.as_ref());
         let problem = problem.map(|misfit| misfit.problem.as_str());
         assert!(
@@ -129,13 +126,12 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
-    let world = world().await;
+    let wren = wren().await;
     let writing = async {
         for number in 4..24 {
-            world
-                .remember(&format!("And another thing, {number}."))
+            wren.remember(&format!("And another thing, {number}."))
                 .await;
-            let gone = world
+            let gone = wren
                 .agent
                 .shred(ShredWish::of(Number(number), "gone"), &person())
                 .await;
@@ -144,10 +140,10 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
     };
     let verifying = async {
         for _ in 0..3 {
-            let verified = world.agent.verify().await.unwrap();
+            let verified = wren.agent.verify().await.unwrap();
             assert_eq!(verified.misfits, []);
         }
     };
     tokio::join!(writing, verifying);
-    assert!(world.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.verify().await.unwrap().valid);
 }

@@ -10,10 +10,7 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::{
-    lab::input,
-    world::{World, complete, delete, person},
-};
+use crate::installation::{TestAgent, complete, delete, input, person};
 
 const MEMORIES: [&str; 4] = [
     "Marta prefers linen thread for the spine of every book. She learned it from her aunt.",
@@ -30,16 +27,16 @@ fn of(number: u64) -> WordingQuery {
 }
 
 /// #1 lost a sentence, #2 stands for itself and for the double #5, #3 was deleted.
-async fn lossy() -> World {
-    let world = World::new(&[]).await;
-    let wren = Actor::agent("wren");
+async fn lossy() -> TestAgent {
+    let wren = TestAgent::new(&[]).await;
+    let me = Actor::agent("wren");
     // The breaker keeps still over a long memory that nobody edits.
     let ballast = "Of the hives behind the house seven have honey in them. ".repeat(40);
     for text in MEMORIES
         .iter()
         .chain(&["The workshop opens at nine.", ballast.as_str()])
     {
-        world.agent.save(&[input(text)], &wren).await.unwrap();
+        wren.agent.save(&[input(text)], &me).await.unwrap();
     }
     let update =
         json!({"id": 1, "content": "Marta prefers linen thread for the spine of every book."});
@@ -49,10 +46,10 @@ async fn lossy() -> World {
         delete(3),
         complete(),
     ];
-    let (driven, _) = world.refine(turns).await;
+    let (driven, _) = wren.refine(turns).await;
     assert_eq!(driven.stats.deleted, 2, "{driven:?}");
-    world.check().await;
-    world
+    wren.check().await;
+    wren
 }
 
 fn numbers(all: &[ShownWording]) -> Vec<u64> {
@@ -69,8 +66,8 @@ fn words(wording: &ShownWording) -> Vec<&str> {
 
 #[tokio::test]
 async fn spec_3_14_what_was_let_go_is_told_to_the_agent_and_counted_to_everybody() {
-    let world = lossy().await;
-    let agent = &world.agent;
+    let wren = lossy().await;
+    let agent = &wren.agent;
     let let_go = agent
         .seen_by(Viewer::Agent)
         .wordings(&WordingQuery::LET_GO)
@@ -107,8 +104,8 @@ async fn spec_3_14_what_was_let_go_is_told_to_the_agent_and_counted_to_everybody
 
 #[tokio::test]
 async fn spec_3_12_the_wordings_of_a_memory_are_listed_page_by_page() {
-    let world = lossy().await;
-    let agent = &world.agent;
+    let wren = lossy().await;
+    let agent = &wren.agent;
     let all = agent.seen_by(Viewer::Agent).wordings(&of(2)).await.unwrap();
     assert_eq!(numbers(&all), [2, 5]);
     assert_eq!(all[1].content, Some("The workshop opens at nine.".into()));
@@ -135,9 +132,9 @@ async fn spec_3_12_the_wordings_of_a_memory_are_listed_page_by_page() {
 
 #[tokio::test]
 async fn spec_5_2_words_let_go_are_shown_under_an_access_to_all_alone_and_on_the_record() {
-    let world = lossy().await;
-    let agent = &world.agent;
-    let wren = Actor::agent("wren");
+    let wren = lossy().await;
+    let agent = &wren.agent;
+    let me = Actor::agent("wren");
     for (scope, is_shown) in [(AccessScope::Core, false), (AccessScope::All, true)] {
         let draft = AccessDraft {
             kind: AccessKind::Read { scope, minutes: 5 },
@@ -145,14 +142,14 @@ async fn spec_5_2_words_let_go_are_shown_under_an_access_to_all_alone_and_on_the
         };
         let asked = agent.request_access(&draft, &person()).await.unwrap();
         agent
-            .answer_access(asked.id, true, None, &wren)
+            .answer_access(asked.id, true, None, &me)
             .await
             .unwrap();
         let mechanic = agent.seen_by(Viewer::administrator(person()));
         let seen = mechanic.wordings(&WordingQuery::LET_GO).await.unwrap();
         assert_eq!(seen.iter().all(|one| one.content.is_some()), is_shown);
         assert_eq!(seen.iter().all(|one| words(one).is_empty()), !is_shown);
-        let used = world.actions().await;
+        let used = wren.actions().await;
         let used = used.iter().filter(|action| *action == "access_used");
         assert_eq!(used.count(), usize::from(is_shown));
     }
@@ -166,8 +163,8 @@ async fn text(agent: &AgentHandle, number: u64) -> String {
 
 #[tokio::test]
 async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
-    let world = lossy().await;
-    let agent = &world.agent;
+    let wren = lossy().await;
+    let agent = &wren.agent;
     // Edited in place: its own words, under its own number.
     let back = agent
         .handle(Number(1), Handling::Restore, &person())
@@ -206,8 +203,7 @@ async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
     }
     // One that stands for another too keeps its text, and a new one says the words again.
     let shorter = json!({"id": 2, "content": "The workshop opens at nine."});
-    world
-        .refine([Turn::call("update_memory", shorter), complete()])
+    wren.refine([Turn::call("update_memory", shorter), complete()])
         .await;
     let back = agent
         .handle(Number(2), Handling::Restore, &person())
@@ -225,5 +221,5 @@ async fn spec_4_3_what_was_let_go_comes_back_by_its_number() {
         [2]
     );
     assert!(agent.verify().await.unwrap().valid);
-    world.check().await;
+    wren.check().await;
 }

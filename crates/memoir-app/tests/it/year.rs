@@ -21,17 +21,12 @@ use memoir_domain::{
     session::State,
 };
 use memoir_model::{ModelMessage, ModelRequest};
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{InstallationFolder, ModelScript, Turn};
 use serde_json::json;
 
-use crate::{
-    lab::{Lab, input},
-    world::{World, complete, delete, person},
-};
+use crate::installation::{TestAgent, complete, delete, input, new_folder, person};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Longer than any process of this story lives.
-const NEVER: Duration = Duration::from_secs(86_400);
 /// Messages a day.
 const MESSAGES: u64 = 3;
 
@@ -79,8 +74,8 @@ fn count(counts: &Counts, request: &ModelRequest) {
 }
 
 struct Year {
-    lab: Lab,
-    world: World,
+    folder: InstallationFolder,
+    wren: TestAgent,
     schedule: LifeSchedule,
     day: u64,
     /// What was handed over.
@@ -98,15 +93,15 @@ struct Year {
 
 impl Year {
     async fn begin() -> Self {
-        let lab = Lab::new();
-        let world = lab.world().await;
+        let folder = new_folder();
+        let wren = TestAgent::of(&folder.open()).await;
         for text in FIRST {
-            lab.tick();
-            world.agent.save(&[input(text)], &person()).await.unwrap();
+            folder.pass_a_minute();
+            wren.agent.save(&[input(text)], &person()).await.unwrap();
         }
         Self {
-            lab,
-            world,
+            folder,
+            wren,
             schedule: LifeSchedule::default(),
             day: 0,
             handed: BTreeSet::new(),
@@ -121,8 +116,8 @@ impl Year {
     /// The process is gone, and another one opens what is on the disk.
     async fn restart(self) -> Self {
         let Self {
-            lab,
-            world,
+            folder,
+            wren,
             restarts,
             day,
             handed,
@@ -132,11 +127,11 @@ impl Year {
             looked_at,
             ..
         } = self;
-        drop(world);
-        let world = lab.world().await;
+        drop(wren);
+        let wren = TestAgent::of(&folder.open()).await;
         let mut year = Self {
-            world,
-            lab,
+            wren,
+            folder,
             schedule: LifeSchedule::default(),
             day,
             handed,
@@ -170,7 +165,7 @@ impl Year {
     }
 
     async fn memories(&self) -> Vec<ShownMemory> {
-        self.world.seen().memories(true).await.unwrap()
+        self.wren.seen().memories(true).await.unwrap()
     }
 
     /// What can be counted is what is there, and what is there is all that ever was saved.
@@ -194,7 +189,7 @@ impl Year {
             .filter(is_core)
             .map(|each| each.tokens)
             .sum();
-        let shown = self.world.agent.show().await.unwrap();
+        let shown = self.wren.agent.show().await.unwrap();
         assert_eq!(shown.counts.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
             if memory.number.0 <= self.looked_at
@@ -212,9 +207,9 @@ impl Year {
     }
 
     async fn verify(&self) {
-        let found = self.world.agent.verify().await.unwrap();
+        let found = self.wren.agent.verify().await.unwrap();
         assert!(found.valid, "day {}: {:?}", self.day, found.first_bad);
-        self.world.check().await;
+        self.wren.check().await;
     }
 
     fn conversation(&self) -> Vec<HandedMessage> {
@@ -222,7 +217,7 @@ impl Year {
         (0..MESSAGES)
             .map(|place| HandedMessage {
                 id: format!("{day}/{place}").into(),
-                at: Some(self.lab.now()),
+                at: Some(self.folder.now()),
                 speaker: "Ann".into(),
                 text: format!("About d{day:03}m{place}q there is this to say.").into(),
             })
@@ -235,7 +230,7 @@ impl Year {
         let said: Vec<String> = texts
             .flat_map(|each| canaries(each.text.expose()))
             .collect();
-        let agent = &self.world.agent;
+        let agent = &self.wren.agent;
         let handed = agent
             .hand_over(conversation.clone(), false, ActorKind::Agent)
             .await
@@ -282,13 +277,13 @@ impl Year {
 
     /// What is due now; the model notes, or promotes.
     async fn live(&mut self) -> usize {
-        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        let due = self.schedule.due(&self.wren.memoir, 4).await.unwrap();
         for job in &due {
-            self.world.script([match job {
+            self.wren.script([match job {
                 Job::Absorb(_) => self.noting(),
                 Job::Reflect(_) => self.promoting(),
             }]);
-            let done = self.world.memoir.do_job(*job, pending()).await.unwrap();
+            let done = self.wren.memoir.do_job(*job, pending()).await.unwrap();
             assert!(done, "day {}", self.day);
         }
         due.len()
@@ -296,10 +291,10 @@ impl Year {
 
     /// A job that is due, broken off while the model thinks.
     async fn live_broken_off(&mut self, wanted: fn(&Job) -> bool) {
-        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        let due = self.schedule.due(&self.wren.memoir, 4).await.unwrap();
         let job = *due.iter().find(|job| wanted(job)).unwrap();
-        let script = self.world.script([Turn::text("").after(NEVER)]);
-        let work = self.world.memoir.do_job(job, pending());
+        let script = self.wren.script([Turn::Never]);
+        let work = self.wren.memoir.do_job(job, pending());
         assert!(self.broken_off(&script, 1, work).await.is_none());
         let asked = &script.requests()[0];
         if matches!(job, Job::Absorb(_)) {
@@ -310,10 +305,10 @@ impl Year {
 
     /// An answer that cannot be used, and neither can the second one.
     async fn nonsense(&mut self) {
-        let due = self.schedule.due(&self.world.memoir, 4).await.unwrap();
+        let due = self.schedule.due(&self.wren.memoir, 4).await.unwrap();
         let nonsense = || Turn::text("What a lovely talk that was.");
-        let script = self.world.script([nonsense(), nonsense()]);
-        assert!(!self.world.memoir.do_job(due[0], pending()).await.unwrap());
+        let script = self.wren.script([nonsense(), nonsense()]);
+        assert!(!self.wren.memoir.do_job(due[0], pending()).await.unwrap());
         for request in script.requests() {
             count(&self.shown, &request);
             count(&self.in_vain, &request);
@@ -332,10 +327,10 @@ impl Year {
 
     /// The weekly session where it is due.
     async fn refine(&mut self) -> Option<SessionId> {
-        let account = self.world.memoir.account("default").await.unwrap();
+        let account = self.wren.memoir.account("default").await.unwrap();
         let (agent, trigger) = account.due_agents().await.unwrap().into_iter().next()?;
         let victim = self.victim().await;
-        self.world
+        self.wren
             .script([Turn::text("YES"), delete(victim), complete()]);
         let options = RefineOptions {
             trigger: Some(trigger),
@@ -354,20 +349,19 @@ impl Year {
     /// A session that is broken off after its first edit.
     async fn refine_broken_off(&mut self) {
         let victim = self.victim().await;
-        let never = Turn::text("").after(NEVER);
         let script = self
-            .world
-            .script([Turn::text("YES"), delete(victim), never]);
+            .wren
+            .script([Turn::text("YES"), delete(victim), Turn::Never]);
         let options = RefineOptions::default();
         let mut observer = |_: &memoir_app::sessions::Progress| {};
-        let lens = self.world.seen();
+        let lens = self.wren.seen();
         let work = lens.refine(&options, &mut observer);
         assert!(self.broken_off(&script, 3, work).await.is_none());
     }
 
     /// The entries of the last week lose their words, and the process dies beside one of them.
     async fn shred_week(mut self) -> Self {
-        let now = self.lab.now();
+        let now = self.folder.now();
         let of_week = |each: &ShownMemory| {
             each.kind == Kind::Journal
                 && each.created_at > now.plus_days(-7)
@@ -383,7 +377,7 @@ impl Year {
         let actor = Actor::agent("wren");
         for (place, number) in week.into_iter().enumerate() {
             if place == 2 {
-                let agent = self.world.agent.clone();
+                let agent = self.wren.agent.clone();
                 let actor = actor.clone();
                 let work = async move {
                     let shredded = agent
@@ -397,10 +391,10 @@ impl Year {
                 let _ = work.await;
                 self = self.restart().await;
             }
-            let memory = self.world.agent.memory(number).await.unwrap();
+            let memory = self.wren.agent.memory(number).await.unwrap();
             if memory.shredded_at.is_none() {
                 let shredded = self
-                    .world
+                    .wren
                     .agent
                     .shred(ShredWish::of(number, "I was asked to"), &actor);
                 shredded.await.unwrap();
@@ -411,8 +405,8 @@ impl Year {
 
     /// A rollback that is begun, and done by the next process where the first one came too short.
     async fn roll_back(mut self, session: SessionId) -> Self {
-        let before = self.world.agent.show().await.unwrap().counts.core_count;
-        let agent = self.world.agent.clone();
+        let before = self.wren.agent.show().await.unwrap().counts.core_count;
+        let agent = self.wren.agent.clone();
         let work = tokio::spawn(async move {
             let undone = agent.roll_back(session, true, &person()).await;
             drop(undone);
@@ -421,7 +415,7 @@ impl Year {
         work.abort();
         let _ = work.await;
         self = self.restart().await;
-        let agent = &self.world.agent;
+        let agent = &self.wren.agent;
         let found = agent.session(session).await.unwrap();
         if found.undone_at.is_none() {
             agent.roll_back(session, true, &person()).await.unwrap();
@@ -441,7 +435,7 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
         // Noon: people talk.
         if day == 45 {
             let conversation = year.conversation();
-            let agent = year.world.agent.clone();
+            let agent = year.wren.agent.clone();
             let work = tokio::spawn(async move {
                 drop(agent.hand_over(conversation, false, ActorKind::Agent).await);
             });
@@ -452,28 +446,28 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
         }
         year.talk().await;
         // Seven in the evening: nobody has said anything for seven hours.
-        year.lab.clock.advance(7 * HOUR);
+        year.folder.clock.advance(7 * HOUR);
         match day {
             20 => {
                 year.live_broken_off(|job| matches!(job, Job::Absorb(_)))
                     .await;
                 year = year.restart().await;
                 assert_eq!(year.live().await, 0, "somebody may still be reading");
-                year.lab.clock.advance(HOUR);
+                year.folder.clock.advance(HOUR);
             }
             70 => {
                 year.nonsense().await;
-                year.lab.clock.advance(HOUR);
+                year.folder.clock.advance(HOUR);
                 year.schedule = LifeSchedule::default();
             }
             _ => {}
         }
         assert_eq!(year.live().await, 1, "day {day}: what was said is read");
         // Half past three at night: the journal.
-        let evening = year.lab.now();
+        let evening = year.folder.now();
         let night = evening.plus_seconds(9 * 3_600);
         let early = (night.seconds_since(evening) as u64).saturating_sub(1_800);
-        year.lab.clock.advance(Duration::from_secs(early));
+        year.folder.clock.advance(Duration::from_secs(early));
         if day == 120 {
             year.live_broken_off(|job| matches!(job, Job::Reflect(_)))
                 .await;
@@ -483,14 +477,14 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
             reflections += year.live().await;
         }
         // Six in the morning: the week.
-        year.lab
+        year.folder
             .clock
             .advance(Duration::from_secs(2 * 3_600 + 1_800));
         if day == 205 {
             year.refine_broken_off().await;
             year = year.restart().await;
-            year.lab.clock.advance(Duration::from_secs(60));
-            assert_eq!(year.world.memoir.close_lapsed_sessions().await.unwrap(), 1);
+            year.folder.clock.advance(Duration::from_secs(60));
+            assert_eq!(year.wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
         }
         if let Some(session) = year.refine().await {
             sessions.push(session);
@@ -504,11 +498,11 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
         }
         year.balance().await;
         // Noon again.
-        let noon = year.lab.now().to_string();
+        let noon = year.folder.now().to_string();
         let hour: u64 = noon[11..13].parse().unwrap();
         let minute: u64 = noon[14..16].parse().unwrap();
         let passed = hour * 3_600 + minute * 60;
-        year.lab
+        year.folder
             .clock
             .advance(Duration::from_secs(12 * 3_600 - passed));
     }
@@ -526,7 +520,7 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
         let in_vain = in_vain.get(canary).copied().unwrap_or(0);
         assert_eq!(shown[canary] - in_vain, 1, "{canary}");
     }
-    let transcript = year.world.agent.transcript().await.unwrap();
+    let transcript = year.wren.agent.transcript().await.unwrap();
     assert_eq!(
         (transcript.pending, transcript.failed, transcript.absorbed),
         (0, 0, 365 * MESSAGES)

@@ -10,11 +10,12 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::Mode,
 };
+use memoir_testkit::HttpAnswer;
 use serde_json::{Value, json};
 
 use crate::{
-    document::Document,
-    installation::{Browser, CANARY, HttpAnswer, Installation, PASSWORD, owner},
+    document::{Document, ReadDocument},
+    installation::{Browser, CANARY, Installation, PASSWORD, owner},
     pages::{busy_agent, walk_but},
 };
 
@@ -888,10 +889,10 @@ async fn who_is_let_in_stands_where_administrators_look() {
 
 /// Of the other doors.
 async fn token_of_ada(installation: &Installation) -> String {
-    let client = reqwest::Client::new();
     let given = json!({"name": "Ada", "password": PASSWORD});
-    let request = client.post(format!("{}/v1/sign-in", installation.address));
-    let answer = request.json(&given).send().await.unwrap();
-    let answer: Value = answer.json().await.unwrap();
+    let answer = installation
+        .post("/v1/sign-in", "", given)
+        .await
+        .succeeded();
     format!("Bearer {}", answer["token"].as_str().unwrap())
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    document::ReadDocument,
     installation::{Browser, Installation, PASSWORD},
     second_factor::cookie,
 };
@@ -72,9 +73,11 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
     installation.administrator("Grace").await;
     let mut grace = installation.browser();
     grace.sign_in("Grace", PASSWORD).await;
-    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
-    let rest = rest.json(&json!({"name": "Ada", "password": PASSWORD}));
-    assert_eq!(rest.send().await.unwrap().status(), 201);
+    let given = json!({"name": "Ada", "password": PASSWORD});
+    installation
+        .post("/v1/sign-in", "", given)
+        .await
+        .expect(201);
     let page = one.page("/account").await;
     page.check("/account");
     let rows: Vec<String> = page.all("tr").skip(1).map(|row| row.text.clone()).collect();

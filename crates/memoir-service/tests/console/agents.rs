@@ -10,7 +10,10 @@ use memoir_domain::{
     session::Mode,
 };
 
-use crate::installation::{CANARY, Installation, owner};
+use crate::{
+    document::ReadDocument,
+    installation::{CANARY, Installation, owner},
+};
 
 #[tokio::test]
 async fn an_agent_is_made_with_its_settings() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    document::Document,
+    document::{Document, ReadDocument},
     installation::{Browser, Installation, owner},
 };
 

@@ -7,11 +7,15 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_app::{AgentHandle, Provision};
 use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_service::{Programs, ServiceOptions};
+use memoir_testkit::HttpAnswer;
 use reqwest::{Client, Method, redirect};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::installation::{Browser, HttpAnswer, Installation, owner};
+use crate::{
+    document::ReadDocument,
+    installation::{Browser, Installation, owner},
+};
 
 const PATH: &str = "/oauth/authorize";
 /// Where the hosted client is answered.
@@ -45,20 +49,8 @@ struct Pair {
     refresh: String,
 }
 
-struct OauthResponse {
-    status: u16,
-    challenge: String,
-    body: Value,
-}
-
-async fn told(request: reqwest::RequestBuilder) -> OauthResponse {
-    let answer = request.send().await.unwrap();
-    let challenge = answer.headers().get("www-authenticate");
-    OauthResponse {
-        status: answer.status().as_u16(),
-        challenge: challenge.map_or(String::new(), |value| value.to_str().unwrap().to_owned()),
-        body: serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default(),
-    }
+async fn told(request: reqwest::RequestBuilder) -> HttpAnswer {
+    HttpAnswer::of(request.send().await.unwrap()).await
 }
 
 fn challenge_of(verifier: &str) -> String {
@@ -84,12 +76,12 @@ impl Connector {
         let mut made = Self::new(installation);
         let said = json!({"client_name": name, "redirect_uris": addresses});
         let told = made.register(&said).await;
-        assert_eq!(told.status, 201, "{}", told.body);
-        made.id = told.body["client_id"].as_str().unwrap().to_owned();
+        told.expect(201);
+        made.id = told.json()["client_id"].as_str().unwrap().to_owned();
         made
     }
 
-    async fn register(&self, said: &Value) -> OauthResponse {
+    async fn register(&self, said: &Value) -> HttpAnswer {
         told(
             self.client
                 .post(format!("{}/oauth/register", self.address))
@@ -126,14 +118,14 @@ impl Connector {
         format!("{PATH}?{}", serde_urlencoded::to_string(given).unwrap())
     }
 
-    async fn exchange(&self, given: &[(&str, &str)]) -> OauthResponse {
+    async fn exchange(&self, given: &[(&str, &str)]) -> HttpAnswer {
         let body = serde_urlencoded::to_string(given).unwrap();
         let request = self.client.post(format!("{}/oauth/token", self.address));
         let form = ("content-type", "application/x-www-form-urlencoded");
         told(request.header(form.0, form.1).body(body)).await
     }
 
-    async fn redeem(&self, code: &str, other: &[(&str, &str)]) -> OauthResponse {
+    async fn redeem(&self, code: &str, other: &[(&str, &str)]) -> HttpAnswer {
         let resource = self.resource();
         let usual = [
             ("grant_type", "authorization_code"),
@@ -150,7 +142,7 @@ impl Connector {
         self.exchange(&chosen).await
     }
 
-    async fn refresh(&self, token: &str) -> OauthResponse {
+    async fn refresh(&self, token: &str) -> HttpAnswer {
         let given = [
             ("grant_type", "refresh_token"),
             ("client_id", &self.id),
@@ -160,7 +152,7 @@ impl Connector {
         self.exchange(&given).await
     }
 
-    async fn revoke(&self, token: &str) -> OauthResponse {
+    async fn revoke(&self, token: &str) -> HttpAnswer {
         let given = [("client_id", self.id.as_str()), ("token", token)];
         let body = serde_urlencoded::to_string(given).unwrap();
         let request = self.client.post(format!("{}/oauth/revoke", self.address));
@@ -169,7 +161,7 @@ impl Connector {
     }
 
     /// A request of the Model Context Protocol.
-    async fn call(&self, token: &str, method: &str, params: Value) -> OauthResponse {
+    async fn call(&self, token: &str, method: &str, params: Value) -> HttpAnswer {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = self.client.post(self.resource());
         let request = request
@@ -200,11 +192,9 @@ impl Connector {
             .header("mcp-protocol-version", "2026-07-28")
             .header("mcp-method", "tools/call")
             .header("mcp-name", tool);
-        let told = told(request.json(&body)).await;
-        let form = &told.body["result"]["inputRequests"]["answer"]["params"]["message"];
-        form.as_str()
-            .unwrap_or_else(|| panic!("{}", told.body))
-            .to_owned()
+        let told = told(request.json(&body)).await.json();
+        let form = &told["result"]["inputRequests"]["answer"]["params"]["message"];
+        form.as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
     }
 
     /// The status with which the door answers whoever holds that.
@@ -216,7 +206,7 @@ impl Connector {
     async fn connected(&self, browser: &Browser, agent: &AgentHandle) -> Pair {
         let code = self.code(browser, agent).await;
         let told = self.redeem(&code, &[]).await;
-        assert_eq!(told.status, 200, "{}", told.body);
+        told.expect(200);
         pair(&told)
     }
 
@@ -237,10 +227,10 @@ impl Connector {
     }
 }
 
-fn pair(told: &OauthResponse) -> Pair {
-    let text = |name: &str| told.body[name].as_str().unwrap().to_owned();
-    assert_eq!(told.body["token_type"], "Bearer");
-    assert_eq!(told.body["expires_in"], 600);
+fn pair(told: &HttpAnswer) -> Pair {
+    let text = |name: &str| told.json()[name].as_str().unwrap().to_owned();
+    assert_eq!(told.json()["token_type"], "Bearer");
+    assert_eq!(told.json()["expires_in"], 600);
     Pair {
         access: text("access_token"),
         refresh: text("refresh_token"),
@@ -305,19 +295,19 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let refused = connector.call("", "initialize", json!({})).await;
     assert_eq!(refused.status, 401);
     let metadata = refused
-        .challenge
+        .header("www-authenticate")
         .strip_prefix("Bearer scope=\"agent\", resource_metadata=\"");
     let metadata = metadata.unwrap().strip_suffix('"').unwrap();
-    let door = told(connector.client.get(metadata)).await.body;
+    let door = told(connector.client.get(metadata)).await.json();
     assert_eq!(door["resource"], connector.resource());
     let short = format!(
         "{}/.well-known/oauth-protected-resource",
         installation.address
     );
-    assert_eq!(told(connector.client.get(short)).await.body, door);
+    assert_eq!(told(connector.client.get(short)).await.json(), door);
     let issuer = door["authorization_servers"][0].as_str().unwrap();
     let server = format!("{issuer}/.well-known/oauth-authorization-server");
-    let server = told(connector.client.get(server)).await.body;
+    let server = told(connector.client.get(server)).await.json();
     assert_eq!(server["issuer"], issuer);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
     for (name, path) in [
@@ -339,9 +329,9 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     });
     let registered = connector.register(&said).await;
     assert_eq!(registered.status, 201);
-    assert_eq!(registered.body["token_endpoint_auth_method"], "none");
-    assert!(registered.body.get("client_secret").is_none());
-    connector.id = registered.body["client_id"].as_str().unwrap().to_owned();
+    assert_eq!(registered.json()["token_endpoint_auth_method"], "none");
+    assert!(registered.json().get("client_secret").is_none());
+    connector.id = registered.json()["client_id"].as_str().unwrap().to_owned();
 
     // The page names the program, where it is, and the agents.
     let shown = ada.get(&connector.question(&[])).await;
@@ -357,7 +347,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     );
     assert_eq!(back["of"], "memoir", "what stood in the address before");
     let told = connector.redeem(back["code"].as_str().unwrap(), &[]).await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    told.expect(200);
     let first = pair(&told);
 
     let params = json!({
@@ -365,15 +355,19 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         "clientInfo": {"name": "connector", "version": "1"},
     });
     let begun = connector.call(&first.access, "initialize", params).await;
-    assert_eq!(begun.status, 200, "{}", begun.body);
+    begun.expect(200);
     let tools = connector.call(&first.access, "tools/list", json!({})).await;
-    let tools = tools.body["result"]["tools"].as_array().unwrap().clone();
+    let tools = tools.json()["result"]["tools"].as_array().unwrap().clone();
     assert!(tools.iter().any(|tool| tool["name"] == "save_memory"));
     let saved =
         json!({"name": "save_memory", "arguments": {"content": "Ada keeps bees.", "kind": "core"}});
     let saved = connector.call(&first.access, "tools/call", saved).await;
-    assert_eq!(saved.status, 200, "{}", saved.body);
-    assert!(saved.body["result"]["isError"] != true, "{}", saved.body);
+    saved.expect(200);
+    assert!(
+        saved.json()["result"]["isError"] != true,
+        "{}",
+        saved.json()
+    );
 
     // It is told to the agent, and on the record as made by the administrator.
     let records = told_of(&wren).await;
@@ -398,7 +392,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     assert_eq!(connector.enters(&second.access).await, 200);
     let reused = connector.refresh(&first.refresh).await;
     assert_eq!(
-        (reused.status, &reused.body["error"]),
+        (reused.status, &reused.json()["error"]),
         (400, &json!("invalid_grant"))
     );
     assert_eq!(
@@ -428,9 +422,10 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     let over = connector.call(&third.access, "tools/list", json!({})).await;
     assert_eq!(over.status, 401);
     assert!(
-        over.challenge.contains("error=\"invalid_token\""),
+        over.header("www-authenticate")
+            .contains("error=\"invalid_token\""),
         "{}",
-        over.challenge
+        over.header("www-authenticate")
     );
     assert_eq!(connector.refresh(&third.refresh).await.status, 400);
     assert!(wren.verify().await.unwrap().valid);
@@ -451,7 +446,7 @@ async fn again(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
     let told = connector
         .redeem(&asked(connector, browser, agent).await, &[])
         .await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    told.expect(200);
     pair(&told)
 }
 
@@ -649,10 +644,7 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
         ("decision", "connect"),
     ];
     let answer = ada.send_filled_in(&page, PATH, &evil).await;
-    assert_eq!(
-        (answer.status.as_u16(), answer.header("location")),
-        (400, "")
-    );
+    assert_eq!((answer.status, answer.header("location")), (400, ""));
     // Twice the same parameter is none.
     let twice = format!("{}&client_id=a", connector.question(&[]));
     assert_eq!(ada.get(&twice).await.status, 400);
@@ -760,7 +752,7 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
         let (agent, code) = fresh().await;
         let told = connector.redeem(&code, &[wrong]).await;
         assert_eq!(
-            (told.status, &told.body["error"]),
+            (told.status, &told.json()["error"]),
             (400, &json!("invalid_grant")),
             "{wrong:?}"
         );
@@ -772,16 +764,16 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
         .redeem(&code, &[("resource", "https://another.example/mcp")])
         .await;
     assert_eq!(
-        (told.status, &told.body["error"]),
+        (told.status, &told.json()["error"]),
         (400, &json!("invalid_target"))
     );
     let told = connector.redeem(&code, &[("grant_type", "password")]).await;
-    assert_eq!(told.body["error"], "unsupported_grant_type");
+    assert_eq!(told.json()["error"], "unsupported_grant_type");
     let told = connector.redeem(&code, &[("code_verifier", "")]).await;
-    assert_eq!(told.body["error"], "invalid_request");
+    assert_eq!(told.json()["error"], "invalid_request");
     let told = connector.redeem(&code, &[("client_id", "nobody")]).await;
     assert_eq!(
-        (told.status, &told.body["error"]),
+        (told.status, &told.json()["error"]),
         (401, &json!("invalid_client"))
     );
     let first = pair(&connector.redeem(&code, &[]).await);
@@ -846,7 +838,7 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     let over = connector.refresh(&next.refresh).await;
     // The client registered itself long ago: it learns that it is to begin anew.
     assert_eq!(
-        (over.status, &over.body["error"]),
+        (over.status, &over.json()["error"]),
         (401, &json!("invalid_client"))
     );
 }
@@ -951,7 +943,7 @@ async fn spec_5_5_registering_fills_nothing_and_is_over_where_it_is_not_used() {
     ] {
         let told = plain.register(&said).await;
         assert_eq!(
-            (told.status, &told.body["error"]),
+            (told.status, &told.json()["error"]),
             (400, &json!(code)),
             "{said}"
         );
@@ -997,7 +989,7 @@ async fn spec_5_5_without_an_address_no_program_is_connected() {
         }
         let refused = connector.call("", "initialize", json!({})).await;
         assert_eq!(
-            (refused.status, refused.challenge.as_str()),
+            (refused.status, refused.header("www-authenticate")),
             (401, "Bearer")
         );
         assert_eq!(connector.register(&json!({})).await.status, 404);
@@ -1033,7 +1025,7 @@ async fn spec_5_5_clients_of_the_settings_need_not_register() {
         "{}/.well-known/oauth-authorization-server",
         installation.address
     );
-    let server = told(connector.client.get(server)).await.body;
+    let server = told(connector.client.get(server)).await.json();
     assert!(server.get("registration_endpoint").is_none());
     connector.id = "connector".to_owned();
     let shown = ada.get(&connector.question(&[])).await;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use html5ever::{parse_document, tendril::TendrilSink};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use memoir_testkit::HttpAnswer;
 
 /// A page, read by the rules of HTML.
 pub struct Document {
@@ -25,6 +26,17 @@ impl Element {
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// An answer that is a page.
+pub trait ReadDocument {
+    fn document(&self) -> Document;
+}
+
+impl ReadDocument for HttpAnswer {
+    fn document(&self) -> Document {
+        Document::read(&self.text)
     }
 }
 

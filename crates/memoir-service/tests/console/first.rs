@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use memoir_service::ServiceOptions;
+use memoir_testkit::HttpAnswer;
 use memoir_vault::{password::Password, token::TokenSecret};
 
 use crate::{
-    installation::{Browser, HttpAnswer, Installation, PASSWORD},
+    document::ReadDocument,
+    installation::{Browser, Installation, PASSWORD},
     second_factor::cookie,
 };
 
@@ -128,7 +130,7 @@ async fn of_two_who_come_at_once_one_is_made() {
         .into_iter()
         .map(|name| {
             let (browser, path) = (installation.browser(), path.clone());
-            tokio::spawn(async move { create(&browser, &path, name).await.status.as_u16() })
+            tokio::spawn(async move { create(&browser, &path, name).await.status })
         })
         .collect();
     let mut told = Vec::new();

@@ -5,7 +5,10 @@ use std::time::Duration;
 use memoir_app::{Handling, MemoryInput, MemoryPage};
 use memoir_domain::audit::Actor;
 
-use crate::installation::{Browser, Installation, owner};
+use crate::{
+    document::ReadDocument,
+    installation::{Browser, Installation, owner},
+};
 
 /// Texts of which two are doubles up to the last sign.
 const DOUBLES: [&str; 6] = [
@@ -98,10 +101,7 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
         .browser()
         .send("/sign-in", &fields, &foreign)
         .await;
-    assert_eq!(
-        (answer.status.as_u16(), answer.header("set-cookie")),
-        (403, "")
-    );
+    assert_eq!((answer.status, answer.header("set-cookie")), (403, ""));
 }
 
 #[tokio::test]

@@ -1,18 +1,20 @@
 //! A service in memory, agents with a past, and a browser.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
-use memoir_app::{Account, InstallationSettings, Memoir, MemoryInput, OwnAgent};
+use memoir_app::{Account, InstallationSettings, MemoryInput, OwnAgent, Viewer};
 use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
-use memoir_store::Store;
-use memoir_testkit::TestClock;
-use memoir_vault::{KeyStore, MasterKey, password::Password};
-use reqwest::{Client, Method, StatusCode, header::HeaderMap, redirect};
-use tokio::net::TcpListener;
+pub use memoir_testkit::administrator as owner;
+use memoir_testkit::{CAREFUL_AGENT, HttpAnswer, Served, TestClock, TestInstallation, empty_store};
+use memoir_vault::password::Password;
+use reqwest::{Client, Method, redirect};
 
-use crate::document::Document;
+use crate::{
+    document::{Document, ReadDocument},
+    service::service,
+};
 
 /// In everything that is an agent's words.
 pub const CANARY: &str = "kanarienvogel";
@@ -20,15 +22,17 @@ pub const CANARY: &str = "kanarienvogel";
 pub const PASSWORD: &str = "correct horse battery";
 
 pub struct Installation {
-    pub memoir: Memoir,
-    pub clock: Arc<TestClock>,
+    served: Served,
     pub account: Account,
     pub other: Account,
-    pub address: String,
 }
 
-pub fn owner() -> Actor {
-    Actor::administrator("test")
+impl Deref for Installation {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
 }
 
 impl Installation {
@@ -37,11 +41,6 @@ impl Installation {
     }
 
     pub async fn with(options: ServiceOptions) -> Self {
-        // Not used, but the client asks for one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let store: Arc<dyn Store> = crate::store::empty().await;
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let clock = Arc::new(TestClock::ticking_from("2026-03-04T12:00:00Z"));
         // Nobody listens there, and no agent has agreed.
         let elsewhere = ProviderSettings {
             base_url: Some("http://0.0.0.0:9/v1".to_owned()),
@@ -51,34 +50,27 @@ impl Installation {
         let mut settings = InstallationSettings::default();
         settings.recall.embeddings = Some("lab:small".parse().unwrap());
         let providers = Providers::with_environment(providers, |_| None).unwrap();
-        let memoir = Memoir::new(store, Arc::new(keys), Arc::new(providers), settings)
-            .with_clock(clock.clone());
-        let account = memoir.account("default").await.unwrap();
-        memoir
-            .create_account("other", &memoir_domain::audit::Actor::owner())
-            .await
-            .unwrap();
-        let other = memoir.account("other").await.unwrap();
-        let address = serve(&memoir, options).await;
+        let installation = TestInstallation::on(empty_store().await)
+            .with_clock(TestClock::ticking())
+            .with_models(Arc::new(providers))
+            .with_settings(settings);
         Self {
-            memoir,
-            clock,
-            account,
-            other,
-            address,
+            account: installation.account("default").await,
+            other: installation.account("other").await,
+            served: installation.serve(service(options)).await,
         }
     }
 
     /// The address of another service on the same store, beside this one.
     pub async fn serve_beside(&self, options: ServiceOptions) -> String {
-        serve(&self.memoir, options).await
+        self.serve(service(options)).await.address
     }
 
     /// Another service on the same store, as after a restart.
     pub async fn serve_again(&mut self) {
         // Uses are written every few seconds, and when a service stops.
         self.memoir.write_uses().await.unwrap();
-        self.address = serve(&self.memoir, ServiceOptions::default()).await;
+        self.served = self.serve(service(ServiceOptions::default())).await;
     }
 
     pub async fn administrator(&self, name: &str) {
@@ -113,17 +105,10 @@ impl Installation {
     /// An agent with these core memories, each with the canary in every place that takes words.
     pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> OwnAgent {
         let prompt = format!("I am {name}, {CANARY}.");
-        let settings = [
-            (Field::Model, Some("builtin:careful")),
-            (Field::LossGuard, Some("off")),
-            (Field::SystemPrompt, Some(prompt.as_str())),
-        ];
-        account
-            .create_agent(name, &settings, &owner())
-            .await
-            .unwrap();
-        let agent = account.agent(name).await.unwrap();
-        let agent = agent.seen_by(memoir_app::Viewer::Agent).as_agent().unwrap();
+        let mut settings = CAREFUL_AGENT.to_vec();
+        settings.push((Field::SystemPrompt, Some(prompt.as_str())));
+        let agent = memoir_testkit::agent(account, name, &settings).await;
+        let agent = agent.seen_by(Viewer::Agent).as_agent().unwrap();
         let inputs: Vec<MemoryInput> = memories
             .iter()
             .map(|text| MemoryInput {
@@ -138,16 +123,6 @@ impl Installation {
     }
 }
 
-async fn serve(memoir: &Memoir, options: ServiceOptions) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let served = memoir.clone();
-    tokio::spawn(async move {
-        memoir_service::serve(served, options, listener, std::future::pending()).await
-    });
-    address
-}
-
 /// A browser without scripts that follows nothing by itself.
 #[derive(Clone)]
 pub struct Browser {
@@ -157,37 +132,11 @@ pub struct Browser {
     pub cookie: String,
 }
 
-/// An answer.
-pub struct HttpAnswer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub text: String,
-}
-
-impl HttpAnswer {
-    pub fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
-    }
-
-    pub fn document(&self) -> Document {
-        Document::read(&self.text)
-    }
-
-    /// Where it leads to.
-    #[track_caller]
-    pub fn leads_to(&self) -> &str {
-        assert_eq!(self.status, 303, "{}", self.text);
-        self.header("location")
-    }
-}
-
 impl Browser {
     pub async fn get(&self, path: &str) -> HttpAnswer {
         let request = self.client.get(format!("{}{path}", self.address));
         let request = request.header("cookie", &self.cookie);
-        answer(request.send().await.unwrap()).await
+        HttpAnswer::of(request.send().await.unwrap()).await
     }
 
     /// An answer that may come bit by bit.
@@ -213,7 +162,7 @@ impl Browser {
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });
-        answer(request.send().await.unwrap()).await
+        HttpAnswer::of(request.send().await.unwrap()).await
     }
 
     /// A page that must be there.
@@ -247,7 +196,7 @@ impl Browser {
             .iter()
             .map(|(name, value)| format!("{name}={}", encoded(value)))
             .collect();
-        answer(request.body(fields.join("&")).send().await.unwrap()).await
+        HttpAnswer::of(request.body(fields.join("&")).send().await.unwrap()).await
     }
 
     /// Presses a button or sends a form that the page at `page` has, with what it holds.
@@ -306,12 +255,4 @@ fn encoded(value: &str) -> String {
         byte => format!("%{byte:02X}"),
     };
     value.bytes().map(byte).collect()
-}
-
-async fn answer(response: reqwest::Response) -> HttpAnswer {
-    HttpAnswer {
-        status: response.status(),
-        headers: response.headers().clone(),
-        text: response.text().await.unwrap(),
-    }
 }

@@ -21,8 +21,8 @@ mod pages;
 mod plots;
 mod rehearsals;
 mod second_factor;
+#[path = "../service/mod.rs"]
+mod service;
 mod settings;
 mod signing_in;
-#[path = "../store/mod.rs"]
-mod store;
 mod time_machine;

@@ -1,11 +1,9 @@
 //! What is not there: a page of the console for browsers, a problem document for programs.
 
+use memoir_testkit::HttpAnswer;
 use reqwest::Method;
 
-use crate::{
-    installation::{HttpAnswer, Installation},
-    pages::check_headers,
-};
+use crate::{document::ReadDocument, installation::Installation, pages::check_headers};
 
 fn is_page(answer: &HttpAnswer) -> bool {
     answer.header("content-type") == "text/html; charset=utf-8"

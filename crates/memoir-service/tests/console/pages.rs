@@ -12,7 +12,10 @@ use memoir_domain::{
 };
 use serde_json::json;
 
-use crate::installation::{Browser, CANARY, Installation, owner};
+use crate::{
+    document::ReadDocument,
+    installation::{Browser, CANARY, Installation, owner},
+};
 
 /// Everything that is reached by links from the fleet on, checked.
 async fn walk(browser: &Browser) -> BTreeSet<String> {
@@ -45,7 +48,7 @@ pub async fn walk_but(browser: &Browser, is_left_out: impl Fn(&str) -> bool) -> 
     seen
 }
 
-pub fn check_headers(answer: &crate::installation::HttpAnswer) {
+pub fn check_headers(answer: &memoir_testkit::HttpAnswer) {
     assert_eq!(
         answer.header("content-security-policy"),
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \

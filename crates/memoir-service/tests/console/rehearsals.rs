@@ -4,7 +4,10 @@ use memoir_app::{Handling, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
 use serde_json::json;
 
-use crate::installation::{CANARY, Installation, owner};
+use crate::{
+    document::ReadDocument,
+    installation::{CANARY, Installation, owner},
+};
 
 const MEMORIES: [&str; 7] = [
     "One",

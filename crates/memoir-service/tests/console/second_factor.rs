@@ -7,14 +7,15 @@ use std::{
 };
 
 use memoir_service::ServiceOptions;
+use memoir_testkit::HttpAnswer;
 use memoir_vault::second_factor::FactorSecret;
 use serde_json::{Value, json};
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
     connect,
-    document::Document,
-    installation::{Browser, HttpAnswer, Installation, PASSWORD},
+    document::{Document, ReadDocument},
+    installation::{Browser, Installation, PASSWORD},
 };
 
 const PATH: &str = "/account/second-factor";
@@ -111,9 +112,8 @@ async fn is_in(browser: &Browser) -> bool {
 }
 
 async fn rest(installation: &Installation, body: &Value) -> (u16, Value) {
-    let asked = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
-    let answer = asked.json(body).send().await.unwrap();
-    (answer.status().as_u16(), answer.json().await.unwrap())
+    let answer = installation.send("POST", "/v1/sign-in", "", body).await;
+    (answer.status, answer.json())
 }
 
 #[tokio::test]
@@ -339,9 +339,8 @@ async fn rest_is_no_way_around_it() {
     assert_eq!(sign_in(PASSWORD, json!(code)).await, wrong_password);
     let (status, _) = sign_in(PASSWORD, json!(device.recovery[0])).await;
     assert_eq!(status, 201);
-    let agents = reqwest::Client::new().get(format!("{}/v1/agents", installation.address));
-    let agents = agents.bearer_auth(made["token"].as_str().unwrap());
-    let asked = async || agents.try_clone().unwrap().send().await.unwrap().status();
+    let token = made["token"].as_str().unwrap();
+    let asked = async || installation.get("/v1/agents", token).await.status;
     assert_eq!(asked().await, 200);
     browser
         .press("/", "/sign-out-everywhere", &[])
@@ -510,10 +509,7 @@ async fn no_log_and_no_metric_holds_a_password_a_code_a_token_or_a_secret() {
     let (_, made) = rest(&installation, &body).await;
     browser.cookie = cookie(&entered, "memoir");
     let presented = connect::all_that_is_presented(&installation, &browser).await;
-    let metrics = reqwest::get(format!("{}/metrics", installation.address))
-        .await
-        .unwrap();
-    let metrics = metrics.text().await.unwrap();
+    let metrics = installation.get("/metrics", "").await.text;
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(logged.contains("what is logged is seen"));
     assert!(logged.contains("an administrator signed in"), "{logged}");

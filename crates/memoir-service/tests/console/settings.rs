@@ -4,7 +4,10 @@ use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor};
 use serde_json::{Value, json};
 
-use crate::installation::{CANARY, Installation};
+use crate::{
+    document::ReadDocument,
+    installation::{CANARY, Installation},
+};
 
 fn path(agent: &OwnAgent) -> String {
     format!("/agents/{}/settings", agent.scope().agent)

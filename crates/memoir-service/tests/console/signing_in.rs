@@ -5,14 +5,17 @@ use std::time::Duration;
 use memoir_service::ServiceOptions;
 use serde_json::json;
 
-use crate::installation::{Browser, Installation, PASSWORD};
+use crate::{
+    document::ReadDocument,
+    installation::{Browser, Installation, PASSWORD},
+};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Whether the browser is let in.
 async fn is_in(browser: &Browser) -> bool {
     let answer = browser.get("/").await;
-    match answer.status.as_u16() {
+    match answer.status {
         200 => true,
         303 if answer.header("location") == "/sign-in" => false,
         _ => panic!("{}", answer.text),
@@ -71,10 +74,7 @@ async fn a_wrong_password_tells_no_more_than_a_wrong_name() {
         ("Grace", PASSWORD),
     ] {
         let answer = browser.sign_in(name, password).await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.header("set-cookie")),
-            (401, "")
-        );
+        assert_eq!((answer.status, answer.header("set-cookie")), (401, ""));
         let document = answer.document();
         document.check("/sign-in");
         assert!(!answer.text.contains(password));
@@ -96,12 +96,11 @@ async fn attempts_are_counted_together_with_those_of_other_doors() {
         );
     }
     assert_eq!(browser.sign_in("Ada", PASSWORD).await.status, 429);
-    let rest = reqwest::Client::new().post(format!("{}/v1/sign-in", installation.address));
-    let rest = rest
-        .json(&json!({"name": "Ada", "password": PASSWORD}))
-        .send()
-        .await;
-    assert_eq!(rest.unwrap().status(), 429);
+    let given = json!({"name": "Ada", "password": PASSWORD});
+    installation
+        .post("/v1/sign-in", "", given)
+        .await
+        .expect(429);
 }
 
 #[tokio::test]
@@ -115,7 +114,7 @@ async fn behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone() {
     let browser = installation.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let open = browser.post("/sign-in", &fields).await;
-    assert_eq!((open.status.as_u16(), open.header("set-cookie")), (403, ""));
+    assert_eq!((open.status, open.header("set-cookie")), (403, ""));
     assert!(
         open.document().forms().is_empty(),
         "no password is asked for"
@@ -139,9 +138,7 @@ async fn spec_5_5_a_cookie_is_no_token_and_a_token_no_cookie() {
     let installation = Installation::open().await;
     let browser = installation.ada().await;
     let secret = browser.cookie.split_once('=').unwrap().1.to_owned();
-    let agents = format!("{}/v1/agents", installation.address);
-    let asked = reqwest::Client::new().get(agents).bearer_auth(secret);
-    assert_eq!(asked.send().await.unwrap().status(), 401);
+    installation.get("/v1/agents", &secret).await.expect(401);
     let token = installation
         .account
         .create_token(None, &memoir_domain::audit::Actor::owner())
@@ -166,20 +163,18 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
     assert!(!is_in(&one).await && is_in(&other).await);
 
     let third = installation.ada().await;
-    let rest = reqwest::Client::new();
-    let asked = rest.post(format!("{}/v1/sign-in", installation.address));
-    let asked = asked
-        .json(&json!({"name": "Ada", "password": PASSWORD}))
-        .send();
-    let made: serde_json::Value = asked.await.unwrap().json().await.unwrap();
+    let given = json!({"name": "Ada", "password": PASSWORD});
+    let made = installation
+        .post("/v1/sign-in", "", given)
+        .await
+        .expect(201);
     third
         .press("/", "/sign-out-everywhere", &[])
         .await
         .leads_to();
     assert!(!is_in(&other).await && !is_in(&third).await);
-    let agents = rest.get(format!("{}/v1/agents", installation.address));
-    let agents = agents.bearer_auth(made["token"].as_str().unwrap()).send();
-    assert_eq!(agents.await.unwrap().status(), 401);
+    let token = made["token"].as_str().unwrap();
+    installation.get("/v1/agents", token).await.expect(401);
     assert!(is_in(&grace).await, "somebody else stays");
 }
 

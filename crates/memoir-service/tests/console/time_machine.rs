@@ -5,7 +5,7 @@ use memoir_domain::{audit::Actor, session::Mode};
 use serde_json::json;
 
 use crate::{
-    document::Document,
+    document::{Document, ReadDocument},
     installation::{Browser, CANARY, Installation},
 };
 
@@ -42,7 +42,7 @@ fn row(document: &Document, name: &str) -> String {
 }
 
 /// Presses the button that goes back, with what the page has bound to it.
-async fn go_back(browser: &Browser, page: &str, path: &str) -> crate::installation::HttpAnswer {
+async fn go_back(browser: &Browser, page: &str, path: &str) -> memoir_testkit::HttpAnswer {
     let document = browser.page(page).await;
     let [point, newest] = ["point", "newest"].map(|name| document.hidden(name).unwrap().to_owned());
     browser

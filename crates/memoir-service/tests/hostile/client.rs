@@ -2,36 +2,13 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use memoir_testkit::HttpAnswer;
+use reqwest::header::{HeaderMap, HeaderName};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-
-/// An answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HttpAnswer {
-    pub status: u16,
-    pub head: String,
-    pub body: Vec<u8>,
-}
-
-impl HttpAnswer {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-
-    pub fn code(&self) -> String {
-        self.json()["code"].as_str().unwrap_or_default().to_owned()
-    }
-
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (key, value) = line.split_once(": ")?;
-            key.eq_ignore_ascii_case(name).then_some(value)
-        })
-    }
-}
 
 /// A connection that is kept open.
 pub struct Client {
@@ -75,7 +52,7 @@ impl Client {
         // An answer may come before all of it was taken.
         let _ = stream.write_all(&bytes).await;
         let answer = read_answer(stream, method == "HEAD").await.unwrap();
-        if answer.header("connection") == Some("close") {
+        if answer.header("connection") == "close" {
             self.stream = None;
         }
         answer
@@ -109,15 +86,22 @@ pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<HttpA
     }
     let head = String::from_utf8(bytes).ok()?;
     let status = head.get(9..12)?.parse().ok()?;
+    let named = head.lines().filter_map(|line| line.split_once(": "));
+    let headers: HeaderMap = named
+        .map(|(name, value)| -> (HeaderName, _) { (name.parse().unwrap(), value.parse().unwrap()) })
+        .collect();
     let mut answer = HttpAnswer {
         status,
-        head,
-        body: Vec::new(),
+        headers,
+        text: String::new(),
     };
-    let length = answer.header("content-length");
-    let length = length.map_or(0, |length| length.parse().unwrap());
-    answer.body = vec![0; if headless { 0 } else { length }];
-    stream.read_exact(&mut answer.body).await.ok()?;
+    let length = match answer.header("content-length") {
+        "" => 0,
+        length => length.parse().unwrap(),
+    };
+    let mut body = vec![0; if headless { 0 } else { length }];
+    stream.read_exact(&mut body).await.ok()?;
+    answer.text = String::from_utf8(body).unwrap();
     Some(answer)
 }
 

@@ -1,31 +1,24 @@
 //! A running service on files, with agents that have tokens.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{ops::Deref, path::PathBuf, time::Duration};
 
-use memoir_app::{Account, InstallationSettings, Memoir};
 use memoir_service::ServiceOptions;
-use memoir_store::Store;
-use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::SetModel;
+use memoir_testkit::{InstallationFolder, Served, TestClock};
 pub use memoir_testkit::{Tenant, administrator as owner};
-use memoir_vault::MasterSource;
-use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use crate::client::Client;
+use crate::{client::Client, service::service};
 
 pub struct Installation {
-    pub dir: TempDir,
-    pub memoir: Memoir,
-    pub model: SetModel,
-    pub address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    served: Option<JoinHandle<()>>,
+    pub folder: InstallationFolder,
+    served: Served,
+}
+
+impl Deref for Installation {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
 }
 
 pub fn options() -> ServiceOptions {
@@ -35,18 +28,8 @@ pub fn options() -> ServiceOptions {
     }
 }
 
-pub fn memoir_in(dir: &Path, model: &SetModel) -> Memoir {
-    let path = dir.join("m.db");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
-    let source = MasterSource::File(path.with_extension("master-key"));
-    let keys = memoir_vault::unlock(&source, &path.with_extension("keys"), false).unwrap();
-    let models = Arc::new(model.clone());
-    Memoir::new(
-        store,
-        Arc::new(keys),
-        models,
-        InstallationSettings::default(),
-    )
+pub fn new_folder() -> InstallationFolder {
+    InstallationFolder::new().with_clock(TestClock::ticking())
 }
 
 impl Installation {
@@ -55,75 +38,31 @@ impl Installation {
     }
 
     pub async fn with(options: ServiceOptions) -> Self {
-        Self::at(TempDir::new().unwrap(), options, "127.0.0.1:0").await
+        Self::at(new_folder(), options, "127.0.0.1:0").await
     }
 
-    pub async fn at(dir: TempDir, options: ServiceOptions, address: &str) -> Self {
-        let model = SetModel::default();
-        let memoir = memoir_in(dir.path(), &model);
-        let listener = TcpListener::bind(address).await.unwrap();
-        let mut address = listener.local_addr().unwrap();
-        if address.ip().is_unspecified() {
-            address.set_ip([127, 0, 0, 1].into());
-        }
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serving = memoir.clone();
-        let served = tokio::spawn(async move {
-            let stop = async {
-                let _ = stopped.await;
-            };
-            memoir_service::serve(serving, options, listener, stop)
-                .await
-                .unwrap();
-        });
+    /// Serves what lies in the folder, as a process does that knows no more than the files.
+    pub async fn at(folder: InstallationFolder, options: ServiceOptions, address: &str) -> Self {
+        let opened = folder.open_elsewhere();
         Self {
-            dir,
-            memoir,
-            model,
-            address,
-            stop: Some(stop),
-            served: Some(served),
+            served: opened.serve_at(address, service(options)).await,
+            folder,
         }
-    }
-
-    pub async fn account(&self, name: &str) -> Account {
-        memoir_testkit::account(&self.memoir, name).await
-    }
-
-    pub async fn administrator(&self, account: &str) -> String {
-        memoir_testkit::administrator_token(&self.memoir, account).await
-    }
-
-    pub async fn tenant(&self, account: &str, name: &str) -> Tenant {
-        memoir_testkit::tenant(&self.memoir, account, name).await
     }
 
     pub fn client(&self) -> Client {
-        Client::new(self.address)
-    }
-
-    pub fn database(&self) -> PathBuf {
-        self.dir.path().join("m.db")
-    }
-
-    pub fn begin_stop(&mut self) {
-        let _ = self.stop.take().unwrap().send(());
-    }
-
-    pub async fn stopped(&mut self) {
-        self.served.take().unwrap().await.unwrap();
+        Client::new(self.socket)
     }
 
     /// The folder, after the service stopped.
-    pub async fn close(mut self) -> TempDir {
-        self.begin_stop();
-        self.stopped().await;
-        self.dir
+    pub async fn close(self) -> InstallationFolder {
+        self.served.stop().await;
+        self.folder
     }
 
     /// Where in the files those bytes are.
     pub fn files_with(&self, needle: &[u8]) -> Vec<PathBuf> {
-        let files = std::fs::read_dir(self.dir.path()).unwrap();
+        let files = std::fs::read_dir(self.folder.path()).unwrap();
         let paths = files.map(|file| file.unwrap().path());
         paths
             .filter(|path| {

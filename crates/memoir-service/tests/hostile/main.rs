@@ -11,4 +11,6 @@ mod installation;
 mod keys;
 mod queue;
 mod raw;
+#[path = "../service/mod.rs"]
+mod service;
 mod sign_in;

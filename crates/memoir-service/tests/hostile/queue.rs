@@ -5,16 +5,15 @@ use std::{sync::Arc, time::Duration};
 use memoir_app::{MemoryInput, sessions::RefineOptions};
 use memoir_domain::{agent::Field, session::State};
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ModelScript, SetModel, Turn};
-use tempfile::TempDir;
+use memoir_testkit::{ModelScript, Turn};
 
-use crate::installation::{Installation, memoir_in, options, owner};
+use crate::installation::{Installation, new_folder, options, owner};
 
 #[tokio::test]
 async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
-    let dir = TempDir::new().unwrap();
-    let memoir = memoir_in(dir.path(), &SetModel::default());
-    let account = memoir.account("default").await.unwrap();
+    let folder = new_folder();
+    let opened = folder.open();
+    let account = opened.account("default").await;
     for name in ["broken", "wren"] {
         let model = [(Field::Model, Some("scripted:model"))];
         account.create_agent(name, &model, &owner()).await.unwrap();
@@ -27,8 +26,8 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         agent.enqueue(&RefineOptions::default()).await.unwrap();
     }
     let broken = account.agent("broken").await.unwrap().scope().agent;
-    drop((account, memoir));
-    rusqlite::Connection::open(dir.path().join("m.db"))
+    drop((account, opened));
+    rusqlite::Connection::open(folder.database())
         .unwrap()
         .execute(
             "UPDATE agents SET open = 'damaged' WHERE id = ?1",
@@ -39,7 +38,7 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         concurrency: 1,
         ..options()
     };
-    let installation = Installation::at(dir, one, "127.0.0.1:0").await;
+    let installation = Installation::at(folder, one, "127.0.0.1:0").await;
     installation
         .model
         .set(Arc::new(ModelScript::always(Turn::text("No."))));

@@ -96,7 +96,7 @@ async fn a_body_up_to_the_limit_is_taken_and_a_larger_one_is_told_the_limit() {
 #[tokio::test]
 async fn a_body_in_pieces_has_the_same_limit() {
     let (installation, wren) = usual().await;
-    let mut stream = connect(installation.address).await;
+    let mut stream = connect(installation.socket).await;
     let chunked = head(&wren.token, "transfer-encoding: chunked");
     stream.write_all(&chunked).await.unwrap();
     let piece = vec![b' '; 1 << 20];
@@ -148,7 +148,7 @@ async fn what_is_no_text_is_refused_wherever_it_stands() {
         assert!(matches!(status, 200 | 400), "{query} {status}");
         client = installation.client();
     }
-    let mut stream = connect(installation.address).await;
+    let mut stream = connect(installation.socket).await;
     let wrong = b"GET /v1/agents HTTP/1.1\r\nhost: m\r\nauthorization: Bearer \xff\xfe\r\n\r\n";
     stream.write_all(wrong).await.unwrap();
     assert_eq!(read_answer(&mut stream, false).await.unwrap().status, 401);
@@ -182,7 +182,7 @@ async fn what_is_no_request_is_answered_or_cut_off() {
         long.as_bytes(),
     ];
     for (at, request) in requests.iter().enumerate() {
-        let mut stream = connect(installation.address).await;
+        let mut stream = connect(installation.socket).await;
         let _ = stream.write_all(request).await;
         let _ = stream.shutdown().await;
         let answer = tokio::time::timeout(Duration::from_secs(5), read_answer(&mut stream, false));
@@ -223,7 +223,7 @@ async fn lengths_that_lie_are_refused() {
         ("transfer-encoding: gzip", 400),
     ] {
         let request = [&head(&wren.token, length), body.as_slice()].concat();
-        let status = raw(installation.address, &request)
+        let status = raw(installation.socket, &request)
             .await
             .map(|answer| answer.status);
         assert_eq!(status, Some(expected), "{length}");
@@ -240,7 +240,7 @@ async fn half_a_request_comes_to_nothing() {
     ]
     .concat();
     for length in [1, 20, 60, whole.len() - 19, whole.len() - 1] {
-        let mut stream = connect(installation.address).await;
+        let mut stream = connect(installation.socket).await;
         stream.write_all(&whole[..length]).await.unwrap();
         drop(stream);
     }
@@ -251,7 +251,7 @@ async fn half_a_request_comes_to_nothing() {
 #[tokio::test]
 async fn a_head_that_comes_byte_by_byte_has_its_time() {
     let (installation, wren) = hasty().await;
-    let mut stream = connect(installation.address).await;
+    let mut stream = connect(installation.socket).await;
     let begun = Instant::now();
     for byte in head(&wren.token, "content-length: 19") {
         if stream.write_all(&[byte]).await.is_err() {
@@ -269,7 +269,7 @@ async fn a_head_that_comes_byte_by_byte_has_its_time() {
 #[tokio::test]
 async fn a_body_that_comes_byte_by_byte_has_its_time() {
     let (installation, wren) = hasty().await;
-    let stream = connect(installation.address).await;
+    let stream = connect(installation.socket).await;
     let (mut reading, mut writing) = stream.into_split();
     let start = head(&wren.token, "content-length: 10000");
     writing.write_all(&start).await.unwrap();
@@ -292,8 +292,8 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
 #[tokio::test]
 async fn a_connection_that_is_idle_is_closed_in_time() {
     let (installation, wren) = hasty().await;
-    let mut silent = connect(installation.address).await;
-    let mut client = connect(installation.address).await;
+    let mut silent = connect(installation.socket).await;
+    let mut client = connect(installation.socket).await;
     let get = format!(
         "GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
         wren.token
@@ -322,7 +322,7 @@ async fn a_client_that_takes_no_answers_is_given_up() {
     };
     let own = crate::installation::owner();
     wren.agent.save(&vec![input; 200], &own).await.unwrap();
-    let mut stalled = connect(installation.address).await;
+    let mut stalled = connect(installation.socket).await;
     let get = format!(
         "GET {PATH}?limit=200 HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",
         wren.token
@@ -341,7 +341,7 @@ async fn a_client_that_takes_no_answers_is_given_up() {
 #[tokio::test]
 async fn requests_that_come_together_are_answered_in_their_order() {
     let (installation, wren) = usual().await;
-    let mut stream = connect(installation.address).await;
+    let mut stream = connect(installation.socket).await;
     let mut all = Vec::new();
     for at in 0..50 {
         let body = json!({"content": format!("Note {at}.")}).to_string();
@@ -374,7 +374,7 @@ async fn what_is_hidden_behind_a_body_is_no_request() {
         "POST {PATH} HTTP/1.1\r\nhost: m\r\ncontent-length: {}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{hidden}",
         hidden.len() + 5
     );
-    let mut stream = connect(installation.address).await;
+    let mut stream = connect(installation.socket).await;
     stream.write_all(both.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
@@ -403,12 +403,12 @@ async fn nobody_gets_in_by_another_form_of_the_token() {
     ] {
         let request =
             format!("GET /v1/agents/wren HTTP/1.1\r\nhost: m\r\nauthorization: {value}\r\n\r\n");
-        let answer = raw(installation.address, request.as_bytes()).await.unwrap();
+        let answer = raw(installation.socket, request.as_bytes()).await.unwrap();
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (401, "unauthorized")
         );
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
     }
     let path = format!("/v1/agents/wren?token={token}&access_token={token}");
     assert_eq!(installation.client().get(&path, "").await.status, 401);
@@ -433,7 +433,7 @@ async fn a_token_over_its_rate_is_told_when_to_come_back() {
         if answer.status == 429 {
             limited += 1;
             assert_eq!(answer.code(), "rate_limited");
-            assert_eq!(answer.header("retry-after"), Some("1"));
+            assert_eq!(answer.header("retry-after"), "1");
         }
     }
     assert!((30..=60).contains(&limited), "{limited}");
@@ -451,10 +451,10 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     let wren = installation.tenant("default", "wren").await;
     let mut held: Vec<TcpStream> = Vec::new();
     for _ in 0..3 {
-        held.push(connect(installation.address).await);
+        held.push(connect(installation.socket).await);
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let mut late = Client::new(installation.address);
+    let mut late = Client::new(installation.socket);
     let waiting = late.get("/v1/agents/wren", &wren.token);
     tokio::pin!(waiting);
     let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;

@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{InstallationSettings, Models};
+use memoir_app::InstallationSettings;
 use memoir_domain::agent::Field;
-use memoir_model::{ConnectError, Model, ModelName};
-use memoir_testkit::{ModelScript, Turn};
+use memoir_testkit::{ModelScript, SetModel, Turn};
 use serde_json::{Value, json};
 
 use crate::installation::{HttpAnswer, Installation, agent_of, owner};
@@ -402,7 +401,7 @@ async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
             .post(REQUESTS, &scene.ada, body.clone())
             .await;
         assert_eq!(
-            (answer.status.as_u16(), answer.code().as_str()),
+            (answer.status, answer.code().as_str()),
             (status, code),
             "{body}"
         );
@@ -539,22 +538,12 @@ async fn spec_4_4_an_administrators_shredding_waits_for_the_agents_yes() {
     }
 }
 
-struct One(Arc<ModelScript>);
-
-impl Models for One {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.0.clone())
-    }
-}
-
 #[tokio::test]
 async fn spec_5_2_the_service_asks_the_agents_model() {
     let script = Arc::new(ModelScript::always(Turn::text("YES. You may look.")));
-    let installation = Installation::with(
-        Arc::new(One(script.clone())),
-        InstallationSettings::default(),
-    )
-    .await;
+    let model = SetModel::default();
+    model.set(script.clone());
+    let installation = Installation::with(Arc::new(model), InstallationSettings::default()).await;
     let (agent, wren) = installation.agent_with("wren", &["Ada keeps bees."]).await;
     let model = [(Field::Model, Some("lab:wren"))];
     agent.configure(&model, &owner()).await.unwrap();

@@ -216,7 +216,7 @@ async fn of_many_who_change_under_the_same_tag_one_does() {
     std::future::poll_fn(|context| {
         running.retain_mut(|patch| match patch.as_mut().poll(context) {
             std::task::Poll::Ready(answer) => {
-                statuses.push(answer.status.as_u16());
+                statuses.push(answer.status);
                 false
             }
             std::task::Poll::Pending => true,

@@ -2,9 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{InstallationSettings, Models};
-use memoir_model::{ConnectError, Model, ModelName};
-use memoir_testkit::{ModelScript, Turn};
+use memoir_app::InstallationSettings;
+use memoir_testkit::{ModelScript, SetModel, Turn};
 use serde_json::{Value, json};
 
 use crate::installation::Installation;
@@ -12,22 +11,11 @@ use crate::installation::Installation;
 /// In everything that is said.
 const CANARY: &str = "canary-4d1c";
 
-/// One model under every name.
-struct One(Arc<ModelScript>);
-
-impl Models for One {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.0.clone())
-    }
-}
-
 async fn installation(turns: impl IntoIterator<Item = Turn>) -> (Installation, Arc<ModelScript>) {
-    let script = Arc::new(ModelScript::new(turns));
-    let models = Arc::new(One(script.clone()));
-    (
-        Installation::with(models, InstallationSettings::default()).await,
-        script,
-    )
+    let model = SetModel::default();
+    let script = model.script(turns);
+    let installation = Installation::with(Arc::new(model), InstallationSettings::default());
+    (installation.await, script)
 }
 
 fn message(id: &str) -> Value {

@@ -15,8 +15,8 @@ mod matrix;
 mod memories;
 mod metrics;
 mod schedule;
+#[path = "../service/mod.rs"]
+mod service;
 mod sessions;
 mod settings;
-#[path = "../store/mod.rs"]
-mod store;
 mod tokens;

@@ -7,7 +7,7 @@ use memoir_domain::{Timestamp, agent::Field, audit::Actor};
 use memoir_vault::password::Password;
 use serde_json::{Value, json};
 
-use crate::installation::{HttpAnswer, Installation, administrator_of, agent_of, owner};
+use crate::installation::{HttpAnswer, Installation, administrator_token, agent_of, owner};
 
 /// In everything that is an agent's words.
 const CANARY: &str = "canary-7f3a";
@@ -348,7 +348,7 @@ const EVERYBODY: [&str; 11] = [
 /// Those whose requests do something.
 const ACTING: [usize; 4] = [4, 6, 9, 10];
 
-struct World {
+struct Setup {
     installation: Installation,
     tokens: Vec<String>,
     session: String,
@@ -367,7 +367,7 @@ struct Named<'a> {
 }
 
 /// An agent of each account with words everywhere that words can be, and a session that completed.
-async fn world(before: Before) -> World {
+async fn setup(before: Before) -> Setup {
     let installation = Installation::open().await;
     let (wren, agent) = agent_of(&installation.account, "wren").await;
     let (_, another) = agent_of(&installation.account, "finch").await;
@@ -393,7 +393,7 @@ async fn world(before: Before) -> World {
         expired.secret.expose().to_owned(),
         revoked.secret.expose().to_owned(),
         installation.administrator().await,
-        administrator_of(&installation.other).await,
+        administrator_token(&installation.other).await,
         agent.clone(),
         another,
         foreign.clone(),
@@ -441,7 +441,7 @@ async fn world(before: Before) -> World {
             driven.id.to_string()
         }
     };
-    World {
+    Setup {
         installation,
         tokens,
         session,
@@ -496,7 +496,7 @@ async fn furnish(
     session
 }
 
-impl World {
+impl Setup {
     async fn send(&self, operation: &Operation, who: usize, named: Named<'_>) -> HttpAnswer {
         let path = operation
             .path
@@ -530,7 +530,7 @@ fn blank(answer: &HttpAnswer, named: Named<'_>) -> (u16, Vec<(String, String)>, 
         .filter(|(name, _)| !ignored.contains(&name.as_str()));
     let headers =
         headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
-    (answer.status.as_u16(), headers.collect(), text)
+    (answer.status, headers.collect(), text)
 }
 
 fn outcome(answer: &HttpAnswer) -> String {
@@ -539,7 +539,7 @@ fn outcome(answer: &HttpAnswer) -> String {
     } else {
         ""
     };
-    format!("{} {}{words}", answer.status.as_u16(), answer.code())
+    format!("{} {}{words}", answer.status, answer.code())
         .replace("  ", " ")
         .trim()
         .to_owned()
@@ -559,7 +559,7 @@ fn check(operation: &Operation, who: &str, answer: &HttpAnswer) {
         .flat_map(|item| item.as_object().unwrap().values())
         .find(|described| described["operationId"] == operation.id)
         .unwrap();
-    let status = answer.status.as_u16().to_string();
+    let status = answer.status.to_string();
     let response = &described["responses"][status.as_str()];
     assert!(
         !response.is_null(),
@@ -567,7 +567,7 @@ fn check(operation: &Operation, who: &str, answer: &HttpAnswer) {
         operation.id
     );
     let code = answer.code();
-    if !answer.status.is_success() {
+    if !(200..300).contains(&answer.status) {
         let about = response["description"].as_str().unwrap();
         assert!(
             about.contains(&format!("`{code}`")),
@@ -580,10 +580,10 @@ fn check(operation: &Operation, who: &str, answer: &HttpAnswer) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_1_everybody_is_answered_as_the_table_says() {
     let mut table = String::new();
-    let mut idle: Vec<(Before, World)> = Vec::new();
+    let mut idle: Vec<(Before, Setup)> = Vec::new();
     for operation in operations() {
         if !idle.iter().any(|(before, _)| *before == operation.before) {
-            idle.push((operation.before, world(operation.before).await));
+            idle.push((operation.before, setup(operation.before).await));
         }
         let _ = writeln!(
             table,
@@ -594,29 +594,29 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
         );
         for (who, name) in EVERYBODY.into_iter().enumerate() {
             let fresh = if ACTING.contains(&who) {
-                Some(world(operation.before).await)
+                Some(setup(operation.before).await)
             } else {
                 None
             };
             let shared = idle.iter().find(|(before, _)| *before == operation.before);
-            let world = fresh.as_ref().unwrap_or(&shared.unwrap().1);
+            let setup = fresh.as_ref().unwrap_or(&shared.unwrap().1);
             if !operation.path.contains('{') {
-                let answer = world.send(&operation, who, NOTHING).await;
+                let answer = setup.send(&operation, who, NOTHING).await;
                 check(&operation, name, &answer);
                 let _ = writeln!(table, "    {name}: {}", outcome(&answer));
                 continue;
             }
             // What answers for others must not change what answers for oneself, so that comes last.
-            let missing = world.send(&operation, who, NOTHING).await;
+            let missing = setup.send(&operation, who, NOTHING).await;
             let gull = Named {
                 agent: "gull",
-                session: &world.foreign_session,
-                request: &world.foreign_request,
+                session: &setup.foreign_session,
+                request: &setup.foreign_request,
             };
             let wren = Named {
                 agent: "wren",
-                session: &world.session,
-                request: &world.request,
+                session: &setup.session,
+                request: &setup.request,
             };
             let strangers = match who {
                 5 | 8 => &[wren][..],
@@ -624,7 +624,7 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
                 _ => &[gull],
             };
             for stranger in strangers {
-                let answer = world.send(&operation, who, *stranger).await;
+                let answer = setup.send(&operation, who, *stranger).await;
                 assert_eq!(
                     blank(&answer, *stranger),
                     blank(&missing, NOTHING),
@@ -632,7 +632,7 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
                     operation.id
                 );
             }
-            let own = world.send(&operation, who, wren).await;
+            let own = setup.send(&operation, who, wren).await;
             check(&operation, name, &missing);
             check(&operation, name, &own);
             let _ = writeln!(

@@ -15,7 +15,7 @@ use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, administrator_of, owner};
+use crate::installation::{Installation, administrator_token, owner};
 
 /// In everything that is an agent's words, and in its name.
 const CANARY: &str = "canary-7f3a";
@@ -371,10 +371,10 @@ async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
 }
 
 #[tokio::test]
-async fn from_elsewhere_only_an_administrator_of_the_installation_sees_them() {
+async fn from_elsewhere_only_an_administrator_token_the_installation_sees_them() {
     let installation = Installation::open().await;
     let administrator = installation.administrator().await;
-    let stranger = administrator_of(&installation.other).await;
+    let stranger = administrator_token(&installation.other).await;
     let (_, agent) = installation.agent("wren").await;
     for header in [
         "x-forwarded-for",

@@ -9,17 +9,14 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{
-    Account, InstallationSettings, Memoir, MemoryInput, Models, sessions::RefineOptions,
-};
+use memoir_app::{Account, MemoryInput, Models, sessions::RefineOptions};
 use memoir_domain::agent::Field;
 use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Reply};
 use memoir_service::ServiceOptions;
-use memoir_testkit::{ModelScript, TestClock, Turn};
-use memoir_vault::{KeyStore, MasterKey};
-use tokio::{net::TcpListener, sync::Semaphore};
+use memoir_testkit::{ModelScript, Served, TestInstallation, Turn, empty_store};
+use tokio::sync::Semaphore;
 
-use crate::installation::owner;
+use crate::{installation::owner, service::service};
 
 /// Models named after their agents, which decline once the test lets them.
 #[derive(Clone)]
@@ -83,13 +80,13 @@ impl Model for Gated {
     }
 }
 
-struct Shop {
-    memoir: Memoir,
+/// An installation with these models.
+struct GatedInstallation {
+    installation: TestInstallation,
     gates: Gates,
-    clock: Arc<TestClock>,
 }
 
-impl Shop {
+impl GatedInstallation {
     /// With providers `lab` and `slow`, of which `slow` takes so many sessions at once.
     async fn new(slow: Option<usize>) -> Self {
         let gate = |concurrency| Gate {
@@ -101,46 +98,29 @@ impl Shop {
             asked: Arc::default(),
             gates: BTreeMap::from([("lab", gate(None)), ("slow", gate(slow))]),
         };
-        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z"));
-        let memoir = Memoir::new(
-            crate::store::empty().await,
-            Arc::new(KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap()),
-            Arc::new(gates.clone()),
-            InstallationSettings::default(),
-        )
-        .with_clock(clock.clone());
+        let installation = TestInstallation::on(empty_store().await);
         Self {
-            memoir,
+            installation: installation.with_models(Arc::new(gates.clone())),
             gates,
-            clock,
         }
     }
 
     async fn account(&self, name: &str) -> Account {
-        if name != memoir_app::DEFAULT_ACCOUNT {
-            self.memoir
-                .create_account(name, &memoir_domain::audit::Actor::owner())
-                .await
-                .unwrap();
-        }
-        self.memoir.account(name).await.unwrap()
+        self.installation.account(name).await
     }
 
     /// Serves with so many workers.
-    async fn serve(&self, concurrency: usize) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    async fn serve(&self, concurrency: usize) -> Served {
         let options = ServiceOptions {
             concurrency,
             schedule_every: Duration::from_millis(10),
             ..ServiceOptions::default()
         };
-        let memoir = self.memoir.clone();
-        let served = memoir_service::serve(memoir, options, listener, std::future::pending());
-        tokio::spawn(served);
+        self.installation.serve(service(options)).await
     }
 
     fn advance(&self, by: Duration) {
-        self.clock.advance(by);
+        self.installation.clock.advance(by);
     }
 
     /// Queues a session of a new agent, a second after the one before.
@@ -185,33 +165,39 @@ async fn agent(account: &Account, provider: &str, name: &str) -> memoir_app::Age
 async fn a_thousand_sessions_of_one_account_delay_anothers_by_one_for_each_worker() {
     const JOBS: usize = 1_000;
     const WORKERS: usize = 3;
-    let shop = Shop::new(None).await;
-    let busy = shop.account("default").await;
+    let installation = GatedInstallation::new(None).await;
+    let busy = installation.account("default").await;
     for number in 0..JOBS {
-        shop.queue(&busy, "lab", &format!("busy-{number:04}")).await;
+        installation
+            .queue(&busy, "lab", &format!("busy-{number:04}"))
+            .await;
     }
-    shop.serve(WORKERS).await;
+    let _served = installation.serve(WORKERS).await;
     assert!(
-        shop.asked(WORKERS)
+        installation
+            .asked(WORKERS)
             .await
             .iter()
             .all(|name| name.starts_with("busy"))
     );
     // All workers are busy. What comes now is next wherever a worker gets free, in turn.
-    let others = [shop.account("second").await, shop.account("third").await];
+    let others = [
+        installation.account("second").await,
+        installation.account("third").await,
+    ];
     for (account, names) in others
         .iter()
         .zip([["x-1", "x-2", "x-3"], ["y-1", "y-2", "y-3"]])
     {
         for name in names {
-            shop.queue(account, "lab", name).await;
+            installation.queue(account, "lab", name).await;
         }
     }
     for answered in 1..=9 {
-        shop.answer("lab", 1);
-        shop.asked(WORKERS + answered).await;
+        installation.answer("lab", 1);
+        installation.asked(WORKERS + answered).await;
     }
-    let asked = shop.asked(WORKERS + 9).await;
+    let asked = installation.asked(WORKERS + 9).await;
     let initials = |names: &[String]| {
         let mut initials: Vec<char> = names
             .iter()
@@ -224,8 +210,8 @@ async fn a_thousand_sessions_of_one_account_delay_anothers_by_one_for_each_worke
     // Three turns of each.
     assert_eq!(initials(&asked[WORKERS..]), "bbbxxxyyy");
     // All are asked, and none twice.
-    shop.answer("lab", JOBS + 9);
-    let mut asked = shop.asked(JOBS + 6).await;
+    installation.answer("lab", JOBS + 9);
+    let mut asked = installation.asked(JOBS + 6).await;
     asked.sort_unstable();
     asked.dedup();
     assert_eq!(asked.len(), JOBS + 6);
@@ -233,41 +219,43 @@ async fn a_thousand_sessions_of_one_account_delay_anothers_by_one_for_each_worke
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_at_its_limit_holds_up_no_other() {
-    let shop = Shop::new(Some(1)).await;
-    let account = shop.account("default").await;
+    let installation = GatedInstallation::new(Some(1)).await;
+    let account = installation.account("default").await;
     for number in 0..5 {
-        shop.queue(&account, "slow", &format!("slow-{number}"))
+        installation
+            .queue(&account, "slow", &format!("slow-{number}"))
             .await;
     }
     for number in 0..3 {
-        shop.queue(&account, "lab", &format!("quick-{number}"))
+        installation
+            .queue(&account, "lab", &format!("quick-{number}"))
             .await;
     }
-    shop.serve(4).await;
+    let _served = installation.serve(4).await;
     // One of the older ones, and all of the others beside it.
-    let mut asked = shop.asked(4).await;
+    let mut asked = installation.asked(4).await;
     asked.sort_unstable();
     assert_eq!(asked, ["quick-0", "quick-1", "quick-2", "slow-0"]);
-    shop.answer("lab", 3);
+    installation.answer("lab", 3);
     for answered in 1..5 {
-        shop.answer("slow", 1);
-        let asked = shop.asked(4 + answered).await;
+        installation.answer("slow", 1);
+        let asked = installation.asked(4 + answered).await;
         assert_eq!(asked[4 + answered - 1], format!("slow-{answered}"));
     }
-    let most = shop.gates.gates["slow"].waiting[1].load(Ordering::SeqCst);
+    let most = installation.gates.gates["slow"].waiting[1].load(Ordering::SeqCst);
     assert_eq!(most, 1);
 }
 
 #[tokio::test]
 async fn spec_3_1_a_service_asks_who_becomes_due_while_it_runs() {
-    let shop = Shop::new(None).await;
-    let account = shop.account("default").await;
+    let installation = GatedInstallation::new(None).await;
+    let account = installation.account("default").await;
     let wren = agent(&account, "lab", "wren").await;
-    shop.serve(1).await;
-    shop.answer("lab", 9);
+    let _served = installation.serve(1).await;
+    installation.answer("lab", 9);
     // From Wednesday to Monday, 05:00.
-    shop.advance(Duration::from_secs((4 * 24 + 17) * 3_600));
-    assert_eq!(shop.asked(1).await, ["wren"]);
+    installation.advance(Duration::from_secs((4 * 24 + 17) * 3_600));
+    assert_eq!(installation.asked(1).await, ["wren"]);
     let session = wren
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, 1)

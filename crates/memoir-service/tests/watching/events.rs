@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use memoir_testkit::Served;
 use reqwest::Response;
 use serde_json::Value;
-
-use crate::installation::{Installation, Running};
 
 /// An event as it came.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,38 +22,26 @@ pub struct Events {
     pub beats: usize,
 }
 
-impl Running {
-    /// The answer to somebody who saw everything up to `last`.
-    pub async fn watch(
-        &self,
-        installation: &Installation,
-        at: (&str, &str),
-        last: Option<&str>,
-    ) -> Response {
-        let (session, token) = at;
-        let url = format!("{}/v1/sessions/{session}/events", self.address);
-        let mut request = installation.client.get(url).bearer_auth(token);
-        if let Some(last) = last {
-            request = request.header("last-event-id", last);
-        }
-        request.send().await.unwrap()
+/// The answer to somebody who saw everything up to `last` of that session, with that token.
+pub async fn watch(service: &Served, at: (&str, &str), last: Option<&str>) -> Response {
+    let (session, token) = at;
+    let mut request = service.request("GET", &format!("/v1/sessions/{session}/events"), token);
+    if let Some(last) = last {
+        request = request.header("last-event-id", last);
     }
+    request.send().await.unwrap()
+}
 
-    pub async fn events(
-        &self,
-        installation: &Installation,
-        at: (&str, &str),
-        last: Option<&str>,
-    ) -> Events {
-        let response = self.watch(installation, at, last).await;
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        assert_eq!(response.headers()["cache-control"], "no-store");
-        Events {
-            response,
-            text: String::new(),
-            beats: 0,
-        }
+/// As [`watch`], where there is something to be seen.
+pub async fn events_of(service: &Served, at: (&str, &str), last: Option<&str>) -> Events {
+    let response = watch(service, at, last).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    Events {
+        response,
+        text: String::new(),
+        beats: 0,
     }
 }
 

@@ -8,7 +8,7 @@ use memoir_testkit::Turn;
 use serde_json::{Value, json};
 
 use crate::{
-    events::{as_rest, records},
+    events::{as_rest, events_of, records, watch},
     installation::{CANARY, Installation, owner},
 };
 
@@ -31,7 +31,7 @@ async fn a_session_is_watched_while_its_model_edits() {
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
     let wait = Duration::from_millis(150);
-    installation.script([
+    installation.model.script([
         Turn::text("YES").after(wait),
         Turn::call("delete_memory", json!({"id": 6})).after(wait),
         Turn::call("protect_memory", json!({"id": 1})).after(wait),
@@ -42,11 +42,9 @@ async fn a_session_is_watched_while_its_model_edits() {
         .after(wait),
     ]);
     let path = "/v1/agents/wren/sessions";
-    let queued = service.post(&installation, path, &wren.token, json!({"driver": "model"}));
-    let id = queued.await["id"].as_str().unwrap().to_owned();
-    let mut stream = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let queued = service.post(path, &wren.token, json!({"driver": "model"}));
+    let id = queued.await.succeeded()["id"].as_str().unwrap().to_owned();
+    let mut stream = events_of(&service, (&id, &wren.token), None).await;
     let events = stream.rest().await;
     let (last, before) = events.split_last().unwrap();
     assert_eq!(
@@ -57,11 +55,12 @@ async fn a_session_is_watched_while_its_model_edits() {
     assert!(before.iter().any(|event| event.kind == "session"));
     // Word for word what REST shows, to the agent.
     let shown = service
-        .json(&installation, &format!("/v1/sessions/{id}"), &wren.token)
-        .await;
+        .get(&format!("/v1/sessions/{id}"), &wren.token)
+        .await
+        .expect(200);
     assert_eq!(without_usage(as_rest(last)), without_usage(shown));
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.json(&installation, &path, &wren.token).await;
+    let kept = service.get(&path, &wren.token).await.expect(200);
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     assert!(last.text.contains(CANARY));
@@ -87,9 +86,9 @@ async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
+    let id = service.open_session("wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service.events(&installation, at, None).await;
+    let mut stream = events_of(&service, at, None).await;
     let opened = stream.next().await.unwrap();
     assert_eq!(
         (opened.kind.as_str(), &opened.data["state"]),
@@ -98,10 +97,10 @@ async fn spec_3_13_a_trip_of_the_breaker_is_watched_to_its_rollback() {
     let pre = opened.data["pre_session_tokens"].clone();
     assert_eq!(opened.data["core_tokens"], pre);
     service
-        .tool(&installation, at, "delete_memory", json!({"id": 6}))
+        .tool(&id, &wren.token, "delete_memory", json!({"id": 6}))
         .await;
     let tripped = service
-        .tool(&installation, at, "delete_memory", json!({"id": 5}))
+        .tool(&id, &wren.token, "delete_memory", json!({"id": 5}))
         .await;
     assert_eq!(tripped["type"], "refinement_rolled_back");
     let events = stream.rest().await;
@@ -138,19 +137,19 @@ async fn whoever_comes_back_goes_on_without_gaps_and_repeats() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
+    let id = service.open_session("wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service.events(&installation, at, None).await;
+    let mut stream = events_of(&service, at, None).await;
     service
-        .tool(&installation, at, "delete_memory", json!({"id": 6}))
+        .tool(&id, &wren.token, "delete_memory", json!({"id": 6}))
         .await;
     let before = stream.until(|event| event.data["edits"] == 1).await;
     drop(stream);
     let last = before.last().unwrap().id.clone();
     // Nothing that was seen comes again while nothing happens; what happens then comes.
-    let mut stream = service.events(&installation, at, Some(&last)).await;
+    let mut stream = events_of(&service, at, Some(&last)).await;
     service
-        .tool(&installation, at, "protect_memory", json!({"id": 1}))
+        .tool(&id, &wren.token, "protect_memory", json!({"id": 1}))
         .await;
     let next = stream.next().await.unwrap();
     assert_eq!(next.data["action"], "memory_refinement_protect");
@@ -158,30 +157,24 @@ async fn whoever_comes_back_goes_on_without_gaps_and_repeats() {
     // Across a restart of the service, too.
     service.stop().await;
     let service = installation.serve(options()).await;
-    let mut stream = service.events(&installation, at, Some(&next.id)).await;
+    let mut stream = events_of(&service, at, Some(&next.id)).await;
     let summary = json!({"summary": "Done."});
     service
-        .tool(&installation, at, "complete_refinement", summary)
+        .tool(&id, &wren.token, "complete_refinement", summary)
         .await;
     stream.until(|event| event.kind == "ended").await;
     assert_eq!(stream.next().await, None);
-    let all = service.events(&installation, at, None).await.rest().await;
+    let all = events_of(&service, at, None).await.rest().await;
     for (number, seen) in all.iter().enumerate() {
-        let response = service.watch(&installation, at, Some(&seen.id)).await;
+        let response = watch(&service, at, Some(&seen.id)).await;
         if number + 1 == all.len() {
             assert_eq!(response.status(), 204);
             continue;
         }
-        let rest = service
-            .events(&installation, at, Some(&seen.id))
-            .await
-            .rest()
-            .await;
+        let rest = events_of(&service, at, Some(&seen.id)).await.rest().await;
         assert_eq!(rest, all[number + 1..], "after {}", seen.id);
     }
-    let foreign = service
-        .watch(&installation, at, Some("of-another-stream"))
-        .await;
+    let foreign = watch(&service, at, Some("of-another-stream")).await;
     assert_eq!(foreign.status(), 400);
     service.stop().await;
 }
@@ -193,18 +186,15 @@ async fn spec_5_1_an_administrator_watches_without_words() {
     let gull = installation.refiner("other", "gull").await;
     let service = installation.serve(options()).await;
     let administrator = installation.administrator().await;
-    let id = service.open(&installation, "wren", &wren.token).await;
-    let at = (id.as_str(), wren.token.as_str());
-    let mut stream = service
-        .events(&installation, (&id, &administrator), None)
-        .await;
+    let id = service.open_session("wren", &wren.token).await;
+    let mut stream = events_of(&service, (&id, &administrator), None).await;
     let tightened = json!({"id": 6, "content": format!("{CANARY} 6 {}", "sings ".repeat(64))});
     service
-        .tool(&installation, at, "update_memory", tightened)
+        .tool(&id, &wren.token, "update_memory", tightened)
         .await;
     let summary = json!({"summary": format!("{CANARY} rests.")});
     service
-        .tool(&installation, at, "complete_refinement", summary)
+        .tool(&id, &wren.token, "complete_refinement", summary)
         .await;
     let events = stream.rest().await;
     assert!(events.len() > 3, "{events:?}");
@@ -212,17 +202,18 @@ async fn spec_5_1_an_administrator_watches_without_words() {
         assert!(!event.text.contains(CANARY), "{}", event.text);
     }
     let shown = service
-        .json(&installation, &format!("/v1/sessions/{id}"), &administrator)
-        .await;
+        .get(&format!("/v1/sessions/{id}"), &administrator)
+        .await
+        .expect(200);
     assert_eq!(as_rest(events.last().unwrap()), shown);
     let path = format!("/v1/agents/wren/audit?session={id}");
-    let kept = service.json(&installation, &path, &administrator).await;
+    let kept = service.get(&path, &administrator).await.expect(200);
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     // Another's is not there.
-    let foreign = service.open(&installation, "gull", &gull.token).await;
+    let foreign = service.open_session("gull", &gull.token).await;
     for token in [&administrator, &wren.token] {
-        let response = service.watch(&installation, (&foreign, token), None).await;
+        let response = watch(&service, (&foreign, token), None).await;
         assert_eq!(response.status(), 404);
     }
     service.stop().await;
@@ -233,10 +224,8 @@ async fn what_another_process_does_is_seen_too() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
-    let mut stream = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let id = service.open_session("wren", &wren.token).await;
+    let mut stream = events_of(&service, (&id, &wren.token), None).await;
     stream.until(|event| event.kind == "session").await;
     // Not through the service.
     wren.agent
@@ -255,34 +244,21 @@ async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
-    let mut stream = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let id = service.open_session("wren", &wren.token).await;
+    let mut stream = events_of(&service, (&id, &wren.token), None).await;
     let first = stream.next().await.unwrap();
     let memory = json!({"content": "One more of twenty characters", "kind": "core"});
     service
-        .post(
-            &installation,
-            "/v1/agents/wren/memories",
-            &wren.token,
-            memory,
-        )
-        .await;
+        .post("/v1/agents/wren/memories", &wren.token, memory)
+        .await
+        .succeeded();
     let second = stream.next().await.unwrap();
     let mass = |event: &crate::events::Event| event.data["core_tokens"].as_u64().unwrap();
     assert_eq!(mass(&second), mass(&first) + 8);
     let stricter = json!({"value": "1"});
     let path = "/v1/agents/wren/self/refinement_threshold";
-    let request = installation
-        .client
-        .put(format!("{}{path}", service.address));
-    request
-        .bearer_auth(&wren.token)
-        .json(&stricter)
-        .send()
-        .await
-        .unwrap();
+    let answer = service.send("PUT", path, &wren.token, &stricter).await;
+    answer.succeeded();
     let third = stream.next().await.unwrap();
     assert_eq!(
         third.data["breaker_tokens"],
@@ -291,21 +267,13 @@ async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
     // A journal entry changes nothing that is shown.
     let entry = json!({"content": "Today.", "kind": "journal"});
     service
-        .post(
-            &installation,
-            "/v1/agents/wren/memories",
-            &wren.token,
-            entry,
-        )
-        .await;
+        .post("/v1/agents/wren/memories", &wren.token, entry)
+        .await
+        .succeeded();
     service
-        .post(
-            &installation,
-            &format!("/v1/sessions/{id}/cancel"),
-            &wren.token,
-            json!({}),
-        )
-        .await;
+        .post(&format!("/v1/sessions/{id}/cancel"), &wren.token, json!({}))
+        .await
+        .succeeded();
     let rest: Vec<String> = stream
         .rest()
         .await
@@ -321,7 +289,7 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
+    let id = service.open_session("wren", &wren.token).await;
     let revoked = wren
         .agent
         .create_token(Provision::Any, None, &owner())
@@ -333,15 +301,9 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
         .create_token(Provision::Any, Some(soon), &owner())
         .await
         .unwrap();
-    let mut first = service
-        .events(&installation, (&id, revoked.secret.expose()), None)
-        .await;
-    let mut second = service
-        .events(&installation, (&id, expiring.secret.expose()), None)
-        .await;
-    let mut third = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let mut first = events_of(&service, (&id, revoked.secret.expose()), None).await;
+    let mut second = events_of(&service, (&id, expiring.secret.expose()), None).await;
+    let mut third = events_of(&service, (&id, &wren.token), None).await;
     let account = installation.account("default").await;
     account
         .revoke_token(revoked.view.id, &owner())
@@ -354,7 +316,7 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
             .iter()
             .all(|event| event.kind == "session")
     );
-    installation.advance(Duration::from_secs(3_600));
+    installation.clock.advance(Duration::from_secs(3_600));
     assert!(
         second
             .rest()
@@ -376,18 +338,17 @@ async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
+    let id = service.open_session("wren", &wren.token).await;
     let person = owner();
     let made = wren.agent.create_token(Provision::Any, None, &person);
     let revoked = made.await.unwrap();
     let at = (id.as_str(), revoked.secret.expose());
-    let mut stream = service.events(&installation, at, None).await;
+    let mut stream = events_of(&service, at, None).await;
     stream.until(|event| event.kind == "session").await;
     let account = installation.account("default").await;
     let revoking = account.revoke_token(revoked.view.id, &person);
     revoking.await.unwrap();
-    let at = (id.as_str(), wren.token.as_str());
-    let done = service.tool(&installation, at, "protect_memory", json!({"id": 1}));
+    let done = service.tool(&id, &wren.token, "protect_memory", json!({"id": 1}));
     done.await;
     assert_eq!(records(&stream.rest().await), []);
     service.stop().await;
@@ -402,22 +363,19 @@ async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
     let path = "/v1/agents/wren/sessions";
     let complete = json!({"summary": format!("{CANARY} rests.")});
     let own = json!({"driver": "agent", "rehearsal": true});
-    let own = service.post(&installation, path, &wren.token, own).await;
+    let own = service.post(path, &wren.token, own).await.succeeded();
     let id = own["id"].as_str().unwrap().to_owned();
-    let at = (id.as_str(), wren.token.as_str());
     service
-        .tool(&installation, at, "complete_refinement", complete.clone())
+        .tool(&id, &wren.token, "complete_refinement", complete.clone())
         .await;
-    installation.script([
+    installation.model.script([
         Turn::text("YES"),
         Turn::call("complete_refinement", complete),
     ]);
     let driven = json!({"driver": "model", "rehearsal": true});
-    let driven = service.post(&installation, path, &wren.token, driven).await;
+    let driven = service.post(path, &wren.token, driven).await.succeeded();
     let id = driven["id"].as_str().unwrap().to_owned();
-    let mut stream = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let mut stream = events_of(&service, (&id, &wren.token), None).await;
     stream.until(|event| event.kind == "ended").await;
     let verified = wren.agent.verify().await.unwrap();
     assert_eq!(verified.first_bad, None);
@@ -433,21 +391,19 @@ async fn a_token_has_so_many_streams_and_no_more() {
         ..options()
     };
     let service = installation.serve(two).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
+    let id = service.open_session("wren", &wren.token).await;
     let at = (id.as_str(), wren.token.as_str());
-    let mut one = service.events(&installation, at, None).await;
-    let two = service.events(&installation, at, None).await;
-    let refused = service.watch(&installation, at, None).await;
+    let mut one = events_of(&service, at, None).await;
+    let two = events_of(&service, at, None).await;
+    let refused = watch(&service, at, None).await;
     assert_eq!(refused.status(), 429);
     assert!(refused.headers().contains_key("retry-after"));
     let problem: Value = refused.json().await.unwrap();
     assert_eq!(problem["code"], "rate_limited");
     let administrator = installation.administrator().await;
-    service
-        .events(&installation, (&id, &administrator), None)
-        .await;
+    events_of(&service, (&id, &administrator), None).await;
     drop(two);
-    while service.watch(&installation, at, None).await.status() == 429 {
+    while watch(&service, at, None).await.status() == 429 {
         tokio::task::yield_now().await;
     }
     assert_eq!(one.next().await.unwrap().kind, "session");
@@ -463,17 +419,15 @@ async fn a_stop_ends_streams_at_once_and_a_silent_one_beats() {
         ..options()
     };
     let service = installation.serve(beating).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
-    let mut stream = service
-        .events(&installation, (&id, &wren.token), None)
-        .await;
+    let id = service.open_session("wren", &wren.token).await;
+    let mut stream = events_of(&service, (&id, &wren.token), None).await;
     assert_eq!(stream.next().await.unwrap().kind, "session");
     // Something comes although nothing happens.
     let wait = tokio::time::timeout(Duration::from_secs(3), stream.next()).await;
     assert!(wait.is_err(), "{wait:?}");
     assert!(stream.beats > 0);
     // Somebody who reads nothing holds nothing up either.
-    let _unread = service.watch(&installation, (&id, &wren.token), None).await;
+    let _unread = watch(&service, (&id, &wren.token), None).await;
     service.stop().await;
     assert_eq!(stream.next().await, None);
 }
@@ -483,7 +437,9 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;
-    installation.script([Turn::text(&format!("No, {CANARY}."))]);
+    installation
+        .model
+        .script([Turn::text(&format!("No, {CANARY}."))]);
     let driven = wren
         .agent
         .seen_by(memoir_app::Viewer::Agent)
@@ -491,8 +447,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .await
         .unwrap();
     let id = driven.id.to_string();
-    let events = service
-        .events(&installation, (&id, &wren.token), None)
+    let events = events_of(&service, (&id, &wren.token), None)
         .await
         .rest()
         .await;
@@ -508,7 +463,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         ),
         (&json!("declined"), &Value::Null, &Value::Null)
     );
-    installation.script([
+    installation.model.script([
         Turn::text("YES"),
         Turn::call("delete_memory", json!({"id": 6})),
         Turn::call("complete_refinement", json!({"summary": "Done."})),
@@ -524,8 +479,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .await
         .unwrap();
     let id = driven.id.to_string();
-    let events = service
-        .events(&installation, (&id, &wren.token), None)
+    let events = events_of(&service, (&id, &wren.token), None)
         .await
         .rest()
         .await;

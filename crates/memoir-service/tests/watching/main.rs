@@ -9,4 +9,6 @@ mod events;
 mod installation;
 mod live;
 mod receiver;
+#[path = "../service/mod.rs"]
+mod service;
 mod webhooks;

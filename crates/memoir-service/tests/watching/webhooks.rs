@@ -28,7 +28,7 @@ async fn in_time(installation: &Installation, receiver: &Receiver, count: usize)
         if receiver.received().len() >= count {
             return;
         }
-        installation.advance(Duration::from_secs(3_600));
+        installation.clock.advance(Duration::from_secs(3_600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("{} came instead of {count}", receiver.received().len());
@@ -66,16 +66,15 @@ async fn an_end_is_told_signed_and_without_words() {
         .serve(telling(vec![to(&receiver.url(), true)]))
         .await;
     registered(&installation, 1).await;
-    let id = service.open(&installation, "wren", &wren.token).await;
-    let at = (id.as_str(), wren.token.as_str());
+    let id = service.open_session("wren", &wren.token).await;
     service
-        .tool(&installation, at, "delete_memory", json!({"id": 6}))
+        .tool(&id, &wren.token, "delete_memory", json!({"id": 6}))
         .await;
     let summary = json!({"summary": format!("{CANARY} rests.")});
     service
-        .tool(&installation, at, "complete_refinement", summary)
+        .tool(&id, &wren.token, "complete_refinement", summary)
         .await;
-    installation.advance(Duration::from_secs(2));
+    installation.clock.advance(Duration::from_secs(2));
     let received = receiver.wait_for(1).await;
     settled(&installation).await;
     // Of what ended before there was a webhook, nothing is told.
@@ -89,8 +88,9 @@ async fn an_end_is_told_signed_and_without_words() {
     assert!(!whole.contains(CANARY), "{whole}");
     let administrator = installation.administrator().await;
     let shown = service
-        .json(&installation, &format!("/v1/sessions/{id}"), &administrator)
-        .await;
+        .get(&format!("/v1/sessions/{id}"), &administrator)
+        .await
+        .expect(200);
     let account = wren.agent.scope().account.to_string();
     let expected = json!({
         "id": format!("session-ended-{id}"),
@@ -157,7 +157,7 @@ async fn a_receiver_that_never_answers_well_is_given_up_after_a_day() {
         if installation.attempts().is_empty() {
             break;
         }
-        installation.advance(Duration::from_secs(600));
+        installation.clock.advance(Duration::from_secs(600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(installation.attempts(), [0; 0]);
@@ -229,7 +229,7 @@ async fn two_services_on_one_database_tell_each_end_once() {
     for _ in 0..20 {
         ended.insert(installation.run_session(&wren).await);
     }
-    installation.advance(Duration::from_secs(2));
+    installation.clock.advance(Duration::from_secs(2));
     receiver.wait_for(20).await;
     settled(&installation).await;
     let received = receiver.received();
@@ -258,7 +258,7 @@ async fn a_name_that_leads_inside_is_not_even_connected_to() {
         if installation.attempts().iter().any(|&attempt| attempt >= 3) {
             break;
         }
-        installation.advance(Duration::from_secs(600));
+        installation.clock.advance(Duration::from_secs(600));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(installation.attempts()[0] >= 3);

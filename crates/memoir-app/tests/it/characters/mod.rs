@@ -34,7 +34,7 @@ use self::{
     mind::{Mind, Score},
     said::Said,
 };
-use crate::world::{World, person};
+use crate::installation::{TestAgent, person};
 
 const WEEKS: u64 = 20;
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
@@ -63,7 +63,7 @@ fn sample() -> Vec<(MemoryInput, bool)> {
 /// One agent in the hands of one character.
 struct Run {
     character: Character,
-    world: World,
+    wren: TestAgent,
     mind: Arc<Mutex<Mind>>,
     /// The texts that are there from the beginning, with their numbers.
     sample: Vec<(u64, String)>,
@@ -81,12 +81,12 @@ struct Outcome {
 
 impl Run {
     async fn begin(character: Character, guard: &str) -> Self {
-        let world = World::new(&[]).await;
+        let wren = TestAgent::new(&[]).await;
         let settings = [(Field::LossGuard, Some(guard))];
-        world.agent.configure(&settings, &person()).await.unwrap();
+        wren.agent.configure(&settings, &person()).await.unwrap();
         let mut saved = Vec::new();
         for (place, (input, is_constitutional)) in sample().into_iter().enumerate() {
-            let origin = world.clock.clone();
+            let origin = wren.clock.clone();
             let days = 5 * (200 - place as i64);
             let created_at = memoir_app::Clock::now(origin.as_ref()).plus_days(-days);
             let text = input.content.expose().trim().to_owned();
@@ -95,52 +95,51 @@ impl Run {
                 ..input
             };
             let agent = Actor::agent("wren");
-            let number = world.agent.save(&[input], &agent).await.unwrap()[0]
+            let number = wren.agent.save(&[input], &agent).await.unwrap()[0]
                 .memory
                 .number;
             if is_constitutional {
-                world
-                    .agent
+                wren.agent
                     .handle(number, Handling::Protect, &person())
                     .await
                     .unwrap();
             }
             saved.push((number.0, text));
         }
-        let mind = Mind::new(character, world.agent.clone());
+        let mind = Mind::new(character, wren.agent.clone());
         Self {
             character,
             mind: Arc::new(Mutex::new(mind)),
             said: Said::of(saved.iter().map(|(_, text)| text.as_str())),
             sample: saved,
-            world,
+            wren,
         }
     }
 
     async fn play(mut self) -> Outcome {
         let character = self.character.as_str();
-        let before = self.world.agent.show().await.unwrap().counts.core_tokens;
-        let start = memoir_app::Clock::now(self.world.clock.as_ref());
+        let before = self.wren.agent.show().await.unwrap().counts.core_tokens;
+        let start = memoir_app::Clock::now(self.wren.clock.as_ref());
         let kept = self.texts().await;
         for week in 1..=WEEKS {
-            self.world.clock.advance(WEEK);
+            self.wren.clock.advance(WEEK);
             self.week(week).await;
         }
-        let found = self.world.agent.verify().await.unwrap();
+        let found = self.wren.agent.verify().await.unwrap();
         assert!(found.valid, "{character}: {:?}", found.first_bad);
-        self.world.check().await;
-        let after = self.world.agent.show().await.unwrap().counts.core_tokens;
+        self.wren.check().await;
+        let after = self.wren.agent.show().await.unwrap().counts.core_tokens;
         let (words, said, longest) = self.kept_words().await;
         self.check_that_somebody_said_all().await;
         self.check_origins().await;
-        self.world.clock.advance(WEEK);
-        self.world.agent.rewind(start, &person()).await.unwrap();
+        self.wren.clock.advance(WEEK);
+        self.wren.agent.rewind(start, &person()).await.unwrap();
         assert_eq!(
             self.texts().await,
             kept,
             "{character}: every wording is back"
         );
-        let found = self.world.agent.verify().await.unwrap();
+        let found = self.wren.agent.verify().await.unwrap();
         assert!(found.valid, "{character}: {:?}", found.first_bad);
         let score = self.mind.lock().unwrap().score.clone();
         Outcome {
@@ -160,16 +159,16 @@ impl Run {
         };
         if !saves.is_empty() {
             let agent = Actor::agent("wren");
-            self.world.agent.save(&saves, &agent).await.unwrap();
+            self.wren.agent.save(&saves, &agent).await.unwrap();
         }
         let mind = self.mind.clone();
         let answer = Turn::respond(move |request| mind.lock().unwrap().answer(request));
         let turns = vec![answer; ANSWERS];
         let script = ModelScript::new(std::iter::once(Turn::text("YES")).chain(turns));
-        self.world.model.set(Arc::new(script));
+        self.wren.model.set(Arc::new(script));
         let options = RefineOptions::default();
         let driven = self
-            .world
+            .wren
             .seen()
             .refine(&options, &mut |_| {})
             .await
@@ -189,7 +188,7 @@ impl Run {
                 ("delete_memory", json!({"id": number})),
                 ("update_memory", json!({"id": number, "content": "Gone."})),
             ] {
-                let result = self.world.agent.call_tool(session, tool, Some(&arguments));
+                let result = self.wren.agent.call_tool(session, tool, Some(&arguments));
                 let result = serde_json::to_value(result.await.unwrap()).unwrap();
                 assert_eq!(result["code"], "session_over");
                 let mut mind = self.mind.lock().unwrap();
@@ -203,7 +202,7 @@ impl Run {
 
     /// The kept core memories.
     async fn texts(&self) -> BTreeMap<u64, String> {
-        let memories = self.world.seen().memories(false).await.unwrap();
+        let memories = self.wren.seen().memories(false).await.unwrap();
         let core = memories.into_iter().filter(|one| one.kind == Kind::Core);
         core.map(|memory| (memory.number.0, memory.content().to_owned()))
             .collect()
@@ -236,7 +235,7 @@ impl Run {
     }
 
     async fn records(&self) -> Vec<ShownRecord> {
-        let agent = &self.world.agent;
+        let agent = &self.wren.agent;
         agent
             .lens()
             .records(&RecordFilter::default())
@@ -280,7 +279,7 @@ impl Run {
             let after = record.words.after.as_ref().unwrap();
             self.said.add(after.expose()["content"].as_str().unwrap());
         }
-        let memories = self.world.seen().memories(true).await.unwrap();
+        let memories = self.wren.seen().memories(true).await.unwrap();
         let core = memories.iter().filter(|memory| memory.kind == Kind::Core);
         let all = core
             .map(|memory| memory.content())
@@ -300,12 +299,12 @@ impl Run {
     async fn check_origins(&self) {
         let score = self.mind.lock().unwrap().score.clone();
         for number in score.protected {
-            let lens = self.world.seen();
+            let lens = self.wren.seen();
             let memory = lens.memory(Number(number)).await.unwrap();
             assert_eq!(memory.origin.weakness(), 0, "{number}");
             assert!(!memory.content().contains("A page of week"));
         }
-        for memory in self.world.seen().memories(true).await.unwrap() {
+        for memory in self.wren.seen().memories(true).await.unwrap() {
             if memory.content().contains("A page of week") {
                 assert_eq!(memory.origin.as_str(), "external", "{}", memory.number);
             }

@@ -1,14 +1,9 @@
 //! An agent in memory, and clients of it.
 
-use std::sync::Arc;
-
-use memoir_app::{InstallationSettings, Memoir, Models, OwnAgent, Viewer};
-use memoir_domain::audit::Actor;
+use memoir_app::{OwnAgent, Viewer};
+use memoir_domain::agent::Field;
 use memoir_mcp::AgentTools;
-use memoir_model::{ConnectError, Model, ModelName};
-use memoir_store::Store;
-use memoir_store_sqlite::SqliteStore;
-use memoir_vault::{KeyStore, MasterKey};
+use memoir_testkit::{TestClock, TestInstallation};
 use rmcp::{
     ClientHandler, RoleClient, ServiceExt,
     model::CallToolRequestParams,
@@ -16,28 +11,11 @@ use rmcp::{
 };
 use serde_json::Value;
 
-struct NoModels;
-
-impl Models for NoModels {
-    fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        unreachable!("the agent drives its own sessions")
-    }
-}
-
 pub async fn agent() -> OwnAgent {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-    let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-    let memoir = Memoir::new(
-        store,
-        Arc::new(keys),
-        Arc::new(NoModels),
-        InstallationSettings::default(),
-    );
-    let account = memoir.account("default").await.unwrap();
-    let person = Actor::administrator("test");
-    let off = [(memoir_domain::agent::Field::LossGuard, Some("off"))];
-    account.create_agent("wren", &off, &person).await.unwrap();
-    let agent = account.agent("wren").await.unwrap();
+    let installation = TestInstallation::in_memory().with_clock(TestClock::ticking());
+    let account = installation.account("default").await;
+    let off = [(Field::LossGuard, Some("off"))];
+    let agent = memoir_testkit::agent(&account, "wren", &off).await;
     agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 

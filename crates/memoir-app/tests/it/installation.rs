@@ -1,9 +1,10 @@
-//! An installation for one test: an embedded store, a clock that stands until it is moved, and a model
-//! that follows a script.
+//! An agent in an installation of its own, what tests do with it, and what somebody does to its files who is not Memoir.
 
 use std::{
+    ops::Deref,
+    path::Path,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,9 +18,17 @@ use memoir_app::{
 use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::{ModelScript, SetModel, TestClock, Turn};
-use memoir_vault::{KeyStore, MasterKey};
+pub use memoir_testkit::administrator as person;
+use memoir_testkit::{
+    InstallationFolder, ModelScript, SCRIPTED_AGENT, TestClock, TestInstallation, Turn,
+    keys_in_memory,
+};
+use memoir_vault::KeyStore;
+use rusqlite::Connection;
 use serde_json::json;
+
+/// Whoever types commands on a machine of their own.
+pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
 
 /// Counts instead of drawing, so that runs can be repeated.
 struct Counter(AtomicU64);
@@ -33,33 +42,21 @@ impl Random for Counter {
     }
 }
 
-pub struct World {
-    pub memoir: Memoir,
-    pub store: Arc<dyn Store>,
-    pub keys: Arc<KeyStore>,
-    pub clock: Arc<TestClock>,
-    pub model: SetModel,
+/// The agent Wren, and the installation that it lives in.
+pub struct TestAgent {
+    pub installation: TestInstallation,
     pub agent: OwnAgent,
 }
 
-type Unmade = (
-    Memoir,
-    Arc<dyn Store>,
-    Arc<KeyStore>,
-    Arc<TestClock>,
-    SetModel,
-);
+impl Deref for TestAgent {
+    type Target = TestInstallation;
 
-/// A key store that lives in memory only.
-pub fn keys() -> Arc<KeyStore> {
-    let master = MasterKey::generate().unwrap();
-    Arc::new(KeyStore::in_memory(&master).unwrap())
+    fn deref(&self) -> &TestInstallation {
+        &self.installation
+    }
 }
 
-pub fn person() -> Actor {
-    Actor::administrator("test")
-}
-
+/// Those of an installation that tries again at once.
 pub fn settings() -> InstallationSettings {
     InstallationSettings {
         limits: SessionLimits {
@@ -70,12 +67,35 @@ pub fn settings() -> InstallationSettings {
     }
 }
 
+/// An installation on files, which can be closed, copied and tampered with.
+pub fn new_folder() -> InstallationFolder {
+    InstallationFolder::new().with_settings(settings())
+}
+
 /// The agent for itself.
 pub fn own(agent: &AgentHandle) -> OwnAgent {
     agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 
-impl World {
+/// The agent of that name in the account `default`, which is made where there is none.
+pub async fn agent_of(memoir: &Memoir, name: &str) -> OwnAgent {
+    let account = memoir.account("default").await.unwrap();
+    own(&memoir_testkit::agent(&account, name, &SCRIPTED_AGENT).await)
+}
+
+/// Where all is the same in each run.
+fn repeatable(
+    store: Arc<dyn Store>,
+    keys: Arc<KeyStore>,
+    settings: InstallationSettings,
+) -> TestInstallation {
+    TestInstallation::under(store, keys)
+        .with_clock(TestClock::default().giving_way())
+        .with_settings(settings)
+        .with_random(Arc::new(Counter(AtomicU64::new(0))))
+}
+
+impl TestAgent {
     pub async fn new(memories: &[&str]) -> Self {
         Self::with(memories, settings()).await
     }
@@ -90,7 +110,7 @@ impl World {
         memories: &[&str],
         settings: InstallationSettings,
     ) -> Self {
-        Self::under(store, keys(), memories, settings).await
+        Self::under(store, keys_in_memory(), memories, settings).await
     }
 
     pub async fn under(
@@ -99,79 +119,44 @@ impl World {
         memories: &[&str],
         settings: InstallationSettings,
     ) -> Self {
-        let world = Self::unmade(store, keys, settings);
-        let account = world.0.account("default").await.unwrap();
-        let assignments = [
-            (Field::Model, Some("scripted:model")),
-            // What may be let go is tested in `carrying`; elsewhere edits may say what they like.
-            (Field::LossGuard, Some("off")),
-            (
-                Field::SystemPrompt,
-                Some("I am Wren, who lives with a bookbinder's family."),
-            ),
-        ];
-        account
-            .create_agent("wren", &assignments, &person())
-            .await
-            .unwrap();
-        let world = Self::found(world).await;
+        let mut assignments = SCRIPTED_AGENT.to_vec();
+        let prompt = "I am Wren, who lives with a bookbinder's family.";
+        assignments.push((Field::SystemPrompt, Some(prompt)));
+        let installation = repeatable(store, keys, settings);
+        let account = installation.account("default").await;
+        let agent = own(&memoir_testkit::agent(&account, "wren", &assignments).await);
+        let wren = Self {
+            installation,
+            agent,
+        };
         for memory in memories {
-            world.clock.advance(Duration::from_secs(60));
-            world.remember(memory).await;
+            wren.clock.advance(Duration::from_secs(60));
+            wren.remember(memory).await;
         }
-        world
+        wren
     }
 
     /// On a store that holds the agent already.
     pub async fn again(store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Self {
-        Self::found(Self::unmade(store, keys, settings())).await
+        Self::of(&repeatable(store, keys, settings())).await
     }
 
-    async fn found((memoir, store, keys, clock, model): Unmade) -> Self {
-        let agent = memoir
-            .account("default")
-            .await
-            .unwrap()
-            .agent("Wren")
-            .await
-            .unwrap();
+    /// In an installation that there is, and made in it where it is not.
+    pub async fn of(installation: &TestInstallation) -> Self {
+        Self::named("wren", installation).await
+    }
+
+    /// As [`TestAgent::of`], for another agent.
+    pub async fn named(name: &str, installation: &TestInstallation) -> Self {
         Self {
-            agent: own(&agent),
-            memoir,
-            store,
-            keys,
-            clock,
-            model,
+            agent: agent_of(&installation.memoir, name).await,
+            installation: installation.clone(),
         }
     }
 
-    fn unmade(
-        store: Arc<dyn Store>,
-        keys: Arc<KeyStore>,
-        settings: InstallationSettings,
-    ) -> Unmade {
-        let clock = Arc::new(TestClock::standing_at("2026-03-04T12:00:00Z").giving_way());
-        let model = SetModel::default();
-        let memoir = Memoir::new(
-            store.clone(),
-            keys.clone(),
-            Arc::new(model.clone()),
-            settings,
-        )
-        .with_clock(clock.clone())
-        .with_random(Arc::new(Counter(AtomicU64::new(0))));
-        (memoir, store, keys, clock, model)
-    }
-
     pub async fn remember(&self, content: &str) -> u64 {
-        let input = MemoryInput {
-            content: content.into(),
-            ..MemoryInput::default()
-        };
-        self.agent.save(&[input], &person()).await.unwrap()[0]
-            .memory
-            .number
-            .0
+        let saved = self.agent.save(&[input(content)], &person()).await;
+        saved.unwrap()[0].memory.number.0
     }
 
     /// The agent as it sees itself.
@@ -248,6 +233,21 @@ impl World {
     }
 }
 
+/// A memory with everything that one can be given.
+pub fn input(content: &str) -> MemoryInput {
+    MemoryInput {
+        content: content.into(),
+        ..MemoryInput::default()
+    }
+}
+
+pub fn journal(content: &str) -> MemoryInput {
+    MemoryInput {
+        kind: Some(Kind::Journal),
+        ..input(content)
+    }
+}
+
 pub fn complete() -> Turn {
     Turn::call(
         "complete_refinement",
@@ -279,4 +279,28 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
             .unwrap();
     }
     count
+}
+
+/// Opens the database as somebody would who is not Memoir: nothing is checked, and no trigger fires.
+pub fn intrude(path: &Path, tamper: impl FnOnce(&Connection)) {
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
+        .unwrap();
+    let triggers: Vec<(String, String)> = connection
+        .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for (name, _) in &triggers {
+        connection
+            .execute_batch(&format!("DROP TRIGGER {name}"))
+            .unwrap();
+    }
+    tamper(&connection);
+    for (_, sql) in &triggers {
+        connection.execute_batch(sql).unwrap();
+    }
 }

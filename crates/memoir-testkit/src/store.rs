@@ -1,33 +1,47 @@
-//! The store of a test's service: embedded, in memory; or with `MEMOIR_TEST_STORE=postgres` a database of its own on a
-//! PostgreSQL of this process.
+//! The store that tests run on where they do not care which: embedded, in memory; or, with
+//! `MEMOIR_TEST_STORE=postgres`, a database of its own on a PostgreSQL of this process.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU32, Ordering},
-};
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that does not get what it needs ends here"
+)]
+
+use std::sync::Arc;
 
 use memoir_store::Store;
-use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
-use memoir_testkit::Postgres;
-use tokio::sync::OnceCell;
 
 /// A store with nothing in it.
-pub async fn empty() -> Arc<dyn Store> {
+///
+/// # Panics
+/// It cannot be made, or `MEMOIR_TEST_STORE` names none that there is.
+pub async fn empty_store() -> Arc<dyn Store> {
     match std::env::var("MEMOIR_TEST_STORE").as_deref() {
         Err(_) => Arc::new(SqliteStore::in_memory().unwrap()),
+        #[cfg(unix)]
         Ok("postgres") => Arc::new(postgres().await),
         Ok(other) => panic!("there is no store `{other}`: say `postgres`, or nothing"),
     }
 }
 
 /// A copy of a database that has all tables.
-async fn postgres() -> PostgresStore {
+#[cfg(unix)]
+async fn postgres() -> memoir_store_postgres::PostgresStore {
+    use std::sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    };
+
+    use memoir_store_postgres::PostgresStore;
+    use tokio::sync::OnceCell;
+
+    use crate::Postgres;
+
     static SERVER: OnceLock<Postgres> = OnceLock::new();
     static MODEL: OnceCell<()> = OnceCell::const_new();
     static COPIES: AtomicU32 = AtomicU32::new(0);
     let server = SERVER.get_or_init(|| {
-        let server = Postgres::start("service").unwrap();
+        let server = Postgres::start("stores").unwrap();
         server.unwrap_or_else(|| panic!("PostgreSQL is not installed; `scripts/test` does that"))
     });
     let make = async {

@@ -1,0 +1,278 @@
+//! An installation that a service serves on this machine, and its client.
+//!
+//! The kit knows no service: whoever has one says how it is run ([`TestInstallation::serve`]).
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that does not get what it needs ends here"
+)]
+
+use std::{net::SocketAddr, ops::Deref, pin::Pin, time::Duration};
+
+use memoir_app::Memoir;
+use reqwest::{Client, Method, RequestBuilder, Response, header::HeaderMap};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use crate::TestInstallation;
+
+/// What ends once a service is to stop, and what ends once it has stopped.
+pub type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How long a service may take to stop.
+const STOP_TIME: Duration = Duration::from_secs(60);
+
+/// A service that runs until it is stopped, or the test ends.
+pub struct Served {
+    installation: TestInstallation,
+    /// Of its root: `http://127.0.0.1:PORT`.
+    pub address: String,
+    /// The same, to connect to.
+    pub socket: SocketAddr,
+    client: Client,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<()>,
+}
+
+impl TestInstallation {
+    /// Serves it on loopback: `serve` gets what to serve, where, and what ends once it is to stop.
+    ///
+    /// # Panics
+    /// Nothing can be listened to.
+    pub async fn serve(
+        &self,
+        serve: impl FnOnce(Memoir, TcpListener, Serving) -> Serving,
+    ) -> Served {
+        self.serve_at("127.0.0.1:0", serve).await
+    }
+
+    /// As [`TestInstallation::serve`], at that address; the client of one that is unspecified comes over loopback.
+    ///
+    /// # Panics
+    /// It cannot be listened to.
+    pub async fn serve_at(
+        &self,
+        address: &str,
+        serve: impl FnOnce(Memoir, TcpListener, Serving) -> Serving,
+    ) -> Served {
+        // Not used, but the client asks for one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind(address).await.unwrap();
+        let mut socket = listener.local_addr().unwrap();
+        if socket.ip().is_unspecified() {
+            socket.set_ip([127, 0, 0, 1].into());
+        }
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async {
+            // Whoever lets go of it without stopping it leaves it running.
+            if stopped.await.is_err() {
+                std::future::pending().await
+            }
+        };
+        let running = tokio::spawn(serve(self.memoir.clone(), listener, Box::pin(stopped)));
+        Served {
+            installation: self.clone(),
+            address: format!("http://{socket}"),
+            socket,
+            client: Client::new(),
+            stop,
+            running,
+        }
+    }
+}
+
+impl Deref for Served {
+    type Target = TestInstallation;
+
+    fn deref(&self) -> &TestInstallation {
+        &self.installation
+    }
+}
+
+/// An answer that is there as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpAnswer {
+    /// How it went, as a number of HTTP.
+    pub status: u16,
+    /// As they came.
+    pub headers: HeaderMap,
+    /// The body.
+    pub text: String,
+}
+
+impl HttpAnswer {
+    /// Reads the body of a response.
+    ///
+    /// # Panics
+    /// The connection breaks off.
+    pub async fn of(response: Response) -> Self {
+        Self {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: response.text().await.unwrap(),
+        }
+    }
+
+    /// The body; null where it is no JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_default()
+    }
+
+    /// The code of a problem; empty where it is none.
+    pub fn code(&self) -> String {
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The value of a header; empty where it has none of that name.
+    ///
+    /// # Panics
+    /// It is no text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Its body.
+    ///
+    /// # Panics
+    /// It has another status than this.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json()
+    }
+
+    /// Its body.
+    ///
+    /// # Panics
+    /// The request failed.
+    #[track_caller]
+    pub fn succeeded(&self) -> Value {
+        assert!(
+            (200..300).contains(&self.status),
+            "{}: {}",
+            self.status,
+            self.text
+        );
+        self.json()
+    }
+
+    /// The problem that it tells.
+    ///
+    /// # Panics
+    /// It is no problem of that status and code.
+    #[track_caller]
+    pub fn refused(&self, status: u16, code: &str) -> Value {
+        assert_eq!(
+            (self.status, self.code().as_str()),
+            (status, code),
+            "{}",
+            self.text
+        );
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert_eq!(self.json()["type"], format!("/docs/errors/{code}"));
+        self.json()
+    }
+
+    /// Where it leads to.
+    ///
+    /// # Panics
+    /// It leads nowhere else.
+    #[track_caller]
+    pub fn leads_to(&self) -> &str {
+        assert_eq!(self.status, 303, "{}", self.text);
+        self.header("location")
+    }
+}
+
+impl Served {
+    /// A request that has that token, unless it is empty.
+    ///
+    /// # Panics
+    /// The method is none.
+    pub fn request(&self, method: &str, path: &str, token: &str) -> RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let url = format!("{}{path}", self.address);
+        let request = self.client.request(method, url);
+        match token {
+            "" => request,
+            token => request.bearer_auth(token),
+        }
+    }
+
+    /// Sends a request with a body of any kind; none for null.
+    ///
+    /// # Panics
+    /// It is not answered.
+    pub async fn send(&self, method: &str, path: &str, token: &str, body: &Value) -> HttpAnswer {
+        self.send_with(method, path, token, body, &[]).await
+    }
+
+    /// As [`Served::send`], with these headers too.
+    ///
+    /// # Panics
+    /// It is not answered.
+    pub async fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> HttpAnswer {
+        let mut request = self.request(method, path, token);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        HttpAnswer::of(request.send().await.unwrap()).await
+    }
+
+    /// Gets what is there.
+    ///
+    /// # Panics
+    /// It is not answered.
+    pub async fn get(&self, path: &str, token: &str) -> HttpAnswer {
+        self.send("GET", path, token, &Value::Null).await
+    }
+
+    /// Posts that body; none for null.
+    ///
+    /// # Panics
+    /// It is not answered.
+    pub async fn post(&self, path: &str, token: &str, body: Value) -> HttpAnswer {
+        self.send("POST", path, token, &body).await
+    }
+
+    /// Opens a session that the agent drives itself, whose identifier it gives.
+    ///
+    /// # Panics
+    /// It is refused.
+    pub async fn open_session(&self, agent: &str, token: &str) -> String {
+        let path = format!("/v1/agents/{agent}/sessions");
+        let opened = self.post(&path, token, json!({"driver": "agent"})).await;
+        opened.expect(201)["id"].as_str().unwrap().to_owned()
+    }
+
+    /// What a tool of a session answers.
+    ///
+    /// # Panics
+    /// The request is refused; that a tool refuses is an answer.
+    pub async fn tool(&self, session: &str, token: &str, tool: &str, arguments: Value) -> Value {
+        let path = format!("/v1/sessions/{session}/tools/{tool}");
+        self.post(&path, token, arguments).await.expect(200)
+    }
+
+    /// Tells it to stop, and waits until it has: every test that ends with this shows that nothing holds that up.
+    ///
+    /// # Panics
+    /// It does not stop within a minute.
+    pub async fn stop(self) {
+        let _ = self.stop.send(());
+        let stopped = tokio::time::timeout(STOP_TIME, self.running);
+        stopped.await.unwrap().unwrap();
+    }
+}
