@@ -1,7 +1,7 @@
 //! Look-ups within one agent.
 
 use memoir_domain::{
-    AgentScope, SessionId, Timestamp,
+    AgentId, AgentScope, SessionId, Timestamp,
     memory::{Kind, Number},
 };
 use memoir_store::{
@@ -15,13 +15,15 @@ use crate::{
     },
     encode::{self, count, number},
     error::{Result, inconsistent},
-    reader::ReadTransaction,
+    reader::{ReadTransaction, Readers},
     requests,
 };
 
-/// The agent and what is wanted of it, all of the same instant.
+/// The agent and what is wanted of it, all of the same instant. `readers` for whom a second connection may help with
+/// many memories.
 pub(crate) fn snapshot(
     connection: &Connection,
+    readers: Option<&Readers>,
     scope: AgentScope,
     wanted: &AgentQuery,
 ) -> Result<Option<Snapshot>> {
@@ -29,13 +31,19 @@ pub(crate) fn snapshot(
     let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
     };
+    let memories = Memories {
+        connection,
+        readers,
+        agent: scope.agent,
+        version: agent.document.version,
+    };
     Ok(Some(Snapshot {
         agent,
         prompts: match wanted.prompts {
             true => Some(prompts(connection, scope)?),
             false => None,
         },
-        memories: memories(connection, scope, &wanted.memories)?,
+        memories: memories.selected(scope, &wanted.memories)?,
         session: match wanted.session {
             Some(id) => session(connection, scope, id)?,
             None => None,
@@ -83,122 +91,160 @@ pub(crate) fn exists(connection: &Connection, scope: AgentScope) -> Result<bool>
         .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?)
 }
 
-fn memories(
-    connection: &Connection,
-    scope: AgentScope,
-    selection: &Selection,
-) -> Result<Vec<MemoryRow>> {
-    let agent = scope.agent.as_bytes();
-    let kept_after = |kind: Kind, after: i64| {
+/// The memories of an agent of that version, in a transaction that reads.
+struct Memories<'a> {
+    connection: &'a Connection,
+    readers: Option<&'a Readers>,
+    agent: AgentId,
+    version: u64,
+}
+
+impl Memories<'_> {
+    fn selected(&self, scope: AgentScope, selection: &Selection) -> Result<Vec<MemoryRow>> {
+        let connection = self.connection;
+        let mut memories = match selection {
+            Selection::None => return Ok(Vec::new()),
+            Selection::KeptCore => match self.newest()? {
+                newest if self.are_most_kept_core(newest)? => self.in_halves(newest, KEPT_CORE)?,
+                _ => return self.kept_after(Kind::Core, i64::MIN),
+            },
+            // One look-up for each rather than one statement with a list: the text of the statement
+            // stays the same for any number of them, so that it is planned once, and there is no limit
+            // to how many there are.
+            Selection::Numbers(numbers) => numbered(numbers, |number| {
+                first(
+                    connection,
+                    concat!(
+                        "SELECT ",
+                        memory_columns!(),
+                        " FROM memories WHERE agent_id = ?1 AND number = ?2"
+                    ),
+                    params![self.agent.as_bytes(), number],
+                    decode::memory,
+                )
+            })?,
+            Selection::Context { journal_after } => {
+                let mut memories = self.kept_after(Kind::Core, i64::MIN)?;
+                memories.extend(self.kept_after(Kind::Journal, journal_after.microseconds())?);
+                memories
+            }
+            // Nearly all rows are wanted: read in the order of the table, and sorted here.
+            Selection::Kept => self.in_halves(self.newest()?, KEPT)?,
+            Selection::Core => self.in_halves(self.newest()?, CORE)?,
+            Selection::All => self.in_halves(self.newest()?, ALL)?,
+            Selection::Page(page) => page_of(connection, scope, page)?,
+        };
+        // The order that callers see is made in one place, so that it is the same for every selection
+        // and in both stores.
+        memories.sort_by_key(|memory| (memory.created_at, memory.number));
+        Ok(memories)
+    }
+
+    fn kept_after(&self, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
         all(
-            connection,
+            self.connection,
             concat!(
                 "SELECT ",
                 memory_columns!(),
                 " FROM memories WHERE agent_id = ?1 AND kind = ?2 AND created_at > ?3 \
                      AND discarded_at IS NULL ORDER BY created_at, number"
             ),
-            params![agent, kind.as_str(), after],
+            params![self.agent.as_bytes(), kind.as_str(), after],
             decode::memory,
         )
-    };
-    let mut memories = match selection {
-        Selection::None => return Ok(Vec::new()),
-        Selection::KeptCore if are_most_kept_core(connection, agent)? => {
-            all(connection, MOST_KEPT_CORE, [agent], decode::memory)?
+    }
+
+    /// The rows of one of the statements below. Where there are many, another thread reads the second half of them at
+    /// the same time.
+    fn in_halves(&self, newest: i64, sql: &str) -> Result<Vec<MemoryRow>> {
+        let (agent, version) = (self.agent, self.version);
+        let part = move |connection: &Connection, from: i64, to: i64| {
+            let values = params![agent.as_bytes(), from, to];
+            all(connection, sql, values, decode::memory)
+        };
+        let half = newest / 2;
+        let (Some(readers), true) = (self.readers, newest > FEW_ROWS) else {
+            // Not from the first number on: one that Memoir never gives is found, too.
+            return part(self.connection, i64::MIN, i64::MAX);
+        };
+        let (first, second) = std::thread::scope(|threads| {
+            let second = threads.spawn(move || {
+                readers.read(|connection| {
+                    let _view = ReadTransaction::new(connection)?;
+                    // Whatever is written of an agent moves its version: where that is the same, this view of its
+                    // memories is that of the other connection, whenever it began.
+                    let found: Option<i64> = connection
+                        .prepare_cached("SELECT version FROM agents WHERE id = ?1")?
+                        .query_row([agent.as_bytes()], |row| row.get(0))
+                        .optional()?;
+                    let is_same = found == i64::try_from(version).ok();
+                    let rows = is_same.then(|| part(connection, half + 1, i64::MAX));
+                    rows.transpose()
+                })
+            });
+            let first = part(self.connection, i64::MIN, half);
+            match second.join() {
+                Ok(second) => (first, second),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        let (mut memories, second) = (first?, second?);
+        memories.extend(match second {
+            Some(rows) => rows,
+            None => part(self.connection, half + 1, i64::MAX)?,
+        });
+        Ok(memories)
+    }
+
+    fn newest(&self) -> Result<i64> {
+        let mut newest = self
+            .connection
+            .prepare_cached("SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = ?1")?;
+        // Numbers begin with 1 and have no gaps.
+        Ok(newest.query_row([self.agent.as_bytes()], |row| row.get(0))?)
+    }
+
+    /// Whether about half or more of many memories are kept core ones. Which way is taken changes nothing but the time
+    /// that it takes.
+    fn are_most_kept_core(&self, newest: i64) -> Result<bool> {
+        if newest <= FEW_ROWS {
+            return Ok(false);
         }
-        Selection::KeptCore => return kept_after(Kind::Core, i64::MIN),
-        // One look-up for each rather than one statement with a list: the text of the statement
-        // stays the same for any number of them, so that it is planned once, and there is no limit
-        // to how many there are.
-        Selection::Numbers(numbers) => numbered(numbers, |number| {
-            first(
-                connection,
-                concat!(
-                    "SELECT ",
-                    memory_columns!(),
-                    " FROM memories WHERE agent_id = ?1 AND number = ?2"
-                ),
-                params![agent, number],
-                decode::memory,
-            )
-        })?,
-        Selection::Context { journal_after } => {
-            let mut memories = kept_after(Kind::Core, i64::MIN)?;
-            memories.extend(kept_after(Kind::Journal, journal_after.microseconds())?);
-            memories
+        let mut is_kept_core = self.connection.prepare_cached(
+            "SELECT 1 FROM memories WHERE agent_id = ?1 AND number = ?2 AND kind = 'core' AND discarded_at IS NULL",
+        )?;
+        let mut kept = 0;
+        for step in 1..=SAMPLED {
+            let number = newest / SAMPLED * step;
+            kept += i64::from(is_kept_core.exists(params![self.agent.as_bytes(), number])?);
         }
-        // Nearly all rows are wanted: read in the order of the table, and sorted here.
-        Selection::Kept => all(
-            connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 AND discarded_at IS NULL ORDER BY number"
-            ),
-            [agent],
-            decode::memory,
-        )?,
-        Selection::Core => all(
-            connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 AND kind = 'core' ORDER BY number"
-            ),
-            [agent],
-            decode::memory,
-        )?,
-        Selection::All => all(
-            connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 ORDER BY number"
-            ),
-            [agent],
-            decode::memory,
-        )?,
-        Selection::Page(page) => page_of(connection, scope, page)?,
-    };
-    // The order that callers see is made in one place, so that it is the same for every selection
-    // and in both stores.
-    memories.sort_by_key(|memory| (memory.created_at, memory.number));
-    Ok(memories)
+        Ok(kept >= SAMPLED / 2)
+    }
 }
 
-/// Where most rows are wanted: read in the order of the table, and sorted by the caller. By the index each row would be
-/// looked up by itself, which takes as long as all else that reading it does.
-const MOST_KEPT_CORE: &str = concat!(
-    "SELECT ",
-    memory_columns!(),
-    " FROM memories WHERE agent_id = ?1 AND kind = 'core' AND discarded_at IS NULL ORDER BY number"
-);
+/// Memories in the order of the table, from one number to another. Where most rows are wanted, the caller sorts
+/// them: by an index each row would be looked up by itself, which takes as long as all else that reading it does.
+macro_rules! in_order_of_the_table {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            memory_columns!(),
+            " FROM memories WHERE agent_id = ?1 AND number BETWEEN ?2 AND ?3",
+            $condition,
+            " ORDER BY number"
+        )
+    };
+}
 
-/// Rows up to which it makes no difference worth a look.
+const ALL: &str = in_order_of_the_table!("");
+const KEPT: &str = in_order_of_the_table!(" AND discarded_at IS NULL");
+const CORE: &str = in_order_of_the_table!(" AND kind = 'core'");
+const KEPT_CORE: &str = in_order_of_the_table!(" AND kind = 'core' AND discarded_at IS NULL");
+
+/// Rows up to which it makes no difference worth a look, or a thread.
 const FEW_ROWS: i64 = 1_000;
 /// Rows that are looked at, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
-
-/// Whether about half or more of many memories are kept core ones. Which way is taken changes nothing but the time
-/// that it takes.
-fn are_most_kept_core(connection: &Connection, agent: &[u8; 16]) -> Result<bool> {
-    let mut newest = connection
-        .prepare_cached("SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = ?1")?;
-    // Numbers begin with 1 and have no gaps.
-    let newest: i64 = newest.query_row([agent], |row| row.get(0))?;
-    if newest <= FEW_ROWS {
-        return Ok(false);
-    }
-    let mut is_kept_core = connection.prepare_cached(
-        "SELECT 1 FROM memories WHERE agent_id = ?1 AND number = ?2 AND kind = 'core' AND discarded_at IS NULL",
-    )?;
-    let mut kept = 0;
-    for step in 1..=SAMPLED {
-        kept += i64::from(is_kept_core.exists(params![agent, newest / SAMPLED * step])?);
-    }
-    Ok(kept >= SAMPLED / 2)
-}
 
 /// Memories by their numbers, of an agent that is the account's and not erased.
 pub(crate) fn numbered_memories(
@@ -426,8 +472,8 @@ mod tests {
         let connection = open::in_memory().unwrap();
         for (sql, expected) in [
             (
-                MOST_KEPT_CORE,
-                &["SEARCH memories USING PRIMARY KEY (agent_id=?)"][..],
+                KEPT_CORE,
+                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>? AND number<?)"][..],
             ),
             (
                 MEMORY_PAGE,

@@ -762,7 +762,10 @@ impl Store for SqliteStore {
     async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
         let wanted = wanted.clone();
         let is_short = matches!(wanted.memories, Selection::None | Selection::Numbers(_));
-        let query = move |connection: &Connection| agent::snapshot(connection, scope, &wanted);
+        let readers = self.0.readers.clone().filter(|_| !is_short);
+        let query = move |connection: &Connection| {
+            agent::snapshot(connection, readers.as_deref(), scope, &wanted)
+        };
         if is_short {
             self.look(query).await
         } else {

@@ -138,6 +138,31 @@ async fn readers_do_not_wait_for_a_writer() {
     writer.await.unwrap().unwrap();
 }
 
+/// Many memories are read by two connections, and yet of one instant.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_read_beside_a_writer_is_of_one_instant() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, mut agent) = begin(&folder.path().join("memoir.db")).await;
+    save(&store, &mut agent, 2_000, 10).await.unwrap();
+    let writer = tokio::spawn({
+        let (store, mut agent) = (store.clone(), agent.clone());
+        async move {
+            for _ in 0..500 {
+                save(&store, &mut agent, 1, 10).await.unwrap();
+            }
+            agent
+        }
+    });
+    let mut seen = 0;
+    while !writer.is_finished() {
+        let found = look(&store, &agent).await.unwrap();
+        assert_eq!(found.memories.len() as u64, count(&found.agent));
+        seen += u32::from(found.memories.len() > 2_001);
+    }
+    assert!(seen > 0);
+    assert_holds(&store, &writer.await.unwrap()).await;
+}
+
 #[tokio::test]
 async fn a_lock_that_is_held_too_long_is_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
