@@ -299,22 +299,25 @@ impl Survey {
     /// those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn carrier(&self, sought: &Sought<'_>) -> Option<&Memory> {
         let required = RequiredWords::of(sought.wordings);
-        if self.by_word.get().is_some() || required.is_empty() {
+        let is_wanted = |other: &&Surveyed| {
+            let is_other = other.memory.number != sought.memory.number;
+            is_other && required.may_stand_in(other.memory.content.expose())
+        };
+        let mut others: Vec<&Surveyed> = match self.places.len() {
+            ..=FEW if !required.is_empty() => {
+                self.memories.iter().flatten().filter(is_wanted).collect()
+            }
+            _ => Vec::new(),
+        };
+        // Of what cannot be told apart in this way, as texts beyond ASCII, those are read first that share the most.
+        if self.places.len() > FEW || required.is_empty() || others.len() > READ {
             let nearest = self.nearest(sought)?;
             return self
                 .memory(nearest.number)
                 .filter(|_| nearest.unsaid.is_empty());
         }
-        let others = self.memories.iter().flatten().filter(|other| {
-            let is_other = other.memory.number != sought.memory.number;
-            is_other && required.may_stand_in(other.memory.content.expose())
-        });
-        let mut others: Vec<&Surveyed> = others.collect();
         others.sort_unstable_by_key(|other| other.memory.number);
-        let mut others = others
-            .into_iter()
-            .filter(|other| may_carry(other, sought))
-            .take(READ);
+        let mut others = others.into_iter().filter(|other| may_carry(other, sought));
         let carrier = others.find(|other| unsaid_words(sought.wordings, other.reading()) == 0)?;
         Some(&carrier.memory)
     }
