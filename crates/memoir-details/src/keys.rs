@@ -102,11 +102,11 @@ impl SentenceKeys {
     }
 }
 
-/// Words that stand letter by letter, whatever its language, in a text that says all sentences of some others. Wiped
-/// when they go.
+/// Words that stand letter by letter, whatever its language, in a text that says all sentences of some others. Those
+/// that are kept are wiped when they go.
 pub struct RequiredWords(Vec<String>);
 
-/// So many words tell texts apart, the longest ones first; more would cost more than reading what is left.
+/// So many words tell texts apart, numbers first and then the longest; more would cost more than reading what is left.
 const REQUIRED: usize = 8;
 
 impl RequiredWords {

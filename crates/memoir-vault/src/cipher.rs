@@ -3,10 +3,9 @@
 //!
 //! Nonces are random. At 192 bits, two of them meet with a probability of 2^-97 after 2^48 sealings
 //! under one key.
-
 //!
 //! XChaCha20-Poly1305 is ChaCha20-Poly1305 under a key of its own for each nonce (draft-irtf-cfrg-xchacha-03, 2.3). That
-//! key is made here; the cipher is `ring`'s, which takes a quarter of the time for a row that portable code takes.
+//! key is made here; the cipher is `ring`'s, which takes a fraction of the time of portable code for a row.
 
 use std::fmt;
 
