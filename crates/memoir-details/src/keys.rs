@@ -6,9 +6,9 @@
 
 use std::cmp::Reverse;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
-use crate::fold::{fold_into, hash};
+use crate::fold::{fold_into, hash, may_fold_to_ascii};
 use crate::lexicon::{self, NAME, WordClass};
 use crate::reading::Reading;
 use crate::says::STRICT;
@@ -102,9 +102,9 @@ impl SentenceKeys {
     }
 }
 
-/// Words that stand letter by letter, whatever its language, in a text that says all sentences of some others. Those
-/// that are kept are wiped when they go.
-pub struct RequiredWords(Vec<String>);
+/// Words that stand letter by letter, whatever its language, in a text that says all sentences of some others. Wiped
+/// when they go.
+pub struct RequiredWords(Vec<Zeroizing<String>>);
 
 /// So many words tell texts apart, numbers first and then the longest; more would cost more than reading what is left.
 const REQUIRED: usize = 8;
@@ -113,7 +113,7 @@ impl RequiredWords {
     /// Of the words of these texts those that no table knows, so that nothing else is a form of them.
     pub fn of(texts: &[&Reading]) -> Self {
         let mut folded = String::new();
-        let mut words: Vec<String> = Vec::new();
+        let mut words: Vec<Zeroizing<String>> = Vec::new();
         for text in texts {
             for word in text.all_words() {
                 let form = text.form(word);
@@ -124,7 +124,7 @@ impl RequiredWords {
                 // The parts of a short form stand at the place of the whole, and are not what it says there.
                 let is_itself = hash(&folded) == word.key && lexicon::find(word.key).is_none();
                 if is_itself && (is_short_number || is_word) {
-                    words.push(folded.clone());
+                    words.push(Zeroizing::new(folded.clone()));
                 }
             }
         }
@@ -146,14 +146,9 @@ impl RequiredWords {
 
     /// Whether a text may say all of the sentences; `false` is certain, and told without reading it.
     pub fn may_stand_in(&self, text: &str) -> bool {
-        // Beyond ASCII letters have several shapes.
-        !text.is_ascii() || self.0.iter().all(|word| stands_in(word, text))
-    }
-}
-
-impl Drop for RequiredWords {
-    fn drop(&mut self) {
-        self.0.zeroize();
+        self.0.iter().all(|word| stands_in(word, text))
+            // A word may stand there in letters of another shape.
+            || !text.is_ascii() && text.contains(may_fold_to_ascii)
     }
 }
 

@@ -486,8 +486,9 @@ impl<'a> Pair<'a> {
         let (tail, end) = self.tails;
         match self.n.get(last + 1) {
             None => is_exchanged(tail, end),
-            // Some of these may be of what follows: "the lamp is on, the cat sleeps".
-            Some(next) => tail != 0 && next.lead != 0 && tail & next.lead == 0,
+            // Some of these may be of what follows: "the lamp is on, the cat sleeps". Only where some went and others
+            // came is one of them exchanged.
+            Some(next) => tail & !next.lead != 0 && next.lead & !tail != 0,
         }
     }
 

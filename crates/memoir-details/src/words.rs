@@ -47,7 +47,8 @@ impl Word {
     }
 }
 
-/// Whether some of these free words have given way to others. Only leaving out, or only putting in, is none.
+/// Whether others stand where these free words stood. To leave some out is no exchange, nor to put some in where there
+/// were none.
 pub(crate) fn is_exchanged(words: FreeWords, others: FreeWords) -> bool {
     words != 0 && others & !words != 0
 }

@@ -33,9 +33,10 @@ const READ: usize = 48;
 /// all words, the rarest among them, and where thousands of memories share a common one it tells nothing.
 const LOOKED_UP: usize = 2_000;
 
-/// Memories up to which they are filed under their words only where somebody asks which of them says most.
-// To look through one text for some words takes less than a tenth of a microsecond, and to file it three.
-const FEW: usize = 512;
+/// What memories may take in a look, in bytes, up to which they are filed under their words only where somebody asks
+/// which of them says most; about 600 memories of 300 characters, or 25 of the longest.
+// To look through so many texts for some words takes 0.1 ms, and to file them two or three: what a commit takes.
+const FEW: usize = 1 << 20;
 
 /// One kept core memory.
 struct Surveyed {
@@ -44,16 +45,16 @@ struct Surveyed {
     reading: OnceLock<Reading>,
 }
 
-impl Surveyed {
-    /// About how much memory it takes, and will take once it is filed.
-    fn bytes(&self) -> usize {
-        let wordings = self.memory.wordings.len() * 2 * size_of::<Wording>();
-        let text = self.memory.content.expose().len();
-        // Words of six letters and what stands between them.
-        let filed = text.div_ceil(7) * (size_of::<u64>() + size_of::<Filed>());
-        size_of::<Self>() + text + filed + wordings
-    }
+/// About how much memory one takes in a look, and will take once it is filed.
+fn bytes(memory: &Memory) -> usize {
+    let wordings = memory.wordings.len() * 2 * size_of::<Wording>();
+    let text = memory.content.expose().len();
+    // Words of six letters and what stands between them.
+    let filed = text.div_ceil(7) * (size_of::<u64>() + size_of::<Filed>());
+    size_of::<Surveyed>() + text + filed + wordings
+}
 
+impl Surveyed {
     fn reading(&self) -> &Reading {
         let read = || Reading::of(self.memory.content.expose());
         self.reading.get_or_init(read)
@@ -217,10 +218,16 @@ impl Survey {
             survey.settle(memory);
         }
         survey.wordings.sort_unstable_by_key(age);
-        if survey.places.len() > FEW {
+        if survey.bytes > FEW {
             survey.by_word();
         }
         survey
+    }
+
+    /// Whether a look at these memories holds up a thread no longer than a commit does.
+    pub fn is_short<'m>(memories: impl IntoIterator<Item = &'m Memory>) -> bool {
+        let sizes = memories.into_iter().map(bytes);
+        sizes.sum::<usize>() <= FEW
     }
 
     /// Follows changes that were written.
@@ -274,12 +281,11 @@ impl Survey {
         if let Some(by_word) = self.by_word.get_mut() {
             by_word.add(memory.content.expose());
         }
-        let surveyed = Surveyed {
+        self.bytes += bytes(&memory);
+        self.memories.push(Some(Surveyed {
             reading: OnceLock::new(),
             memory,
-        };
-        self.bytes += surveyed.bytes();
-        self.memories.push(Some(surveyed));
+        }));
     }
 
     fn take(&mut self, number: Number) {
@@ -291,35 +297,42 @@ impl Survey {
             by_word.remove(place);
         }
         if let Some(surveyed) = self.memories[place as usize].take() {
-            self.bytes -= surveyed.bytes();
+            self.bytes -= bytes(&surveyed.memory);
         }
     }
 
     /// The other memory that says all wordings of the one sought, the first of several; `None` where none does. Only
     /// those that it could be merged into count (SPEC 3.4, 3.12).
     pub fn carrier(&self, sought: &Sought<'_>) -> Option<&Memory> {
-        let required = RequiredWords::of(sought.wordings);
-        let is_wanted = |other: &&Surveyed| {
-            let is_other = other.memory.number != sought.memory.number;
-            is_other && required.may_stand_in(other.memory.content.expose())
-        };
-        let mut others: Vec<&Surveyed> = match self.places.len() {
-            ..=FEW if !required.is_empty() => {
-                self.memories.iter().flatten().filter(is_wanted).collect()
-            }
-            _ => Vec::new(),
-        };
-        // Of what cannot be told apart in this way, as texts beyond ASCII, those are read first that share the most.
-        if self.places.len() > FEW || required.is_empty() || others.len() > READ {
+        let Some(others) = self.told_by_text(sought) else {
             let nearest = self.nearest(sought)?;
             return self
                 .memory(nearest.number)
                 .filter(|_| nearest.unsaid.is_empty());
-        }
-        others.sort_unstable_by_key(|other| other.memory.number);
+        };
         let mut others = others.into_iter().filter(|other| may_carry(other, sought));
         let carrier = others.find(|other| unsaid_words(sought.wordings, other.reading()) == 0)?;
         Some(&carrier.memory)
+    }
+
+    /// The other memories whose texts may say all of the one sought, by number; `None` where their texts tell too few
+    /// of them apart, or where there are too many to look through.
+    fn told_by_text(&self, sought: &Sought<'_>) -> Option<Vec<&Surveyed>> {
+        if self.bytes > FEW {
+            return None;
+        }
+        let required = RequiredWords::of(sought.wordings);
+        let may_say_all = |other: &&Surveyed| {
+            let is_other = other.memory.number != sought.memory.number;
+            is_other && required.may_stand_in(other.memory.content.expose())
+        };
+        if required.is_empty() {
+            return None;
+        }
+        let others = self.memories.iter().flatten().filter(may_say_all);
+        let mut others: Vec<&Surveyed> = others.collect();
+        others.sort_unstable_by_key(|other| other.memory.number);
+        (others.len() <= READ).then_some(others)
     }
 
     /// The other memory that says most of all wordings of the one sought; `None` where none says any

@@ -28,10 +28,6 @@ use crate::{
     spans,
 };
 
-/// Memories up to which a look at all of them is taken on the calling thread: at about 1 µs each, these hold it up no
-/// longer than a commit does. Another thread takes as long to wake and to get memory of its own.
-const FEW_MEMORIES: usize = 512;
-
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
@@ -388,12 +384,13 @@ impl AgentHandle {
         };
         let memories = loaded.memories;
         let copy = state.copy().cloned();
-        let are_few = memories.iter().len() <= FEW_MEMORIES;
+        // Another thread takes as long to wake and to get memory of its own.
+        let is_short = Survey::is_short(memories.iter());
         let look = move || match copy {
             Some(copy) => Survey::of(copy.lay_over_all(&memories)),
             None => Survey::of(memories.copies()),
         };
-        let survey = match are_few {
+        let survey = match is_short {
             true => look(),
             false => parallel::aside(look).await?,
         };

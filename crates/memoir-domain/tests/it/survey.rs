@@ -84,3 +84,55 @@ proptest! {
         }
     }
 }
+
+/// The number of the memory that carries the first of these, as either way of looking finds it. So many have letters
+/// that may stand for others that texts alone do not tell them apart.
+fn carrier_of_first(memories: &[Memory], is_filed: bool) -> Option<Number> {
+    let survey = Survey::of(memories.to_vec());
+    let reading = Reading::of(memories[0].content.expose());
+    let sought = Sought {
+        memory: &memories[0],
+        wordings: &[&reading],
+        present: &reading,
+        immutable_tags: &BTreeSet::new(),
+    };
+    if is_filed {
+        survey.nearest(&sought);
+    }
+    survey.carrier(&sought).map(|one| one.number)
+}
+
+#[test]
+fn spec_3_12_a_carrier_is_found_behind_many_whose_letters_have_other_shapes() {
+    const SAYS_ALL: &str = "Marta closed. The bookbinder sold 43 sheets of blue paper.";
+    for (count, letters) in [
+        (20, "Weiß"),
+        (60, "Weiß"),
+        (200, "ﬁne"),
+        (60, "Schön"),
+        (60, "fine"),
+    ] {
+        let other = |number| {
+            let text = format!("{letters} paper number {number} was sold by the bookbinder.");
+            let mut memory = memory(number, &text);
+            // Of another day: what may be merged with what depends on it.
+            memory.created_at =
+                Timestamp::from_microseconds(number as i64 * 86_400_000_000).unwrap();
+            memory
+        };
+        let first = memory(1, "The bookbinder sold 43 sheets of blue paper.");
+        let mut memories: Vec<Memory> = std::iter::once(first)
+            .chain((2..count).map(other))
+            .collect();
+        assert_eq!(
+            carrier_of_first(&memories, false),
+            None,
+            "{count} {letters}"
+        );
+        memories.push(memory(count, SAYS_ALL));
+        for is_filed in [false, true] {
+            let found = carrier_of_first(&memories, is_filed);
+            assert_eq!(found, Some(Number(count)), "{count} {letters}");
+        }
+    }
+}

@@ -193,11 +193,18 @@ fn what_cannot_be_written_is_said_to_be_read_only() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let is_root = fs::metadata("/proc/self")
         .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
-    // The binary itself may lie where nobody else may look: a copy can be run by anybody.
+    // The binary itself may lie where nobody else may look: a copy can be run by anybody. Another process makes
+    // it, since a file that this one had open to write may still be open in a child that another test starts,
+    // and such a file is not run ("text file busy").
     let public = tempfile::tempdir().unwrap();
     fs::set_permissions(public.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = public.path().join("test");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg(std::env::current_exe().unwrap())
+        .arg(&copy)
+        .status()
+        .unwrap();
+    assert!(copied.success(), "{copied}");
     for (path, expected) in [(path, "ReadOnly"), (folder.path().join("new.db"), "Open")] {
         let model = child("file::part_says_why_it_cannot_open", &path);
         let mut command = std::process::Command::new(&copy);
