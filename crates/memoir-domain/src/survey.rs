@@ -89,7 +89,10 @@ impl ByWord {
         let keys: Vec<TextKeys> = memories.iter().map(text).collect();
         let filed = (0..).zip(&keys);
         let filed = filed.flat_map(|(place, keys)| keys.iter().map(move |key| (key, place)));
-        let mut sorted: Vec<Filed> = filed.collect();
+        // In one piece of memory: a list that grows leaves keys behind where it was.
+        let mut sorted: Vec<Filed> =
+            Vec::with_capacity(keys.iter().map(|keys| keys.iter().len()).sum());
+        sorted.extend(filed);
         // Sorted once at the end: an insertion for each word of ten thousand memories would move the whole list each
         // time.
         sorted.sort_unstable();

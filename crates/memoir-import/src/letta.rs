@@ -97,8 +97,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
 
 /// One agent file, whose first byte is at `place`.
 fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let names = ["agents", "blocks", "core_memory", "messages", "name"];
-    let [agents, blocks, core_memory, messages, name] = match raw.fields(names) {
+    let fields = ["agents", "blocks", "core_memory", "messages", "name"];
+    let [agents, blocks, core_memory, messages, name] = match raw.fields(fields) {
         Ok(fields) => fields,
         Err(BrokenJson(at)) => {
             out.break_off(place.of_part(at), NoMemoryReason::Malformed);
@@ -110,7 +110,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         return Ok(());
     }
     let mut secrets = Vec::new();
-    let mut names: Vec<String> = Vec::new();
+    let mut agent_names: Vec<String> = Vec::new();
     let mut owners: BTreeMap<String, BlockOwner> = BTreeMap::new();
     let mut first = json::text(name).unwrap_or_default();
     count_messages(messages, out);
@@ -126,7 +126,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         if first.is_empty() {
             first.clone_from(&name);
         }
-        let number = names.len();
+        let number = agent_names.len();
         json::each_element(("block_ids", ids), place, out, |id, _| {
             if let Some(id) = id.id() {
                 let owner = owners.entry(id).or_insert(BlockOwner {
@@ -142,7 +142,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         json::each_element(("memory_blocks", own_blocks), place, out, |one, out| {
             block(one, &name, place.of_part(one.at), out)
         })?;
-        names.push(name);
+        agent_names.push(name);
         Ok(())
     })?;
     let mut shared = 0_u64;
@@ -151,18 +151,18 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         let owner = id.and_then(Raw::id).and_then(|id| owners.get(&id));
         shared += u64::from(owner.is_some_and(|owner| owner.is_shared));
         // A block that no agent names must have some identifier that stays the same: that of the first.
-        let owner = owner.and_then(|owner| names.get(owner.agent));
+        let owner = owner.and_then(|owner| agent_names.get(owner.agent));
         block(one, owner.unwrap_or(&first), place.of_part(one.at), out)
     })?;
     json::each_element(("core_memory", core_memory), place, out, |one, out| {
         block(one, &first, place.of_part(one.at), out)
     })?;
-    if names.len() > 1 {
+    if agent_names.len() > 1 {
         out.notice(
             "scopes",
             format!(
                 "the file holds {} agents; the blocks of all of them came to one agent here, each with its label as a tag",
-                names.len()
+                agent_names.len()
             ),
         );
     }
@@ -195,8 +195,10 @@ fn count_messages(messages: Option<Raw<'_>>, out: &mut Out<'_>) {
 }
 
 fn secrets_of(raw: Raw<'_>, secrets: &mut Vec<String>) {
-    let names = ["tool_exec_environment_variables", "secrets"];
-    let Ok(found) = raw.fields(names) else { return };
+    let fields = ["tool_exec_environment_variables", "secrets"];
+    let Ok(found) = raw.fields(fields) else {
+        return;
+    };
     for held in found.into_iter().flatten() {
         let entries = held.entries().into_iter().flatten().flatten();
         // Written as an object by name, or as a list of objects. The values are not decoded at all.
@@ -231,7 +233,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
 }
 
 fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let names = [
+    let fields = [
         "label",
         "value",
         "read_only",
@@ -239,7 +241,7 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
         "created_at",
         "updated_at",
     ];
-    let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(names) else {
+    let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(fields) else {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };
@@ -267,7 +269,7 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
 }
 
 fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
-    let names = [
+    let fields = [
         "id",
         "text",
         "tags",
@@ -275,7 +277,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "is_deleted",
         "updated_at",
     ];
-    let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(names) else {
+    let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(fields) else {
         out.pass_entry(place, NoMemoryReason::Malformed);
         return Ok(());
     };

@@ -36,6 +36,8 @@ pub struct TestInstallation {
     pub model: SetModel,
     models: Arc<dyn Models>,
     settings: InstallationSettings,
+    /// `None` for the machine's.
+    random: Option<Arc<dyn Random>>,
 }
 
 /// Keys that lie in memory alone, under a master key of their own.
@@ -84,6 +86,7 @@ impl TestInstallation {
             model,
             models,
             settings,
+            random: None,
         }
     }
 
@@ -113,11 +116,11 @@ impl TestInstallation {
         Self { settings, ..self }.another_process()
     }
 
-    /// With another source of random numbers, in this process alone.
+    /// With another source of random numbers.
     #[must_use]
     pub fn with_random(self, random: Arc<dyn Random>) -> Self {
-        let memoir = self.memoir.with_random(random);
-        Self { memoir, ..self }
+        let random = Some(random);
+        Self { random, ..self }.another_process()
     }
 
     /// The same installation to a process that knows nothing yet of what this one remembers.
@@ -125,8 +128,12 @@ impl TestInstallation {
     pub fn another_process(&self) -> Self {
         let (store, keys) = (self.store.clone(), self.keys.clone());
         let memoir = Memoir::new(store, keys, self.models.clone(), self.settings.clone());
+        let mut memoir = memoir.with_clock(self.clock.clone());
+        if let Some(random) = &self.random {
+            memoir = memoir.with_random(random.clone());
+        }
         Self {
-            memoir: memoir.with_clock(self.clock.clone()),
+            memoir,
             ..self.clone()
         }
     }

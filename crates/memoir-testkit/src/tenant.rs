@@ -48,7 +48,7 @@ pub async fn account(memoir: &Memoir, name: &str) -> Account {
     memoir.account(name).await.unwrap()
 }
 
-/// The agent of that name, made with these settings where there is none.
+/// The agent of that name, made with these settings where there is none; one that is there keeps its own.
 ///
 /// # Panics
 /// The store fails.
@@ -57,7 +57,8 @@ pub async fn agent(
     name: &str,
     settings: &[(Field, Option<&str>)],
 ) -> AgentHandle {
-    if account.agent(name).await.is_err() {
+    if let Err(error) = account.agent(name).await {
+        assert_eq!(error.code(), "not_found");
         let owner = administrator();
         account.create_agent(name, settings, &owner).await.unwrap();
     }

@@ -35,9 +35,10 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     }
     let written_at = optional(at);
     Ok(FoundMessage {
-        // By the time as it is written, which no way of reading it can change.
+        // By the time as it is written, which no way of reading it can change, and by the words, since two messages may
+        // bear one time.
         id: (!written_at.is_empty())
-            // Half of the digest: it tells apart only what one speaker said at one time.
+            // Sixteen digits of the digest will do: it tells apart only what one speaker said at one time.
             .then(|| format!("{written_at} {speaker} {}", &hex(&[&text])[..16])),
         at: time(at),
         speaker: speaker.to_owned(),

@@ -94,6 +94,8 @@ impl Cipher {
         let mut rest = [0; NONCE_LEN];
         rest[4..].copy_from_slice(&nonce[16..]);
         // `ring` does not wipe its copy of this key, which opens nothing but that one text: nonces are drawn at random.
+        // What the function below computes in stays on the stack until the next call writes there: no caller can wipe
+        // it, here or behind the crate's own XChaCha20.
         let key = Zeroizing::new(<[u8; 32]>::from(hchacha::<R20>(
             self.0.expose().into(),
             &first.into(),

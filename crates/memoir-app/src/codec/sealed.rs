@@ -1,6 +1,8 @@
 //! The form in which an agent's words stand in the store: JSON, sealed with the agent's key for one place,
 //! and bound to the open columns of its row (SPEC 5.3).
 
+use std::io::{self, Write};
+
 use memoir_store::StoredText;
 use memoir_vault::{
     AgentKey,
@@ -67,16 +69,38 @@ impl Sealer<'_> {
     }
 }
 
-/// Room for the words of most rows, in bytes.
-// What grows is copied, and leaves words behind where it was.
-const PLAIN_ROOM: usize = 2_048;
+/// What is to be sealed, wiped when it goes, and where it grew out of its place.
+struct Plain(Zeroizing<Vec<u8>>);
+
+impl Plain {
+    /// Room for the words of most rows, in bytes.
+    const ROOM: usize = 2_048;
+}
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let needed = self.0.len() + bytes.len();
+        if needed > self.0.capacity() {
+            // A vector that grows leaves the words behind where it was.
+            let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
+            larger.extend_from_slice(&self.0);
+            self.0 = larger;
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// What is to be sealed, wiped when it goes.
 pub(super) fn plain_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
-    let mut plain = Zeroizing::new(Vec::with_capacity(PLAIN_ROOM));
-    serde_json::to_writer(&mut *plain, value)
+    let mut plain = Plain(Zeroizing::new(Vec::with_capacity(Plain::ROOM)));
+    serde_json::to_writer(&mut plain, value)
         .map_err(|_| Error::Inconsistent("a text cannot be written as JSON".to_owned()))?;
-    Ok(plain)
+    Ok(plain.0)
 }
 
 /// Opens what [`Sealer::seal`] made.

@@ -406,7 +406,7 @@ impl AgentHandle {
             },
             now,
         );
-        let mut bench = RehearsedAgent {
+        let mut made = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
             survey: Survey::of(loaded.memories.copies()),
@@ -417,9 +417,9 @@ impl AgentHandle {
             decision: None,
             renumbered: BTreeMap::new(),
         };
-        bench.take(opened.decision);
+        made.take(opened.decision);
         for edit in &rehearsal.edits {
-            bench.make(edit, rehearsed.id, &self.as_actor(), now)?;
+            made.make(edit, rehearsed.id, &self.as_actor(), now)?;
         }
         let summary = rehearsed
             .summary
@@ -429,9 +429,8 @@ impl AgentHandle {
             tool: Some(knife::Tool::Complete),
             call: Ok(KnifeCall::Complete { summary }),
         };
-        bench.decide(&complete, rehearsed.id, actor, now)?;
-        bench
-            .decision
+        made.decide(&complete, rehearsed.id, actor, now)?;
+        made.decision
             .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
     }
 }

@@ -52,7 +52,7 @@ struct Asker {
     word: Option<String>,
 }
 
-struct Town {
+struct Everyone {
     askers: Vec<Asker>,
     /// Names and identifiers of all agents, and what is none.
     agents: Vec<String>,
@@ -95,7 +95,7 @@ async fn settle(tenant: &Tenant, word: &str) {
         .unwrap();
 }
 
-async fn town(installation: &Installation) -> (Town, Vec<Tenant>) {
+async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
     let (mut askers, mut tenants) = (Vec::new(), Vec::new());
     let mut agents = vec![
         String::new(),
@@ -151,22 +151,22 @@ async fn town(installation: &Installation) -> (Town, Vec<Tenant>) {
         token: token.to_owned(),
         word: None,
     }));
-    let town = Town {
+    let everyone = Everyone {
         askers,
         agents,
         sessions: Mutex::new(sessions),
     };
-    (town, tenants)
+    (everyone, tenants)
 }
 
 /// One request, right or wrong.
 fn request(
     dice: &mut Dice,
-    town: &Town,
+    everyone: &Everyone,
     asker: &Asker,
 ) -> (&'static str, String, &'static str, Value) {
-    let agent = dice.of(&town.agents).clone();
-    let session = dice.of(&town.sessions.lock().unwrap()).clone();
+    let agent = dice.of(&everyone.agents).clone();
+    let session = dice.of(&everyone.sessions.lock().unwrap()).clone();
     let number = dice.throw(14);
     let said = asker
         .word
@@ -340,12 +340,12 @@ fn leak(asker: &Asker, answer: &HttpAnswer) -> Option<String> {
 }
 
 async fn ask(
-    town: &Town,
+    everyone: &Everyone,
     client: &mut Client,
     dice: &mut Dice,
 ) -> (Asker, &'static str, HttpAnswer) {
-    let asker = dice.of(&town.askers).clone();
-    let (method, path, what, body) = request(dice, town, &asker);
+    let asker = dice.of(&everyone.askers).clone();
+    let (method, path, what, body) = request(dice, everyone, &asker);
     let body = if body.is_null() {
         String::new()
     } else {
@@ -370,7 +370,7 @@ async fn ask(
     if let (201 | 202, Some(id)) = (answer.status, answer.json()["id"].as_str())
         && answer.json()["driver"].is_string()
     {
-        let mut sessions = town.sessions.lock().unwrap();
+        let mut sessions = everyone.sessions.lock().unwrap();
         if sessions.len() > 60 {
             sessions.remove(0);
         }
@@ -406,17 +406,17 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
     let installation = Installation::open().await;
     let model = Arc::new(ModelScript::always(Turn::text("No, not today.")));
     installation.model.set(model.clone());
-    let (town, tenants) = town(&installation).await;
-    let town = Arc::new(town);
+    let (everyone, tenants) = everyone(&installation).await;
+    let everyone = Arc::new(everyone);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|at| {
-            let (town, mut client) = (town.clone(), installation.client());
+            let (everyone, mut client) = (everyone.clone(), installation.client());
             let mut dice = Dice(SEED + at as u64);
             tokio::spawn(async move {
                 let mut came = BTreeMap::<(&str, u16), usize>::new();
                 let mut own = 0;
                 for _ in 0..REQUESTS / CLIENTS {
-                    let (asker, what, answer) = ask(&town, &mut client, &mut dice).await;
+                    let (asker, what, answer) = ask(&everyone, &mut client, &mut dice).await;
                     assert_eq!(leak(&asker, &answer), None, "{what}: {}", answer.status);
                     assert!(answer.status < 500, "{what}: {}", answer.status);
                     own += usize::from(asker.word.is_some_and(|word| answer.text.contains(&word)));

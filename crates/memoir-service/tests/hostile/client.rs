@@ -86,7 +86,9 @@ pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<HttpA
     }
     let head = String::from_utf8(bytes).ok()?;
     let status = head.get(9..12)?.parse().ok()?;
-    let named = head.lines().filter_map(|line| line.split_once(": "));
+    // Every line of it, so that whoever looks for words in an answer sees all that was sent.
+    let lines = head.trim_end().lines().skip(1);
+    let named = lines.map(|line| line.split_once(": ").unwrap());
     let headers: HeaderMap = named
         .map(|(name, value)| -> (HeaderName, _) { (name.parse().unwrap(), value.parse().unwrap()) })
         .collect();

@@ -31,6 +31,7 @@ fn spec_5_3_debug_prints_no_secret() {
 #[test]
 fn spec_5_3_keys_are_wiped_after_use() {
     fn wiped<T: zeroize::ZeroizeOnDrop>() {}
+    // Of archives, which are sealed piece by piece.
     wiped::<chacha20poly1305::XChaCha20Poly1305>();
     wiped::<ed25519_dalek::SigningKey>();
     wiped::<sha2::Sha256>();
