@@ -19,7 +19,7 @@ use std::{
 
 use memoir_domain::{
     AgentScope, PrivateText,
-    memory::{Memory, Number},
+    memory::{Memory, Number, SharedMemory},
     wording::{Wording, WordingId, WordingTexts},
 };
 use memoir_store::MemoryRow;
@@ -35,12 +35,12 @@ const OPENED_BYTES: usize = 32 << 20;
 
 /// Memories as they were read, which several may look at: their words stand in memory once, and are wiped when the last
 /// of these lets go of them.
-pub(crate) struct MemoryList(Vec<Arc<OpenedMemory>>);
+pub(crate) struct MemoryList(Vec<SharedMemory>);
 
 /// A memory, and the row that it was opened from.
-pub(crate) struct OpenedMemory {
+struct OpenedMemory {
     row: MemoryRow,
-    memory: Memory,
+    memory: SharedMemory,
     /// What both take, as long as they are kept.
     bytes: usize,
 }
@@ -49,26 +49,31 @@ pub(crate) struct OpenedMemory {
 const WIPED_AT_ONCE: usize = 64 << 10;
 
 impl OpenedMemory {
-    fn open(key: &AgentKey, row: MemoryRow) -> Result<Arc<Self>> {
-        let memory = codec::memory(key, &row)?;
+    fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
+        let memory = codec::memory(key, &row)?.into_shared();
         let wordings = memory.wordings.len() * size_of::<Wording>();
         let texts = row.body.0.len() + memory.content.expose().len();
         // Weighed here, where several do it at once.
-        let bytes = size_of::<Self>() + texts + wordings;
-        Ok(Arc::new(Self { row, memory, bytes }))
-    }
-}
-
-impl Drop for OpenedMemory {
-    fn drop(&mut self) {
-        self.memory.zeroize();
+        let bytes = size_of::<Self>() + size_of::<Memory>() + texts + wordings;
+        Ok(Self { row, memory, bytes })
     }
 }
 
 impl MemoryList {
+    pub(crate) fn by_number(memories: impl Iterator<Item = SharedMemory>) -> Self {
+        let mut memories: Vec<SharedMemory> = memories.collect();
+        memories.sort_unstable_by_key(|memory| memory.number);
+        Self(memories)
+    }
+
     /// In the order in which they were asked for.
     pub(crate) fn iter(&self) -> MemoryIter<'_> {
-        self.0.iter().map(|opened| &opened.memory)
+        self.0.iter().map(|memory| memory)
+    }
+
+    /// To be kept beyond this list.
+    pub(crate) fn shared(&self) -> impl ExactSizeIterator<Item = SharedMemory> {
+        self.0.iter().cloned()
     }
 
     /// Copies, to be changed.
@@ -82,14 +87,12 @@ impl MemoryList {
 
     /// Leaves out those of which this is not so.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
-        self.0.retain(|opened| is_kept(&opened.memory));
+        self.0.retain(|memory| is_kept(memory));
     }
 }
 
-type MemoryIter<'a> = std::iter::Map<
-    std::slice::Iter<'a, Arc<OpenedMemory>>,
-    fn(&'a Arc<OpenedMemory>) -> &'a Memory,
->;
+type MemoryIter<'a> =
+    std::iter::Map<std::slice::Iter<'a, SharedMemory>, fn(&'a SharedMemory) -> &'a Memory>;
 
 impl<'a> IntoIterator for &'a MemoryList {
     type Item = &'a Memory;
@@ -105,7 +108,7 @@ impl<'a> IntoIterator for &'a MemoryList {
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
-    memories: HashMap<Number, Arc<OpenedMemory>>,
+    memories: HashMap<Number, OpenedMemory>,
     /// Texts that stand in its log.
     texts: WordingTexts,
     bytes: usize,
@@ -118,7 +121,7 @@ impl Drop for OfAgent {
 }
 
 impl OfAgent {
-    fn put(&mut self, opened: Arc<OpenedMemory>) {
+    fn put(&mut self, opened: OpenedMemory) {
         self.bytes += opened.bytes;
         if let Some(before) = self.memories.insert(opened.row.number, opened) {
             self.bytes -= before.bytes;
@@ -194,7 +197,8 @@ impl OpenedMemories {
         // What would push most others out is opened each time.
         let is_kept = !rows.is_empty() && bytes <= OPENED_BYTES / 4;
         let Some(shared) = is_kept.then(|| self.of(scope)).flatten() else {
-            let opened = parallel::map(rows, |row| OpenedMemory::open(key, row));
+            let open = |row| Ok(codec::memory(key, &row)?.into_shared());
+            let opened = parallel::map(rows, open);
             return Ok(MemoryList(opened.into_iter().collect::<Result<_>>()?));
         };
         let opened = {
@@ -203,18 +207,21 @@ impl OpenedMemories {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
                 // rows are one row that was written once; a look at version and number alone would
                 // believe what somebody put in its place.
-                Some(kept) if kept.row == row => Ok((kept.clone(), false)),
-                _ => Ok((OpenedMemory::open(key, row)?, true)),
+                Some(kept) if kept.row == row => Ok((kept.memory.clone(), None)),
+                _ => {
+                    let opened = OpenedMemory::open(key, row)?;
+                    Ok((opened.memory.clone(), Some(opened)))
+                }
             })
         };
         let mut own = write(&shared);
         if own.version != version {
             let same = opened.iter().flatten();
-            let same = same.filter(|(_, is_new)| !is_new);
+            let same = same.filter(|(_, opened)| opened.is_none());
             // Under the lock that writes: between the two locks another look of this process may
             // have put memories of a later version here, and a few of those are opened once more,
             // which is all.
-            own.keep_only(&same.map(|(opened, _)| opened.row.number).collect());
+            own.keep_only(&same.map(|(memory, _)| memory.number).collect());
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
@@ -223,11 +230,11 @@ impl OpenedMemories {
         let mut failed = None;
         for memory in opened {
             match memory {
-                Ok((opened, is_new)) => {
-                    if is_new {
-                        own.put(opened.clone());
+                Ok((memory, opened)) => {
+                    if let Some(opened) = opened {
+                        own.put(opened);
                     }
-                    memories.push(opened);
+                    memories.push(memory);
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -254,7 +261,7 @@ impl OpenedMemories {
         if own.version != version {
             return None;
         }
-        let memory = |number| Some(own.memories.get(number)?.clone());
+        let memory = |number| Some(own.memories.get(number)?.memory.clone());
         numbers
             .iter()
             .map(memory)

@@ -4,10 +4,11 @@ use std::{
     borrow::Borrow,
     collections::{BTreeMap, BTreeSet},
     fmt,
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
     PrivateText, Timestamp,
@@ -266,6 +267,9 @@ pub struct Memory {
     pub shredded_at: Option<Timestamp>,
 }
 
+/// A memory that several look at: its words stand in memory once, and are wiped when the last of these lets go of it.
+pub type SharedMemory = Arc<Zeroizing<Memory>>;
+
 impl Zeroize for Memory {
     /// Takes its words away and overwrites them where they were, but for its tags.
     fn zeroize(&mut self) {
@@ -349,10 +353,18 @@ impl Memory {
     /// The wordings that count: all of a kept core memory, and of a discarded one those that a session
     /// let go by deleting it.
     pub fn counted_wordings(&self) -> impl Iterator<Item = &Wording> {
-        let is_kept = self.is_kept_core();
-        let is_core = self.kind == Kind::Core;
         let all = self.wordings.iter();
-        all.filter(move |wording| is_kept || is_core && wording.is_deleted())
+        all.filter(|wording| self.counts(wording))
+    }
+
+    /// The same, for several to look at.
+    pub fn into_shared(self) -> SharedMemory {
+        Arc::new(Zeroizing::new(self))
+    }
+
+    /// Whether that wording of it counts.
+    pub(crate) fn counts(&self, wording: &Wording) -> bool {
+        self.is_kept_core() || self.kind == Kind::Core && wording.is_deleted()
     }
 
     /// Who of those that count it added its wordings is an administrator: all, none, or some (SPEC 3.4).

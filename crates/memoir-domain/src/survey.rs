@@ -5,14 +5,14 @@
 //!
 //! It is built at a session's first delete, or first edit that would lose something, and follows what is written
 //! from then on. Of few memories a carrier is found by looking through their texts; of many, or where somebody asks
-//! which one says most, by the words under which they are filed: each text once, and again only where it changed. Texts
-//! and readings are wiped when they leave it.
+//! which one says most, by the words under which they are filed: each text once, and again only where it changed. The
+//! memories are those that the process reads elsewhere too, and readings are wiped when they leave.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
     fmt,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use memoir_details::{Loss, Reading, RequiredWords, SentenceKeys, TextKeys, unsaid, unsaid_words};
@@ -20,7 +20,7 @@ use zeroize::Zeroize;
 
 use crate::{
     audit::Change,
-    memory::{Memory, Number},
+    memory::{Memory, Number, SharedMemory},
     merging::{Joining, apart},
     wording::{Wording, WordingId},
 };
@@ -40,9 +40,18 @@ const FEW: usize = 1 << 20;
 
 /// One kept core memory.
 struct Surveyed {
-    memory: Memory,
-    /// Its text, read once somebody asks whether it says something: most are never asked.
-    reading: OnceLock<Reading>,
+    memory: SharedMemory,
+    /// Its text, read once somebody asks whether it says something: most are never asked, and take no room for it.
+    reading: OnceLock<Box<Reading>>,
+}
+
+/// One wording that counts.
+struct CountedWording {
+    id: WordingId,
+    /// The memory that stands for it, and its place among that one's wordings.
+    number: Number,
+    memory: SharedMemory,
+    place: u32,
 }
 
 /// About how much memory one takes in a look, and will take once it is filed.
@@ -56,14 +65,8 @@ fn bytes(memory: &Memory) -> usize {
 
 impl Surveyed {
     fn reading(&self) -> &Reading {
-        let read = || Reading::of(self.memory.content.expose());
+        let read = || Box::new(Reading::of(self.memory.content.expose()));
         self.reading.get_or_init(read)
-    }
-}
-
-impl Drop for Surveyed {
-    fn drop(&mut self) {
-        self.memory.zeroize();
     }
 }
 
@@ -172,8 +175,8 @@ pub struct Survey {
     places: HashMap<Number, u32>,
     /// Filed where there are many, or once it is asked for.
     by_word: OnceLock<ByWord>,
-    /// With the memory that stands for each, sorted.
-    wordings: Vec<(WordingId, Number, Wording)>,
+    /// By age.
+    wordings: Vec<CountedWording>,
     bytes: usize,
 }
 
@@ -212,8 +215,14 @@ pub struct Nearest {
 
 impl Survey {
     /// Of memories, each once, among which are all kept core ones, and all that a session deleted with a loss.
-    pub fn of(memories: impl IntoIterator<Item = Memory>) -> Self {
+    pub fn of(memories: impl IntoIterator<Item = SharedMemory>) -> Self {
         let mut survey = Self::default();
+        let memories = memories.into_iter();
+        // A list that grows is copied again and again.
+        let (count, _) = memories.size_hint();
+        survey.memories.reserve(count);
+        survey.places.reserve(count);
+        survey.wordings.reserve(count);
         for memory in memories {
             // Also those of memories that a session deleted with a loss: they are discarded, and
             // yet count as what was let go.
@@ -236,14 +245,24 @@ impl Survey {
     /// Follows changes that were written.
     pub fn follow(&mut self, changes: &[Change]) {
         for change in changes {
-            let memory = change.after();
             // First out, then in: a memory that became another one must not stand under its old words.
-            self.take(memory.number);
+            self.take(change.number());
+            let memory = change.after().into_shared();
             for one in counted(&memory) {
-                let at = self
-                    .wordings
-                    .partition_point(|other| age(other) < age(&one));
-                self.wordings.insert(at, one);
+                match self.place_by_age(age(&one)) {
+                    Ok(at) => self.wordings[at] = one,
+                    Err(at) => self.wordings.insert(at, one),
+                }
+            }
+            // What it no longer stands for is still what it was before.
+            let before = change.before().into_iter();
+            for wording in before.flat_map(Memory::counted_wordings) {
+                match self.place_by_age((wording.id(), memory.number)) {
+                    Ok(at) if !Arc::ptr_eq(&self.wordings[at].memory, &memory) => {
+                        self.wordings.remove(at);
+                    }
+                    _ => {}
+                }
             }
             self.settle(memory);
         }
@@ -251,7 +270,12 @@ impl Survey {
 
     /// All wordings that count, the oldest first.
     pub fn wordings(&self) -> impl Iterator<Item = &Wording> + Clone {
-        self.wordings.iter().map(|(_, _, wording)| wording)
+        let wordings = self.wordings.iter();
+        wordings.filter_map(|one| one.memory.wordings.get(one.place as usize))
+    }
+
+    fn place_by_age(&self, key: (WordingId, Number)) -> Result<usize, usize> {
+        self.wordings.binary_search_by_key(&key, age)
     }
 
     /// About how many bytes it takes in memory.
@@ -262,7 +286,7 @@ impl Survey {
     /// The kept core memory of that number, as the look found it.
     pub fn memory(&self, number: Number) -> Option<&Memory> {
         let place = self.places.get(&number)?;
-        self.at(*place).map(|surveyed| &surveyed.memory)
+        self.at(*place).map(|one| -> &Memory { &one.memory })
     }
 
     fn at(&self, place: u32) -> Option<&Surveyed> {
@@ -274,7 +298,7 @@ impl Survey {
     }
 
     /// Gives a kept core memory a place.
-    fn settle(&mut self, memory: Memory) {
+    fn settle(&mut self, memory: SharedMemory) {
         if !memory.is_kept_core() {
             return;
         }
@@ -292,7 +316,6 @@ impl Survey {
     }
 
     fn take(&mut self, number: Number) {
-        self.wordings.retain(|(_, memory, _)| *memory != number);
         let Some(place) = self.places.remove(&number) else {
             return;
         };
@@ -423,15 +446,20 @@ impl Survey {
 }
 
 /// A memory's wordings that count.
-fn counted(memory: &Memory) -> impl Iterator<Item = (WordingId, Number, Wording)> {
-    let number = memory.number;
-    let counted = memory.counted_wordings().cloned();
-    counted.map(move |wording| (wording.id(), number, wording))
+fn counted(memory: &SharedMemory) -> impl Iterator<Item = CountedWording> {
+    let all = (0..).zip(&memory.wordings);
+    let counted = all.filter(|(_, wording)| memory.counts(wording));
+    counted.map(|(place, wording)| CountedWording {
+        id: wording.id(),
+        number: memory.number,
+        memory: memory.clone(),
+        place,
+    })
 }
 
 /// By what wordings are sorted.
-fn age((id, memory, _): &(WordingId, Number, Wording)) -> (WordingId, Number) {
-    (*id, *memory)
+fn age(one: &CountedWording) -> (WordingId, Number) {
+    (one.id, one.number)
 }
 
 fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {

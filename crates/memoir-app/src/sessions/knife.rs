@@ -387,8 +387,8 @@ impl AgentHandle {
         // Another thread takes as long to wake and to get memory of its own.
         let is_short = Survey::is_short(memories.iter());
         let look = move || match copy {
-            Some(copy) => Survey::of(copy.lay_over_all(&memories)),
-            None => Survey::of(memories.copies()),
+            Some(copy) => Survey::of(copy.lay_over_all(&memories).shared()),
+            None => Survey::of(memories.shared()),
         };
         let survey = match is_short {
             true => look(),

@@ -8,7 +8,7 @@ use memoir_domain::{
     agent::{Agent, LostByDay},
     audit::Record,
     draft::Decision,
-    memory::{Memory, Number, Tally, by_number},
+    memory::{Memory, Number, SharedMemory, Tally},
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,10 +87,14 @@ impl RehearsalCopy {
     }
 
     /// As [`RehearsalCopy::lay_over`], for all that was read.
-    pub(super) fn lay_over_all(&self, memories: &MemoryList) -> Vec<Memory> {
-        let mut memories = by_number(memories.copies());
-        self.lay_over(&mut memories);
-        memories.into_values().collect()
+    pub(super) fn lay_over_all(&self, memories: &MemoryList) -> MemoryList {
+        let is_as_it_was = |memory: &SharedMemory| {
+            memory.number < self.first_new && !self.touched.contains_key(&memory.number)
+        };
+        let touched = self.touched.values();
+        let touched = touched.map(|touched| touched.after.clone().into_shared());
+        let memories = memories.shared().filter(is_as_it_was);
+        MemoryList::by_number(memories.chain(touched))
     }
 
     /// The edits so far, oldest first.

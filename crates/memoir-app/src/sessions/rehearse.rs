@@ -409,7 +409,7 @@ impl AgentHandle {
         let mut made = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
-            survey: Survey::of(loaded.memories.copies()),
+            survey: Survey::of(loaded.memories.shared()),
             memories: by_number(loaded.memories.copies()),
             texts,
             limits,

@@ -49,11 +49,15 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(sentence, 1..4).prop_map(|all| all.join(" "))
 }
 
+fn survey(memories: &[Memory]) -> Survey {
+    Survey::of(memories.iter().cloned().map(Memory::into_shared))
+}
+
 proptest! {
     #[test]
     fn spec_3_12_a_carrier_is_found_by_its_text_as_by_its_words(texts in prop::collection::vec(text(), 2..20), changed in text()) {
         let memories: Vec<Memory> = (1..).zip(&texts).map(|(number, text)| memory(number, text)).collect();
-        let (mut looked_through, mut filed) = (Survey::of(memories.clone()), Survey::of(memories.clone()));
+        let (mut looked_through, mut filed) = (survey(&memories), survey(&memories));
         let mut present = memories;
         for _ in 0..2 {
             for own in &present {
@@ -88,7 +92,7 @@ proptest! {
 /// The number of the memory that carries the first of these, as either way of looking finds it. So many have letters
 /// that may stand for others that texts alone do not tell them apart.
 fn carrier_of_first(memories: &[Memory], is_filed: bool) -> Option<Number> {
-    let survey = Survey::of(memories.to_vec());
+    let survey = survey(memories);
     let reading = Reading::of(memories[0].content.expose());
     let sought = Sought {
         memory: &memories[0],

@@ -367,7 +367,7 @@ impl World {
         let actor = Actor::agent("wren");
         let mut outcome = knife::decide(view, &request, &actor, self.now);
         if matches!(outcome, CallOutcome::Survey) {
-            let survey = Survey::of(self.memories.values().cloned());
+            let survey = Survey::of(self.memories.values().cloned().map(Memory::into_shared));
             let view = View {
                 survey: Some(&survey),
                 ..view
