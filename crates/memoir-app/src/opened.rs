@@ -217,7 +217,7 @@ impl OpenedMemories {
         let mut own = write(&shared);
         if own.version != version {
             let same = opened.iter().flatten();
-            let same = same.filter(|(_, opened)| opened.is_none());
+            let same = same.filter(|(_, new)| new.is_none());
             // Under the lock that writes: between the two locks another look of this process may
             // have put memories of a later version here, and a few of those are opened once more,
             // which is all.
@@ -225,14 +225,15 @@ impl OpenedMemories {
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
-        own.memories.reserve(opened.len());
+        let new = opened.iter().flatten().filter(|(_, new)| new.is_some());
+        own.memories.reserve(new.count());
         // To its end also where a row cannot be opened: the others are kept all the same.
         let mut failed = None;
         for memory in opened {
             match memory {
-                Ok((memory, opened)) => {
-                    if let Some(opened) = opened {
-                        own.put(opened);
+                Ok((memory, new)) => {
+                    if let Some(new) = new {
+                        own.put(new);
                     }
                     memories.push(memory);
                 }

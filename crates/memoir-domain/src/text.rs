@@ -1,6 +1,6 @@
 //! How texts are compared: for doubles, and for searching.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
@@ -37,7 +37,7 @@ fn lower(text: &str) -> String {
         .collect()
 }
 
-fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
+fn nfc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes {
         text.into()
     } else {
@@ -46,11 +46,11 @@ fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// `text` in a form that is equal for doubles under `how` (SPEC 3.4), and for nothing else.
-pub(crate) fn double_form(text: &str, how: DuplicateMatch) -> String {
+pub(crate) fn double_form(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
     let text = nfc(text.trim());
     match how {
-        DuplicateMatch::Exact => text.into_owned(),
-        DuplicateMatch::IgnoreCase => lower(&text),
+        DuplicateMatch::Exact => text,
+        DuplicateMatch::IgnoreCase => lower(&text).into(),
     }
 }
 

@@ -51,7 +51,7 @@ use self::{
     document::NoWords,
     sealed::{SealedColumns, open},
 };
-use crate::{Error, Random, Result, sessions::Rehearsal};
+use crate::{Error, Random, Result, clock::DrawnTogether, sessions::Rehearsal};
 
 #[derive(Serialize, Deserialize)]
 struct MemoryBody {
@@ -705,6 +705,7 @@ pub(crate) fn commit(
     time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
     let key = &base.key;
+    let random = &DrawnTogether::from(random)?;
     let sealer = &Sealer { key, random };
     let version = base.next_version();
     let mut next = Base {

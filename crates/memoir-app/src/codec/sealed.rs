@@ -75,19 +75,31 @@ struct Plain(Zeroizing<Vec<u8>>);
 impl Plain {
     /// Room for the words of most rows, in bytes.
     const ROOM: usize = 2_048;
+
+    /// A vector that grows leaves the words behind where it was.
+    #[cold]
+    fn move_to_larger(&mut self, needed: usize) {
+        let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
+        larger.extend_from_slice(&self.0);
+        self.0 = larger;
+    }
 }
 
 impl Write for Plain {
+    // Called for every mark of the JSON.
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let needed = self.0.len() + bytes.len();
         if needed > self.0.capacity() {
-            // A vector that grows leaves the words behind where it was.
-            let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
-            larger.extend_from_slice(&self.0);
-            self.0 = larger;
+            self.move_to_larger(needed);
         }
         self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

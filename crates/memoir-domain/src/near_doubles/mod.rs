@@ -96,7 +96,7 @@ pub fn near_doubles<'a>(
         .map(|(memory, shape)| ComparedText {
             memory,
             shape,
-            exact_form: text::double_form(memory.content.expose(), how),
+            exact_form: text::double_form(memory.content.expose(), how).into_owned(),
         })
         .collect();
     let alike = Alike::among(&entries);
