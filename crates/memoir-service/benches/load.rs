@@ -372,7 +372,7 @@ impl Client {
     /// Tightens the wording of a memory.
     async fn edit(&mut self, number: usize) {
         let path = format!("/v1/sessions/{}/tools/update_memory", self.session);
-        let content = customer(number - 1).replace("really rather cold", "cold");
+        let content = customer(number - 1).replace("really rather", "rather");
         let body = json!({"id": number, "content": content}).to_string();
         let answer = self.call("POST", &path, &body).await;
         let answer = std::str::from_utf8(answer).unwrap();
