@@ -58,12 +58,13 @@ fn direction(text: &str) -> Vec<f32> {
     (0..384).map(|_| draw()).collect()
 }
 
-struct House {
+/// An agent with [`MEMORIES`] memories, in an installation of its own.
+struct MeasuredAgent {
     memoir: Memoir,
     agent: AgentHandle,
 }
 
-impl House {
+impl MeasuredAgent {
     async fn new(folder: &Path, server: Option<&ScriptedServer>) -> Self {
         let store = Arc::new(SqliteStore::open(&folder.join("memoir.db")).unwrap());
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
@@ -129,9 +130,9 @@ async fn main() {
         MAKING,
         Box::new(ServerStep::embeddings(direction)),
     ));
-    let bare = House::new(folders[0].path(), None).await;
-    let indexed = House::new(folders[1].path(), None).await;
-    let meant = House::new(folders[2].path(), Some(&server)).await;
+    let bare = MeasuredAgent::new(folders[0].path(), None).await;
+    let indexed = MeasuredAgent::new(folders[1].path(), None).await;
+    let meant = MeasuredAgent::new(folders[2].path(), Some(&server)).await;
     let made = meant.agent.make_vectors().await.unwrap();
     assert_eq!(made.made, MEMORIES as u64);
     let background = meant.memoir.clone();

@@ -10,8 +10,8 @@ use std::{
 use memoir_domain::{
     AccessRequestId, AgentScope, PrivateText, SessionId, Timestamp,
     access::{
-        self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
-        REASON_LIMIT, RequestOver,
+        self, AccessDraft, AccessKind, AccessKindName, AccessRefusal, AccessRequest,
+        AccessScopeName, AccessState, Moment, REASON_LIMIT, RequestOver,
     },
     audit::{Action, Actor},
     draft::Decision,
@@ -39,10 +39,10 @@ pub struct AccessRequestView {
     /// `read`: to look for a while; `token`: to make one more token of the agent; `connection`: to connect a program,
     /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
     #[schema(value_type = schemas::AccessKind)]
-    pub kind: &'static str,
+    pub kind: AccessKindName,
     /// What may be seen; null where it is not to look.
     #[schema(required, value_type = Option<schemas::AccessScope>)]
-    pub scope: Option<&'static str>,
+    pub scope: Option<AccessScopeName>,
     /// The session, where its changes are what may be seen.
     #[schema(required, value_type = Option<String>, format = Uuid)]
     pub session_id: Option<SessionId>,
@@ -105,8 +105,8 @@ impl AccessRequestView {
         Self {
             id: request.id,
             agent: agent.to_owned(),
-            kind: request.kind.as_str(),
-            scope: scope.map(access::AccessScope::as_str),
+            kind: request.kind.name(),
+            scope: scope.map(access::AccessScope::name),
             session_id: scope.and_then(access::AccessScope::session),
             minutes,
             memory,

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec, life::RULES_ONLY,
-    memories::memory_query, sessions::room,
+    memories::memory_query, sessions::room, settings::MORE_ROOM,
 };
 
 /// How long a model may take to answer.
@@ -210,7 +210,7 @@ impl AgentHandle {
                 Err(_) => return Err("the model took too long to answer".to_owned()),
             }
             // A model that thinks first may have used all of it before the first word of the answer.
-            request.max_output_tokens = request.max_output_tokens.saturating_mul(4);
+            request.max_output_tokens = request.max_output_tokens.saturating_mul(MORE_ROOM);
         }
         Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
     }

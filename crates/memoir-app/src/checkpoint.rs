@@ -30,7 +30,7 @@ pub struct CheckpointView {
 
 /// What a checkpoint that was kept shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Growth {
+pub struct CheckpointGrowth {
     /// Whether the log is that of the checkpoint, grown or the same.
     pub grew: bool,
     /// Entries in the log.
@@ -90,7 +90,11 @@ impl Memoir {
     ///
     /// # Errors
     /// `note` is no checkpoint of this log; the store or the key store fails.
-    pub async fn check_growth(&self, note: &[u8], key: Option<&LogVerifier>) -> Result<Growth> {
+    pub async fn check_growth(
+        &self,
+        note: &[u8],
+        key: Option<&LogVerifier>,
+    ) -> Result<CheckpointGrowth> {
         let own;
         let verifier = match key {
             Some(key) => key,
@@ -103,7 +107,7 @@ impl Memoir {
         let leaves = self.store.leaves(0).await?;
         let size = leaves.len() as u64;
         let grew = log::check_grew(&checkpoint, leaves.iter().map(leaf));
-        Ok(Growth {
+        Ok(CheckpointGrowth {
             grew: grew.is_ok(),
             size,
             problem: grew.err().map(|problem| problem.to_string()),

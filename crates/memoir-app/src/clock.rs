@@ -135,7 +135,7 @@ pub(crate) struct DrawnTogether<'a> {
 const DRAWN: usize = 4 * 24;
 
 impl<'a> DrawnTogether<'a> {
-    pub(crate) fn from(source: &'a dyn Random) -> Result<Self, crate::Error> {
+    pub(crate) fn draw(source: &'a dyn Random) -> Result<Self, crate::Error> {
         let mut drawn = [0; DRAWN];
         source.fill(&mut drawn)?;
         Ok(Self {
@@ -149,7 +149,7 @@ impl<'a> DrawnTogether<'a> {
 impl Random for DrawnTogether<'_> {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::Error> {
         let from = self.given.fetch_add(bytes.len(), Ordering::Relaxed);
-        // No byte is given twice: what is left of them is too short for everybody who comes after.
+        // No byte is given twice: where what is left is too short for somebody, it is given to nobody.
         match self.drawn.get(from..from.saturating_add(bytes.len())) {
             Some(drawn) => bytes.copy_from_slice(drawn),
             None => self.source.fill(bytes)?,
@@ -243,7 +243,7 @@ mod tests {
     fn no_byte_that_was_drawn_is_given_twice() {
         for lengths in [[24; 4], [10, 24, 24, 64], [96, 1, 24, 8]] {
             let source = Counting::default();
-            let random = DrawnTogether::from(&source).unwrap();
+            let random = DrawnTogether::draw(&source).unwrap();
             let mut given = Vec::new();
             for length in lengths {
                 let mut bytes = vec![0; length];
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn what_an_edit_seals_asks_for_random_bytes_once() {
         let source = Counting::default();
-        let random = DrawnTogether::from(&source).unwrap();
+        let random = DrawnTogether::draw(&source).unwrap();
         for _ in 0..4 {
             random.fill(&mut [0; 24]).unwrap();
         }

@@ -20,7 +20,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{
     PrivateText, Timestamp, UserId,
-    access::{AccessDraft, AccessKind, ConnectedClient, PURPOSE_LIMIT},
+    access::{AccessDraft, AccessKind, AccessKindName, ConnectedClient, PURPOSE_LIMIT},
     audit::Actor,
     memory::parse_text,
 };
@@ -731,7 +731,7 @@ impl AgentHandle {
         let told = client.introduction();
         let open = self.open_access().await?;
         Ok(open.into_iter().find(|request| {
-            let is_own = request.kind == "connection" && request.asked_by == *actor;
+            let is_own = request.kind == AccessKindName::Connection && request.asked_by == *actor;
             is_own && request.purpose.expose().starts_with(&told)
         }))
     }

@@ -87,7 +87,7 @@ pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::check_settings;
 pub use asking::AskOutcome;
 pub use authoring::{OwnSetting, SettingVersion};
-pub use checkpoint::{CheckpointView, Growth};
+pub use checkpoint::{CheckpointGrowth, CheckpointView};
 pub use clock::{Clock, Random, SystemClock};
 pub use connections::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, ConnectionView,
@@ -411,6 +411,28 @@ impl AgentHandle {
     #[must_use]
     pub fn as_seen(&self, newest_seq: u64) -> Self {
         self.under(Some(Condition::NewestRecord(newest_seq)))
+    }
+
+    /// Does `attempt` with the agent as it is at its newest record, and again from the beginning where something is
+    /// written before it is done: so that what it reads first is what it decides on.
+    ///
+    /// # Errors
+    /// Those of the attempt, but for [`Error::Changed`]; [`Error::Contended`] where others were faster each time.
+    pub async fn at_newest<T, Attempt: Future<Output = Result<T>>>(
+        &self,
+        attempt: impl Fn(Self) -> Attempt,
+    ) -> Result<T> {
+        again(|| async {
+            let newest = self
+                .search_records(&RecordFilter::default(), None, 1)
+                .await?;
+            let newest_seq = newest.first().map_or(0, |record| record.seq);
+            match attempt(self.as_seen(newest_seq)).await {
+                Err(Error::Changed) => Err(CONFLICT),
+                done => done,
+            }
+        })
+        .await
     }
 
     /// The same agent for whoever changes it only while it is as expected: whatever is done with this handle is

@@ -18,7 +18,7 @@ use memoir_domain::{
     SessionId, Timestamp,
     audit::{Action, Actor, Record},
     memory::{Number, Tally},
-    rewind::{self, Foresight},
+    rewind::{self, RewindForecast},
     session::{Session, State},
     summary::{LogPast, LogSummary, SUMMARY_RECORDS},
 };
@@ -49,7 +49,7 @@ pub struct LookBack {
     /// What is counted of them now.
     pub now: Tally,
     /// What going back would do, were no session running.
-    pub foresight: Foresight,
+    pub foresight: RewindForecast,
     /// The session that is running, which stands in the way.
     pub running: Option<SessionId>,
     /// The whole history around it.

@@ -19,7 +19,7 @@ pub(crate) fn doubled(first: Duration, failures: u32, longest: Duration) -> Dura
 
 /// What could not be done, and is left alone for a while.
 #[derive(Debug)]
-pub struct PassedOver<What>(HashMap<What, Noted>);
+pub struct PassedOver<Key>(HashMap<Key, Noted>);
 
 #[derive(Debug)]
 struct Noted {
@@ -28,27 +28,27 @@ struct Noted {
     code: &'static str,
 }
 
-impl<What> Default for PassedOver<What> {
+impl<Key> Default for PassedOver<Key> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<What: Copy + Eq + Hash> PassedOver<What> {
+impl<Key: Copy + Eq + Hash> PassedOver<Key> {
     /// Notes that it could not be done now, and why. Tells whether that is news: it was not noted before, or for
     /// another reason.
-    pub fn note(&mut self, what: What, code: &'static str, now: Timestamp) -> bool {
+    pub fn note(&mut self, what: Key, code: &'static str, now: Timestamp) -> bool {
         let before = self.0.insert(what, Noted { since: now, code });
         before.is_none_or(|before| before.code != code)
     }
 
     /// It was done.
-    pub fn forget(&mut self, what: What) {
+    pub fn forget(&mut self, what: Key) {
         self.0.remove(&what);
     }
 
     /// Those to be left alone at `now`, each for so many seconds.
-    pub fn at(&mut self, now: Timestamp, seconds: i64) -> HashSet<What> {
+    pub fn at(&mut self, now: Timestamp, seconds: i64) -> HashSet<Key> {
         /// Long after each was tried again, so that the same reason is no news then.
         const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
         // From 0: a clock that was put back must not leave one alone until it has caught up.

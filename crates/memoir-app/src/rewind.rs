@@ -54,7 +54,7 @@ impl AgentHandle {
     /// A session is running; the store fails.
     pub async fn rewind(&self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
         let to = to.into();
-        self.decide_again(|| self.attempt_rewind(to, actor, Doing::Write))
+        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Write))
             .await
     }
 
@@ -63,14 +63,19 @@ impl AgentHandle {
     /// # Errors
     /// As for [`AgentHandle::rewind`].
     pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
-        self.decide_again(|| self.attempt_rewind(to, actor, Doing::Nothing))
+        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Nothing))
             .await
     }
 
-    async fn attempt_rewind(&self, to: Point, actor: &Actor, doing: Doing) -> Result<Rewound> {
+    async fn attempt_rewind(
+        &self,
+        to: Point,
+        actor: &Actor,
+        doing: AfterDeciding,
+    ) -> Result<Rewound> {
         let now = self.memoir.now();
         let everything = self.everything().await?;
-        let Everything {
+        let AgentPast {
             base,
             agent,
             sessions,
@@ -82,7 +87,7 @@ impl AgentHandle {
         // Worked out for both, so that what is told before is what is told after.
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
-        let decision = decision.filter(|_| doing != Doing::Nothing);
+        let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
         let last = decision.as_ref().and_then(|decision| {
             let mut records = decision.records.iter();
             records.find(|record| record.action == Action::AgentRewound)
@@ -105,7 +110,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile.
-    pub(crate) async fn everything(&self) -> Result<Everything> {
+    pub(crate) async fn everything(&self) -> Result<AgentPast> {
         // Had until all of it is dropped. It bounds the memory of a process that anybody with a
         // console can have look back.
         let turn = self.memoir.whole_pasts.take().await?;
@@ -120,7 +125,7 @@ impl AgentHandle {
             .into_iter()
             .map(|row| Ok(codec::session(key, row)?.0))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Everything {
+        Ok(AgentPast {
             memories: by_number(loaded.memories.copies()),
             base: loaded.base,
             agent: loaded.agent,
@@ -133,7 +138,7 @@ impl AgentHandle {
 
 /// What becomes of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doing {
+enum AfterDeciding {
     /// It is only looked at.
     Nothing,
     /// It is written.
@@ -141,7 +146,7 @@ enum Doing {
 }
 
 /// An agent with its whole past.
-pub(crate) struct Everything {
+pub(crate) struct AgentPast {
     pub(crate) base: codec::Base,
     pub(crate) agent: Agent,
     pub(crate) sessions: Vec<Session>,

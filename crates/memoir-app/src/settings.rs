@@ -110,6 +110,10 @@ impl RecallSettings {
     }
 }
 
+/// How much more room an answer gets that was cut off at the output limit.
+// A model that thinks first takes a multiple of what it then says.
+pub(crate) const MORE_ROOM: u32 = 4;
+
 /// How far a session may go before it is abandoned (SPEC 3.16), and how a failing provider is asked again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionLimits {

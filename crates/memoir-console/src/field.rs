@@ -9,10 +9,10 @@ use maud::{Markup, PreEscaped, html};
 use crate::words;
 
 /// What was wrong with a form, in the order of its fields.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Vec<FieldFault>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct FieldFault {
     /// The field.
     id: String,

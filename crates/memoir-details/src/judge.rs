@@ -7,7 +7,7 @@ use crate::align::{NOWHERE, common};
 use crate::language::Language;
 use crate::lexicon::{JOIN, place};
 use crate::reading::Reading;
-use crate::says::{Fate, PARTING, ReadIn, must_stay};
+use crate::says::{PARTING, ReadIn, SentenceFate, must_stay};
 use crate::words::Word;
 
 /// One memory that an edit replaces.
@@ -183,7 +183,7 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
 fn run_together(
     replaced: &[Replaced<'_>],
     views: &Views<'_>,
-    fates: &[Vec<Vec<Fate>>],
+    fates: &[Vec<Vec<SentenceFate>>],
 ) -> Vec<MarkChange> {
     // Where each said sentence begins, and the word that follows it unparted, by written sentence.
     let mut begins: HashSet<(usize, u32)> = HashSet::new();
@@ -266,7 +266,7 @@ pub fn unsaid_words(wordings: &[&Reading], text: &Reading) -> u64 {
 struct Compared<'a> {
     views: Vec<(Option<Language>, ReadIn<'a>)>,
     /// By wording and sentence, with the place of the view.
-    fates: Vec<(usize, Vec<Fate>)>,
+    fates: Vec<(usize, Vec<SentenceFate>)>,
     /// The sentences of the text that say one.
     saying: HashSet<usize>,
 }
@@ -296,7 +296,7 @@ impl<'a> Compared<'a> {
     }
 
     /// The sentences that none says: wording, sentence, what becomes of it, and in which view.
-    fn not_said(&self) -> impl Iterator<Item = (usize, usize, &Fate, &ReadIn<'a>)> {
+    fn not_said(&self) -> impl Iterator<Item = (usize, usize, &SentenceFate, &ReadIn<'a>)> {
         let fates = self.fates.iter().enumerate();
         fates.flat_map(move |(w, (view, fates))| {
             let not_said = fates.iter().enumerate();
@@ -310,8 +310,8 @@ impl<'a> Compared<'a> {
 fn loss(
     wording: &Reading,
     s: usize,
-    fate: &Fate,
-    before: Option<&Fate>,
+    fate: &SentenceFate,
+    before: Option<&SentenceFate>,
     view: &ReadIn<'_>,
     saying: &HashSet<usize>,
 ) -> Option<Loss> {
@@ -446,7 +446,7 @@ impl<'a> Views<'a> {
     }
 
     /// For each replaced memory, wording and sentence: what becomes of it.
-    fn fates(&self, replaced: &[Replaced<'_>]) -> Vec<Vec<Vec<Fate>>> {
+    fn fates(&self, replaced: &[Replaced<'_>]) -> Vec<Vec<Vec<SentenceFate>>> {
         let of_wording = |wording: &&Reading| {
             let view = self.view(wording.language());
             (0..wording.sentences())

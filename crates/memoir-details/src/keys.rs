@@ -23,6 +23,7 @@ pub struct TextKeys {
 }
 
 /// What one sentence is looked for by.
+/// Wiped when it goes.
 pub struct SentenceKeys {
     /// How many words count in it.
     words: u64,
@@ -80,6 +81,12 @@ impl Drop for TextKeys {
     }
 }
 
+impl Drop for SentenceKeys {
+    fn drop(&mut self) {
+        self.keys.zeroize();
+    }
+}
+
 impl SentenceKeys {
     /// What the sentences of a text are looked for by.
     pub fn of(reading: &Reading) -> impl Iterator<Item = Self> {
@@ -112,7 +119,8 @@ const REQUIRED: usize = 8;
 impl RequiredWords {
     /// Of the words of these texts those that no table knows, so that nothing else is a form of them.
     pub fn of(texts: &[&Reading]) -> Self {
-        let mut folded = String::new();
+        // As long as words are: a buffer that grows leaves some behind.
+        let mut folded = String::with_capacity(64);
         let mut words: Vec<Zeroizing<String>> = Vec::new();
         for text in texts {
             for word in text.all_words() {

@@ -11,7 +11,7 @@ use crate::lexicon::{
 };
 use crate::reading::{Reading, bit};
 use crate::scan::{CLOSE, COLON, COMMA, DASH, JOINED, OPEN, QUOTE, SLASH};
-use crate::words::{Word, is_exchanged};
+use crate::words::{Word, is_exchanged, is_exchanged_beside};
 
 /// Marks and words between two parts of a sentence.
 pub(crate) const PARTING: u8 = COMMA | COLON | DASH | OPEN | CLOSE | SLASH | JOINED;
@@ -39,7 +39,7 @@ struct Filed {
 }
 
 /// What becomes of one sentence of a wording in a text.
-pub(crate) struct Fate {
+pub(crate) struct SentenceFate {
     /// The sentence that says it; `None` where none does, or where it is of free words alone, so that
     /// there is nothing to say.
     pub(crate) said_by: Option<usize>,
@@ -51,9 +51,9 @@ pub(crate) struct Fate {
     pub(crate) nearest: Option<usize>,
 }
 
-impl Fate {
+impl SentenceFate {
     /// Of a sentence of free words alone. It names no sentence: the text may have none.
-    const NOTHING_TO_SAY: Self = Fate {
+    const NOTHING_TO_SAY: Self = SentenceFate {
         said_by: None,
         marks_differ: false,
         lost: Vec::new(),
@@ -61,7 +61,7 @@ impl Fate {
     };
 
     fn said(n: usize, marks_differ: bool) -> Self {
-        Fate {
+        SentenceFate {
             said_by: Some(n),
             marks_differ,
             lost: Vec::new(),
@@ -90,10 +90,10 @@ impl<'a> ReadIn<'a> {
     }
 
     /// What becomes of sentence `s` of `wording` in this text.
-    pub(crate) fn fate(&self, wording: &Reading, s: usize) -> Fate {
+    pub(crate) fn fate(&self, wording: &Reading, s: usize) -> SentenceFate {
         let words = wording.of_sentence(s);
         if words.is_empty() {
-            return Fate::NOTHING_TO_SAY;
+            return SentenceFate::NOTHING_TO_SAY;
         }
         if let Some(fate) = self.said(wording, s) {
             return fate;
@@ -113,7 +113,7 @@ impl<'a> ReadIn<'a> {
                 best = Some((gone, lost));
             }
         }
-        Fate {
+        SentenceFate {
             said_by: None,
             marks_differ: false,
             lost: best.map_or_else(|| vec![true; words.len()], |(_, lost)| lost),
@@ -122,12 +122,12 @@ impl<'a> ReadIn<'a> {
     }
 
     /// The sentence that says sentence `s`, preferably with the same marks.
-    fn said(&self, wording: &Reading, s: usize) -> Option<Fate> {
+    fn said(&self, wording: &Reading, s: usize) -> Option<SentenceFate> {
         let mut otherwise_marked = None;
         for n in self.same(wording, s) {
             let whole: Vec<u32> = (0..wording.of_sentence(s).len() as u32).collect();
             if !Pair::new(wording, s, &self.reading, n).marks_differ(&whole) {
-                return Some(Fate::said(n, false));
+                return Some(SentenceFate::said(n, false));
             }
             otherwise_marked.get_or_insert(n);
         }
@@ -141,12 +141,12 @@ impl<'a> ReadIn<'a> {
         for n in self.sharing(wording, s).filter(may_say).take(ASKED) {
             if let Some(differ) = Pair::new(wording, s, &self.reading, n).says() {
                 if !differ {
-                    return Some(Fate::said(n, false));
+                    return Some(SentenceFate::said(n, false));
                 }
                 otherwise_marked.get_or_insert(n);
             }
         }
-        otherwise_marked.map(|n| Fate::said(n, true))
+        otherwise_marked.map(|n| SentenceFate::said(n, true))
     }
 
     /// The sentences with exactly the same words.
@@ -406,7 +406,12 @@ impl<'a> Pair<'a> {
             return false;
         };
         // A free word exchanged for another, where nothing else stands between.
-        let is_first_exchanged = word == 0 && self.s[0].is_exchanged_first(&self.n[first]);
+        let is_first_exchanged = word == 0
+            && match first {
+                0 => self.s[0].is_exchanged_first(&self.n[0]),
+                // Behind another sentence: "the lamp is on, the cat sleeps".
+                _ => is_exchanged_beside(self.s[0].lead, self.n[first].lead),
+            };
         if !self.is_sound_before(first) || is_first_exchanged {
             return false;
         }
@@ -486,9 +491,8 @@ impl<'a> Pair<'a> {
         let (tail, end) = self.tails;
         match self.n.get(last + 1) {
             None => is_exchanged(tail, end),
-            // Some of these may be of what follows: "the lamp is on, the cat sleeps". Only where some went and others
-            // came is one of them exchanged.
-            Some(next) => tail & !next.lead != 0 && next.lead & !tail != 0,
+            // Some of these may be of what follows.
+            Some(next) => is_exchanged_beside(tail, next.lead),
         }
     }
 

@@ -53,6 +53,11 @@ pub(crate) fn is_exchanged(words: FreeWords, others: FreeWords) -> bool {
     words != 0 && others & !words != 0
 }
 
+/// The same where some of the others may belong to the sentence beside this one: only where some went and others came.
+pub(crate) fn is_exchanged_beside(words: FreeWords, others: FreeWords) -> bool {
+    words & !others != 0 && others & !words != 0
+}
+
 /// Reads tokens in one language.
 pub(crate) struct TokenReader<'t> {
     pub(crate) text: &'t str,

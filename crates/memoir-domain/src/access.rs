@@ -60,6 +60,34 @@ const STANDING_MINUTES: u32 = 100 * 366 * 24 * 60;
 /// of them is set back by a breath of the time service.
 const SKEW: i64 = 2_000_000;
 
+wire_names! {
+    /// What an agent is asked for, without the details.
+    pub enum AccessKindName {
+        /// To look for a while.
+        Read = "read",
+        /// To make one more token of it.
+        Token = "token",
+        /// To connect a program.
+        Connection = "connection",
+        /// To have a memory shredded.
+        Shred = "shred",
+        /// To send its words to a server of embeddings.
+        Embeddings = "embeddings",
+    }
+}
+
+wire_names! {
+    /// What may be seen, without the session.
+    pub enum AccessScopeName {
+        /// What one session changed.
+        Session = "session",
+        /// The kept core memories.
+        Core = "core",
+        /// All memories and records, and the prompts.
+        All = "all",
+    }
+}
+
 /// What of an agent somebody asks to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,12 +101,12 @@ pub enum AccessScope {
 }
 
 impl AccessScope {
-    /// The wire name, without the session.
-    pub fn as_str(self) -> &'static str {
+    /// Its name, without the session.
+    pub fn name(self) -> AccessScopeName {
         match self {
-            Self::Session(_) => "session",
-            Self::Core => "core",
-            Self::All => "all",
+            Self::Session(_) => AccessScopeName::Session,
+            Self::Core => AccessScopeName::Core,
+            Self::All => AccessScopeName::All,
         }
     }
 
@@ -119,7 +147,7 @@ impl fmt::Display for AccessScope {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(id) => write!(formatter, "session:{id}"),
-            Self::Core | Self::All => formatter.write_str(self.as_str()),
+            Self::Core | Self::All => formatter.write_str(self.name().as_str()),
         }
     }
 }
@@ -193,14 +221,14 @@ pub fn recipient(name: &str, address: &str) -> u64 {
 }
 
 impl AccessKind {
-    /// The wire name.
-    pub fn as_str(self) -> &'static str {
+    /// Its name, without the details.
+    pub fn name(self) -> AccessKindName {
         match self {
-            Self::Read { .. } => "read",
-            Self::Token { .. } => "token",
-            Self::Connection { .. } => "connection",
-            Self::Shred { .. } => "shred",
-            Self::Embeddings { .. } => "embeddings",
+            Self::Read { .. } => AccessKindName::Read,
+            Self::Token { .. } => AccessKindName::Token,
+            Self::Connection { .. } => AccessKindName::Connection,
+            Self::Shred { .. } => AccessKindName::Shred,
+            Self::Embeddings { .. } => AccessKindName::Embeddings,
         }
     }
 
@@ -640,38 +668,40 @@ const TOKEN_EXPIRES_AT: &str = "token_expires_at";
 
 fn kind_of(record: &Record) -> Option<AccessKind> {
     let facts = &record.facts;
-    match facts.code_of("kind")? {
-        "read" => Some(AccessKind::Read {
-            scope: match facts.code_of("scope")? {
-                "core" => AccessScope::Core,
-                "all" => AccessScope::All,
-                "session" => AccessScope::Session(facts.code_of("session")?.parse().ok()?),
-                _ => return None,
+    Some(match AccessKindName::from_name(facts.code_of("kind")?)? {
+        AccessKindName::Read => AccessKind::Read {
+            scope: match AccessScopeName::from_name(facts.code_of("scope")?)? {
+                AccessScopeName::Core => AccessScope::Core,
+                AccessScopeName::All => AccessScope::All,
+                AccessScopeName::Session => {
+                    AccessScope::Session(facts.code_of("session")?.parse().ok()?)
+                }
             },
             minutes: facts.count_of("minutes")?.try_into().ok()?,
-        }),
-        "token" => Some(AccessKind::Token {
+        },
+        AccessKindName::Token => AccessKind::Token {
             expires_at: facts.time_of(TOKEN_EXPIRES_AT),
-        }),
-        "connection" => Some(AccessKind::Connection {
+        },
+        AccessKindName::Connection => AccessKind::Connection {
             client: facts.count_of("client")?,
-        }),
-        "shred" => Some(AccessKind::Shred {
+        },
+        AccessKindName::Shred => AccessKind::Shred {
             number: record.memory?,
-        }),
-        "embeddings" => Some(AccessKind::Embeddings {
+        },
+        AccessKindName::Embeddings => AccessKind::Embeddings {
             recipient: facts.count_of("recipient")?,
-        }),
-        _ => None,
-    }
+        },
+    })
 }
 
 fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
-    let facts = Facts::default().request(id).code("kind", kind.as_str());
+    let facts = Facts::default()
+        .request(id)
+        .code("kind", kind.name().as_str());
     match kind {
         AccessKind::Read { scope, minutes } => {
             let facts = facts
-                .code("scope", scope.as_str())
+                .code("scope", scope.name().as_str())
                 .count("minutes", minutes);
             match scope.session() {
                 Some(session) => facts.session(session),

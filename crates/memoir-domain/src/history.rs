@@ -50,13 +50,13 @@ pub struct MemoryEvent {
     /// Whether it was not taken back since.
     pub in_force: bool,
     /// What it meant for the memory.
-    pub what: What,
+    pub what: EventMeaning,
 }
 
 /// What something meant for a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EventMeaning {
     /// It was saved, or Memoir wrote it.
     Saved {
         /// Its kind.
@@ -211,7 +211,7 @@ fn reach<'a, I: Iterator<Item = &'a Number>>(
     reached
 }
 
-fn event(record: &Record, in_force: bool, what: What) -> MemoryEvent {
+fn event(record: &Record, in_force: bool, what: EventMeaning) -> MemoryEvent {
     MemoryEvent {
         seq: record.seq,
         recorded_at: record.recorded_at,
@@ -224,12 +224,15 @@ fn event(record: &Record, in_force: bool, what: What) -> MemoryEvent {
 }
 
 /// What a record tells of those memories that are wanted.
-fn events_of(record: &Record, wanted: &BTreeMap<Number, MemoryStory>) -> Vec<(Number, What)> {
+fn events_of(
+    record: &Record,
+    wanted: &BTreeMap<Number, MemoryStory>,
+) -> Vec<(Number, EventMeaning)> {
     let changes = &record.body.changes;
     let is_survivor = |number: Number| {
         record.action == Action::MemoryDeduplicated && record.memory == Some(number)
     };
-    let mut told: Vec<(Number, What)> = changes
+    let mut told: Vec<(Number, EventMeaning)> = changes
         .iter()
         .filter(|change| wanted.contains_key(&change.number()) && !is_survivor(change.number()))
         .map(|change| (change.number(), what(record, change)))
@@ -241,57 +244,57 @@ fn events_of(record: &Record, wanted: &BTreeMap<Number, MemoryStory>) -> Vec<(Nu
             .filter(|number| wanted.contains_key(number))
             .map(|number| {
                 let numbers = sources(record, number).collect();
-                (number, What::TookDoubles { numbers })
+                (number, EventMeaning::TookDoubles { numbers })
             }),
     );
     told
 }
 
-fn what(record: &Record, change: &Change) -> What {
+fn what(record: &Record, change: &Change) -> EventMeaning {
     match change {
         Change::Created(memory) => made(record, memory),
         Change::Altered { before, .. } => altered(record, before, change.after()),
     }
 }
 
-fn made(record: &Record, memory: &Memory) -> What {
+fn made(record: &Record, memory: &Memory) -> EventMeaning {
     let content = memory.content.clone();
     match record.action {
-        Action::MemoryRefinementConsolidate => What::Merged {
+        Action::MemoryRefinementConsolidate => EventMeaning::Merged {
             from: sources(record, memory.number).collect(),
             content,
         },
-        _ => What::Saved {
+        _ => EventMeaning::Saved {
             kind: memory.kind,
             content,
         },
     }
 }
 
-fn altered(record: &Record, before: &Memory, after: Memory) -> What {
+fn altered(record: &Record, before: &Memory, after: Memory) -> EventMeaning {
     match (record.action, record.memory) {
-        (Action::MemoryRefinementConsolidate, Some(number)) => What::MergedInto { number },
-        (Action::MemoryDeduplicated, Some(number)) => What::DeduplicatedInto { number },
-        (Action::MemoryRefinementUpdate, _) => What::Reworded {
+        (Action::MemoryRefinementConsolidate, Some(number)) => EventMeaning::MergedInto { number },
+        (Action::MemoryDeduplicated, Some(number)) => EventMeaning::DeduplicatedInto { number },
+        (Action::MemoryRefinementUpdate, _) => EventMeaning::Reworded {
             from: before.content.clone(),
             to: after.content,
         },
-        (Action::MemoryRefinementDelete, _) => What::Deleted,
-        (Action::MemoryRefinementProtect | Action::MemoryProtected, _) => What::Protected,
-        (Action::MemoryUnprotected, _) => What::Unprotected,
+        (Action::MemoryRefinementDelete, _) => EventMeaning::Deleted,
+        (Action::MemoryRefinementProtect | Action::MemoryProtected, _) => EventMeaning::Protected,
+        (Action::MemoryUnprotected, _) => EventMeaning::Unprotected,
         // Others that it stood for are kept again.
-        (Action::MemoryEdited, number) if number != Some(after.number) => What::Restored,
-        (Action::MemoryEdited, _) => What::Reworded {
+        (Action::MemoryEdited, number) if number != Some(after.number) => EventMeaning::Restored,
+        (Action::MemoryEdited, _) => EventMeaning::Reworded {
             from: before.content.clone(),
             to: after.content,
         },
-        (Action::MemoryDiscarded, _) => What::Discarded,
-        (Action::MemoryRestored, _) => What::Restored,
-        (Action::MemoryShredded, _) => What::Shredded,
-        (action, _) if action.takes_back() => What::WentBack {
+        (Action::MemoryDiscarded, _) => EventMeaning::Discarded,
+        (Action::MemoryRestored, _) => EventMeaning::Restored,
+        (Action::MemoryShredded, _) => EventMeaning::Shredded,
+        (action, _) if action.takes_back() => EventMeaning::WentBack {
             to: Box::new(after),
         },
-        _ => What::Changed {
+        _ => EventMeaning::Changed {
             to: Box::new(after),
         },
     }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    access::{AccessState, RequestOver},
+    access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::Action,
     mass::Cause,
@@ -180,17 +180,16 @@ pub fn access_state(state: AccessState) -> &'static str {
     }
 }
 
-/// What a request for access asks for, by the wire name of its kind and, where it is to look, of its scope
-/// ([`crate::access::AccessKind::as_str`], [`crate::access::AccessScope::as_str`]).
-pub fn access(kind: &str, scope: Option<&str>) -> &'static str {
+/// What a request for access asks for, by its kind and, where it is to look, its scope.
+pub fn access(kind: AccessKindName, scope: Option<AccessScopeName>) -> &'static str {
     match (kind, scope) {
-        ("token", _) => "one more token",
-        ("connection", _) => "connecting a program",
-        ("shred", _) => "shredding",
-        ("embeddings", _) => "embeddings elsewhere",
-        (_, Some("core")) => "core memories",
-        (_, Some("session")) => "one session",
-        _ => "everything",
+        (AccessKindName::Token, _) => "one more token",
+        (AccessKindName::Connection, _) => "connecting a program",
+        (AccessKindName::Shred, _) => "shredding",
+        (AccessKindName::Embeddings, _) => "embeddings elsewhere",
+        (AccessKindName::Read, Some(AccessScopeName::Core)) => "core memories",
+        (AccessKindName::Read, Some(AccessScopeName::Session)) => "one session",
+        (AccessKindName::Read, Some(AccessScopeName::All) | None) => "everything",
     }
 }
 
@@ -225,8 +224,10 @@ pub fn fact_code<'a>(name: &str, code: &'a str) -> &'a str {
         "reason" | "limit" => EndReason::from_name(code).map(end_reason),
         "why" => RequestOver::from_name(code).map(over),
         "kind" if code == "read" => Some("reading"),
-        "kind" => Some(access(code, None)),
-        "scope" => Some(access("read", Some(code))),
+        "kind" => AccessKindName::from_name(code).map(|kind| access(kind, None)),
+        "scope" => {
+            AccessScopeName::from_name(code).map(|scope| access(AccessKindName::Read, Some(scope)))
+        }
         _ => None,
     };
     known.unwrap_or(code)

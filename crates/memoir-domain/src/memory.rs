@@ -357,7 +357,7 @@ impl Memory {
         all.filter(|wording| self.counts(wording))
     }
 
-    /// The same, for several to look at.
+    /// This memory, for several to look at.
     pub fn into_shared(self) -> SharedMemory {
         Arc::new(Zeroizing::new(self))
     }

@@ -84,7 +84,7 @@ impl RewindPreview {
 
 /// What a rewind would come to, for memories and for sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Foresight {
+pub struct RewindForecast {
     /// What the memories become.
     pub changes: RewindPreview,
     /// Sessions that would be undone.
@@ -93,7 +93,7 @@ pub struct Foresight {
     pub sessions_reinstated: u64,
 }
 
-impl Foresight {
+impl RewindForecast {
     /// Whether nothing would become different.
     pub fn is_nothing(&self) -> bool {
         self.changes.changed + self.sessions_undone + self.sessions_reinstated == 0
@@ -220,7 +220,7 @@ pub fn foresee(
     now: &LogPast,
     then: &LogPast,
     at: Timestamp,
-) -> Foresight {
+) -> RewindForecast {
     let mut changes = RewindPreview {
         core_tokens_before: agent.tally.core_tokens,
         core_tokens_after: agent.tally.core_tokens,
@@ -266,7 +266,7 @@ pub fn foresee(
         .collect();
     let undone = changed.iter().filter(|session| after.contains_key(session));
     let undone = undone.count() as u64;
-    Foresight {
+    RewindForecast {
         changes,
         sessions_undone: undone,
         sessions_reinstated: changed.len() as u64 - undone,

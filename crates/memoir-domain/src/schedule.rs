@@ -240,7 +240,7 @@ pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
 
 /// What the schedule has in view for an agent; it changes with the agent only, not with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Prospect {
+pub struct NextDue {
     /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
     /// alone, or it has a slot of its own.
     pub weekly_after: Option<Timestamp>,
@@ -255,14 +255,14 @@ pub struct Prospect {
 /// What the schedule has in view for `agent`, as long as nothing of it changes. Slots of agents' own are in
 /// `time_zone`: where the installation gets another one, they are found by the old one until the agent
 /// changes.
-pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
+pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> NextDue {
     // What stands on the row is judged again when the time has come: here nothing lies ahead.
     let now = Timestamp::MAX;
     let reflect_after = reflect_after(agent, now);
     if left_alone(agent).is_some() {
-        return Prospect {
+        return NextDue {
             reflect_after,
-            ..Prospect::default()
+            ..NextDue::default()
         };
     }
     let attempted_at = attempted_at(agent, now);
@@ -281,7 +281,7 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> Prospect {
     // The earliest: whichever comes first makes the store propose the agent, and `due` judges for
     // which reason.
     let times = [own_slot, pressure_at(agent, now), retry_at(agent, now)];
-    Prospect {
+    NextDue {
         weekly_after,
         due_at: times.into_iter().flatten().min(),
         reflect_after,

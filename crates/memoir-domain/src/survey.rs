@@ -36,7 +36,7 @@ const LOOKED_UP: usize = 2_000;
 /// What memories may take in a look, in bytes, up to which they are filed under their words only where somebody asks
 /// which of them says most; about 600 memories of 300 characters, or 25 of the longest.
 // To look through so many texts for some words takes 0.1 ms, and to file them two or three: what a commit takes.
-const FEW: usize = 1 << 20;
+const FEW_BYTES: usize = 1 << 20;
 
 /// One kept core memory.
 struct Surveyed {
@@ -193,7 +193,7 @@ impl fmt::Debug for Survey {
 }
 
 /// A memory whose text another memory may say.
-pub struct Sought<'a> {
+pub struct SoughtMemory<'a> {
     /// The memory.
     pub memory: &'a Memory,
     /// The wordings that it stands for, read.
@@ -224,13 +224,14 @@ impl Survey {
         survey.places.reserve(count);
         survey.wordings.reserve(count);
         for memory in memories {
+            let memory = looked_at(memory);
             // Also those of memories that a session deleted with a loss: they are discarded, and
             // yet count as what was let go.
             survey.wordings.extend(counted(&memory));
             survey.settle(memory);
         }
         survey.wordings.sort_unstable_by_key(age);
-        if survey.bytes > FEW {
+        if survey.bytes > FEW_BYTES {
             survey.by_word();
         }
         survey
@@ -239,7 +240,7 @@ impl Survey {
     /// Whether a look at these memories holds up a thread no longer than a commit does.
     pub fn is_short<'m>(memories: impl IntoIterator<Item = &'m Memory>) -> bool {
         let sizes = memories.into_iter().map(bytes);
-        sizes.sum::<usize>() <= FEW
+        sizes.sum::<usize>() <= FEW_BYTES
     }
 
     /// Follows changes that were written.
@@ -247,7 +248,7 @@ impl Survey {
         for change in changes {
             // First out, then in: a memory that became another one must not stand under its old words.
             self.take(change.number());
-            let memory = change.after().into_shared();
+            let memory = looked_at(change.after().into_shared());
             for one in counted(&memory) {
                 match self.place_by_age(age(&one)) {
                     Ok(at) => self.wordings[at] = one,
@@ -327,10 +328,11 @@ impl Survey {
         }
     }
 
-    /// The other memory that says all wordings of the one sought, the first of several; `None` where none does. Only
-    /// those that it could be merged into count (SPEC 3.4, 3.12).
-    pub fn carrier(&self, sought: &Sought<'_>) -> Option<&Memory> {
-        let Some(others) = self.told_by_text(sought) else {
+    /// The other memory that says all wordings of the one sought; `None` where none does. Only those that it could be
+    /// merged into count (SPEC 3.4, 3.12). Of several it is the first, or, where they are found by the words under which
+    /// they are filed, the one that shares the most of them.
+    pub fn carrier(&self, sought: &SoughtMemory<'_>) -> Option<&Memory> {
+        let Some(others) = self.candidates_by_text(sought) else {
             let nearest = self.nearest(sought)?;
             return self
                 .memory(nearest.number)
@@ -343,8 +345,8 @@ impl Survey {
 
     /// The other memories whose texts may say all of the one sought, by number; `None` where their texts tell too few
     /// of them apart, or where there are too many to look through.
-    fn told_by_text(&self, sought: &Sought<'_>) -> Option<Vec<&Surveyed>> {
-        if self.bytes > FEW {
+    fn candidates_by_text(&self, sought: &SoughtMemory<'_>) -> Option<Vec<&Surveyed>> {
+        if self.bytes > FEW_BYTES {
             return None;
         }
         let required = RequiredWords::of(sought.wordings);
@@ -363,7 +365,7 @@ impl Survey {
 
     /// The other memory that says most of all wordings of the one sought; `None` where none says any
     /// sentence of it. Only those that it could be merged into count (SPEC 3.4, 3.12).
-    pub fn nearest(&self, sought: &Sought<'_>) -> Option<Nearest> {
+    pub fn nearest(&self, sought: &SoughtMemory<'_>) -> Option<Nearest> {
         let mut least: Option<(u64, &Surveyed)> = None;
         let sentences: Vec<SentenceKeys> = sought
             .wordings
@@ -397,7 +399,7 @@ impl Survey {
     /// The others that may carry it, by how many of its rare words they have.
     fn sharing<'a, 's>(
         &'a self,
-        sought: &'a Sought<'s>,
+        sought: &'a SoughtMemory<'s>,
         sentences: &[SentenceKeys],
     ) -> impl Iterator<Item = (u32, &'a Surveyed)> + use<'a, 's> {
         let by_word = self.by_word();
@@ -445,6 +447,16 @@ impl Survey {
     }
 }
 
+/// What of a memory is looked at: of a discarded one its wordings alone.
+fn looked_at(memory: SharedMemory) -> SharedMemory {
+    if memory.is_kept_core() || memory.content.expose().is_empty() {
+        return memory;
+    }
+    let mut wordings = Memory::clone(&memory);
+    wordings.content.zeroize();
+    wordings.into_shared()
+}
+
 /// A memory's wordings that count.
 fn counted(memory: &SharedMemory) -> impl Iterator<Item = CountedWording> {
     let all = (0..).zip(&memory.wordings);
@@ -471,7 +483,7 @@ fn each_once(keys: impl Iterator<Item = u64>) -> Vec<u64> {
 
 /// Whether `other` may take over what the one sought stands for: what forbids a merge of the two forbids
 /// this, and code never lets a text that an administrator added carry another, or be carried.
-fn may_carry(other: &Surveyed, sought: &Sought<'_>) -> bool {
+fn may_carry(other: &Surveyed, sought: &SoughtMemory<'_>) -> bool {
     let carrier = &other.memory;
     // Only of memories of different days does this make a difference: not read for nothing.
     let day = |memory: &Memory| memory.created_at.day_number();

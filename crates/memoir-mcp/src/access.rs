@@ -12,7 +12,10 @@ use std::{
 
 use memoir_app::{AccessRequestView, OwnAgent, Result};
 use memoir_domain::{
-    AccessRequestId, PrivateText, access::AccessState, memory::Invalid, quote::quote,
+    AccessRequestId, PrivateText,
+    access::{AccessKindName, AccessScopeName, AccessState},
+    memory::Invalid,
+    quote::quote,
 };
 use rmcp::{
     Peer, RoleServer,
@@ -304,21 +307,21 @@ fn form(request: &AccessRequestView) -> ElicitRequestParams {
 fn question(request: &AccessRequestView) -> String {
     let session = request.session_id.map(|id| id.to_string());
     let what = match (request.kind, request.scope) {
-        ("read", Some("core")) => "to read its kept core memories".to_owned(),
-        ("read", Some("session")) => format!(
+        (AccessKindName::Read, Some(AccessScopeName::Core)) => "to read its kept core memories".to_owned(),
+        (AccessKindName::Read, Some(AccessScopeName::Session)) => format!(
             "to read what the refinement session {} changed",
             session.unwrap_or_default()
         ),
-        ("read", _) => "to read all its memories, records and prompts".to_owned(),
-        ("embeddings", _) => "to have the texts of all its kept memories, and each question that it asks of them, sent to the server of embeddings that the purpose names, until that is taken back".to_owned(),
-        ("token", _) => {
+        (AccessKindName::Read, _) => "to read all its memories, records and prompts".to_owned(),
+        (AccessKindName::Embeddings, _) => "to have the texts of all its kept memories, and each question that it asks of them, sent to the server of embeddings that the purpose names, until that is taken back".to_owned(),
+        (AccessKindName::Token, _) => {
             "to be given one more token, with which everything of it can be read and done"
                 .to_owned()
         }
-        ("connection", _) => {
+        (AccessKindName::Connection, _) => {
             "to connect the program that the purpose names, with which everything of it can be read and done, until that is revoked".to_owned()
         }
-        _ => format!(
+        (AccessKindName::Shred, _) => format!(
             "to have the words of its memory {} taken out for good",
             request
                 .memory

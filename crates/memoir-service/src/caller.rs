@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::FromRequestParts,
-    http::{StatusCode, header, request::Parts},
+    http::{header, request::Parts},
 };
 use memoir_app::{
     Account, AgentHandle, AgentLens, CheckpointView, Error, OwnAgent, Principal, Viewer,
@@ -96,7 +96,6 @@ impl Caller {
         }
         let rate = service.options.requests_per_second;
         Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             format!("this token makes more than {rate} requests a second"),
         )

@@ -1,6 +1,8 @@
 //! The stable codes, the status that each comes with, what to do about it, and the page about it
 //! (`docs/errors`).
 
+use axum::http::StatusCode;
+
 /// A code and the page about it.
 pub(crate) struct ErrorPage {
     /// The code.
@@ -103,6 +105,13 @@ pub(crate) fn page(code: &str) -> Option<&'static ErrorPage> {
     PAGES.iter().find(|page| page.code == code)
 }
 
+/// The status that a code comes with.
+pub(crate) fn status(code: &str) -> StatusCode {
+    let status = page(code).and_then(|page| StatusCode::from_u16(page.status).ok());
+    // Every code has a page, which a test holds: one without would be a fault of the service's own.
+    status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -110,6 +119,8 @@ mod tests {
         fs,
         path::{Path, PathBuf},
     };
+
+    use memoir_domain::knife::RefusalCode;
 
     use super::*;
 
@@ -173,12 +184,9 @@ mod tests {
                 .chain(source.split("Self::new("))
                 .skip(1)
             {
-                let arguments = call.split(");").next().unwrap();
-                if let Some(code) = literals(arguments).next()
-                    && arguments.trim_start().starts_with("StatusCode::")
-                {
-                    codes.insert(code);
-                }
+                // The first argument; of others that are made by `new` it is no code.
+                let first = call.split(',').next().unwrap();
+                codes.extend(literals(first).filter(|code| page(code).is_some()));
             }
         }
         codes
@@ -194,13 +202,13 @@ mod tests {
         for file in [
             "crates/memoir-app/src/error.rs",
             "crates/memoir-domain/src/access.rs",
-            "crates/memoir-domain/src/knife/refusal.rs",
             "crates/memoir-domain/src/manage.rs",
         ] {
             let found = codes_of(file);
             assert!(found.len() > 3, "{file}: {found:?}");
             codes.extend(found);
         }
+        codes.extend(RefusalCode::ALL.map(|code| code.as_str().to_owned()));
         let pages: BTreeSet<String> = PAGES.iter().map(|page| page.code.to_owned()).collect();
         assert_eq!(codes, pages);
         let files: BTreeSet<String> = sources(&root().join("docs/errors"))

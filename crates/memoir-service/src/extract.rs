@@ -76,7 +76,6 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         .map_err(|error| {
             if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 Problem::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
                     "body_too_large",
                     format!("the body is over the limit of {limit} bytes; send it in parts"),
                 )

@@ -13,7 +13,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes, HttpBody},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, header},
 };
 use memoir_domain::{TokenId, agent};
 use sha2::{Digest, Sha256};
@@ -86,7 +86,6 @@ impl BodyRoom {
                 _permit: permit.ok(),
             }),
             Err(_) => Err(Problem::new(
-                StatusCode::SERVICE_UNAVAILABLE,
                 "busy",
                 "too many long bodies of other requests are being read; nothing of this one was",
             )
@@ -145,7 +144,6 @@ pub(crate) async fn body_within(
         Ok(read) => read,
         Err(_) if is_over => Err(too_large(limit)),
         Err(_) => Err(Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
             "body_too_slow",
             format!("the body did not come within {} seconds", time.as_secs()),
         )),
@@ -185,7 +183,6 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
 
 fn too_large(limit: usize) -> Problem {
     Problem::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
         format!("the body is over the limit of {limit} bytes; send it in parts"),
     )
@@ -349,6 +346,8 @@ fn digest(parts: &[&str]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::StatusCode;
+
     use super::*;
 
     #[tokio::test]

@@ -284,9 +284,9 @@ fn addresses(given: &[String]) -> Result<Vec<ClientAddress>, Refused> {
 }
 
 /// What stands in a form, each name once.
-struct Given(Vec<(String, String)>);
+struct FormParameters(Vec<(String, String)>);
 
-impl Given {
+impl FormParameters {
     async fn read(service: &Service, request: Request) -> Result<Self, Refused> {
         let body = body_of(service, request).await?;
         let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(&body)
@@ -330,7 +330,7 @@ async fn body_of(service: &Service, request: Request) -> Result<axum::body::Byte
 
 /// Exchanges a code, or the token that a client got with the last one (RFC 6749, 4.1.3 and 6).
 async fn token(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
-    let given = Given::read(&service, request).await?;
+    let given = FormParameters::read(&service, request).await?;
     let memoir = &service.memoir;
     let resource = given.get("resource");
     let granted = match given.need("grant_type")? {
@@ -367,7 +367,7 @@ async fn token(State(service): State<Service>, request: Request) -> Result<Respo
 
 /// Ends the connection of a client that does not need it any more (RFC 7009). What is no token is no error.
 async fn revoke(State(service): State<Service>, request: Request) -> Result<StatusCode, Refused> {
-    let given = Given::read(&service, request).await?;
+    let given = FormParameters::read(&service, request).await?;
     let client = given.client(&service).await?;
     let presented = given.need("token")?;
     service

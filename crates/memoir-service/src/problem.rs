@@ -55,8 +55,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of that status and code.
-    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+    /// A problem of that code, with the status that the code comes with.
+    pub(crate) fn new(code: &'static str, detail: impl Into<String>) -> Self {
+        let status = errors::status(code);
         Self {
             kind: format!("/docs/errors/{code}").into(),
             title: status.canonical_reason().unwrap_or("Error"),
@@ -81,11 +82,7 @@ impl Problem {
     pub(crate) fn broken(what: &'static str) -> Self {
         Self {
             instance: Some(Box::new(FaultId::of_panic(what))),
-            ..Self::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal",
-                "the service could not carry this out",
-            )
+            ..Self::new("internal", "the service could not carry this out")
         }
     }
 
@@ -110,20 +107,19 @@ impl Problem {
     }
 
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_argument", detail)
+        Self::new("invalid_argument", detail)
     }
 
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+        Self::new("forbidden", detail)
     }
 
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+        Self::new("not_found", detail)
     }
 
     pub(crate) fn unauthorized() -> Self {
         Self::new(
-            StatusCode::UNAUTHORIZED,
             "unauthorized",
             "the request carries no token that counts",
         )
@@ -139,28 +135,22 @@ impl From<Error> for Problem {
         // A database that was opened, and does not answer now, may answer the next one who asks.
         let is_away = error.is_unreachable();
         let code = if is_away { "busy" } else { error.code() };
-        let page = errors::page(code);
-        let status = page.and_then(|page| StatusCode::from_u16(page.status).ok());
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = errors::status(code);
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
-            _ => page.and_then(|page| page.hint),
+            _ => errors::page(code).and_then(|page| page.hint),
         };
         let fault = FaultId::of(&error);
         // That nobody knows the outcome is what the client must act on, and tells nothing of the inside.
         let hides = status == StatusCode::INTERNAL_SERVER_ERROR && code != "outcome_unknown";
         let mut problem = if hides {
             // What went wrong inside is for the log, and holds no words either.
-            Self::new(status, code, "the service could not carry this out")
+            Self::new(code, "the service could not carry this out")
         } else if is_away {
             // Where it is, is for the log.
-            Self::new(
-                status,
-                code,
-                "the database does not answer; nothing was changed",
-            )
+            Self::new(code, "the database does not answer; nothing was changed")
         } else {
-            Self::new(status, code, error.to_string())
+            Self::new(code, error.to_string())
         };
         if status == StatusCode::SERVICE_UNAVAILABLE {
             // All of these may pass by themselves.

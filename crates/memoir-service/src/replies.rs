@@ -71,7 +71,6 @@ pub(crate) async fn once(
         }
         KeptReply::Answer { status, body } => again(status, &body),
         KeptReply::OtherRequest => Err(Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_mismatch",
             "this key was used for another request; give each request a key of its own",
         )),
@@ -81,7 +80,6 @@ pub(crate) async fn once(
 
 fn busy() -> Problem {
     Problem::new(
-        StatusCode::CONFLICT,
         "idempotency_in_progress",
         "a request with this key is being carried out; ask again for its answer",
     )
@@ -90,7 +88,6 @@ fn busy() -> Problem {
 
 fn unknown() -> Problem {
     Problem::new(
-        StatusCode::CONFLICT,
         "idempotency_unknown",
         "a request with this key was begun and its answer is not known; look what came of it, then use another key",
     )

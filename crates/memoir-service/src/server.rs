@@ -17,7 +17,7 @@ use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::{HeaderMap, StatusCode, header, uri::Authority},
+    http::{HeaderMap, header, uri::Authority},
     response::{IntoResponse, Response},
 };
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -194,11 +194,11 @@ impl ConnectionServer {
     /// future would otherwise keep room for each of its parts, on thousands of connections.
     fn connection(self, stream: TcpStream, peer: Peer, watcher: Watcher) -> Wait {
         let head_time = self.head_time;
-        let stream = Patient::new(stream, self.answer_time, self.stopped.clone());
+        let stream = PatientStream::new(stream, self.answer_time, self.stopped.clone());
         let is_answering = stream.is_answering.clone();
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
             let mut request =
-                request.map(|body| Body::new(Hurried::new(body, self.stopped.clone())));
+                request.map(|body| Body::new(HurriedBody::new(body, self.stopped.clone())));
             request.extensions_mut().insert(peer);
             let answer = self.clone().answer(request);
             let is_answering = is_answering.clone();
@@ -226,7 +226,6 @@ impl ConnectionServer {
 
 fn slow() -> Problem {
     Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
         "still_running",
         "the request is still being carried out; ask again with its Idempotency-Key for the answer",
     )
@@ -286,7 +285,7 @@ async fn so_long_after(mut stopped: watch::Receiver<bool>, time: Duration) {
 
 /// A connection that is given up where its client takes nothing of an answer for too long; and where it
 /// leaves a request half said while the service stops.
-struct Patient {
+struct PatientStream {
     stream: TcpStream,
     patience: Duration,
     /// Once the service stops, its patience is short.
@@ -298,7 +297,7 @@ struct Patient {
     listening: Option<Wait>,
 }
 
-impl Patient {
+impl PatientStream {
     fn new(stream: TcpStream, patience: Duration, stopped: watch::Receiver<bool>) -> Self {
         Self {
             stream,
@@ -338,7 +337,7 @@ fn timed_out<T>(waiting: &mut Wait, context: &mut Context<'_>) -> Poll<io::Resul
     over.map(|()| Err(io::ErrorKind::TimedOut.into()))
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for PatientStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -363,7 +362,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for PatientStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -396,13 +395,13 @@ impl AsyncWrite for Patient {
 }
 
 /// The body of a request, which breaks off where it does not come in time once the service stops.
-struct Hurried {
+struct HurriedBody {
     body: Incoming,
     stopped: watch::Receiver<bool>,
     waiting: Option<Wait>,
 }
 
-impl Hurried {
+impl HurriedBody {
     fn new(body: Incoming, stopped: watch::Receiver<bool>) -> Self {
         Self {
             body,
@@ -412,7 +411,7 @@ impl Hurried {
     }
 }
 
-impl HttpBody for Hurried {
+impl HttpBody for HurriedBody {
     type Data = Bytes;
     type Error = axum::BoxError;
 
@@ -445,7 +444,7 @@ impl HttpBody for Hurried {
 
 #[cfg(test)]
 mod tests {
-    use axum::{body::to_bytes, routing::get};
+    use axum::{body::to_bytes, http::StatusCode, routing::get};
 
     use super::*;
 

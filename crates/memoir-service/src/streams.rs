@@ -16,7 +16,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes, HttpBody},
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use hyper::body::Frame;
@@ -127,7 +127,6 @@ impl StreamSlot {
             return Ok(Self { service, token });
         }
         Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             format!("this token has {most} streams open, which is the most"),
         )

@@ -15,7 +15,7 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::Prospect,
+    schedule::NextDue,
     session::{Driver, Lease, State},
 };
 use memoir_store::{
@@ -95,7 +95,7 @@ fn agent(number: u64) -> AgentRow {
             erased_at: None,
             next_seq: 1,
             head: [0; 32],
-            prospect: Prospect::default(),
+            prospect: NextDue::default(),
             ranks: FleetRanks::default(),
         },
         document: document(0),

@@ -7,7 +7,7 @@
 use data_encoding::HEXLOWER;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    memory::Number, schedule::Prospect, session::Lease,
+    memory::Number, schedule::NextDue, session::Lease,
 };
 use serde::{Deserialize, de::value::StrDeserializer};
 
@@ -245,7 +245,7 @@ pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
             erased_at: columns.optional_time()?,
             next_seq: columns.count()?,
             head: columns.bytes()?,
-            prospect: Prospect {
+            prospect: NextDue {
                 weekly_after: columns.optional_time()?,
                 due_at: columns.optional_time()?,
                 reflect_after: columns.optional_time()?,

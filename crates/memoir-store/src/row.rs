@@ -11,7 +11,7 @@ use memoir_domain::{
     access::AccessState,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::Prospect,
+    schedule::NextDue,
     session::{Driver, Lease, State},
 };
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub struct AgentColumns {
     /// The hash of the last record of its log; that of an empty log where there is none.
     pub head: [u8; 32],
     /// What the schedule has in view for it.
-    pub prospect: Prospect,
+    pub prospect: NextDue,
     /// Where it stands in lists that are sorted by these.
     pub ranks: FleetRanks,
 }

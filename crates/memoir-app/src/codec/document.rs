@@ -135,12 +135,8 @@ pub(crate) fn check_columns<SealedColumns: PartialEq>(
 }
 
 fn open_json(value: &impl Serialize) -> Result<String> {
-    /// Room for most: the document of an agent.
-    const ROOM: usize = 2_048;
-    let fault = || Error::Inconsistent("a document cannot be written as JSON".to_owned());
-    let mut open = Vec::with_capacity(ROOM);
-    serde_json::to_writer(&mut open, value).map_err(|_| fault())?;
-    String::from_utf8(open).map_err(|_| fault())
+    serde_json::to_string(value)
+        .map_err(|_| Error::Inconsistent("a document cannot be written as JSON".to_owned()))
 }
 
 fn unreadable(row: SealedRow) -> Error {

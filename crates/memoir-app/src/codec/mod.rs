@@ -28,7 +28,7 @@ use memoir_domain::{
     lifecycle::fresh_gauge,
     memory::{Memory, Number, Tags},
     recall::Vector,
-    schedule::{self, Prospect},
+    schedule::{self, NextDue},
     session::Session,
     summary::LogSummary,
     text::Digester,
@@ -163,7 +163,7 @@ struct OpenAgent {
     /// The hash of the last record of its log.
     #[serde(with = "document::digest")]
     head: [u8; 32],
-    prospect: Prospect,
+    prospect: NextDue,
     ranks: FleetRanks,
 }
 
@@ -705,7 +705,7 @@ pub(crate) fn commit(
     time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
     let key = &base.key;
-    let random = &DrawnTogether::from(random)?;
+    let random = &DrawnTogether::draw(random)?;
     let sealer = &Sealer { key, random };
     let version = base.next_version();
     let mut next = Base {

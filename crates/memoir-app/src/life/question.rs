@@ -7,11 +7,7 @@ use memoir_domain::{answer::Unreadable, prompt::Prompt};
 use memoir_model::{AnswerSchema, Finish, Model, ModelError, ModelMessage, ModelRequest, Reply};
 use tokio::time::Instant;
 
-use crate::Memoir;
-
-/// How much more room an answer gets that was cut off at the output limit.
-// As in sessions (`drive/machine.rs`): thinking takes a multiple of what is then said.
-const MORE_ROOM: u32 = 4;
+use crate::{Memoir, settings::MORE_ROOM};
 
 /// What a model is asked.
 pub(super) struct ModelQuestion {

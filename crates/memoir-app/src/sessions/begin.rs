@@ -85,8 +85,8 @@ pub struct OpenedSession {
     pub duplicates_removed: usize,
 }
 
-impl From<lifecycle::HandedKnife> for OpenedSession {
-    fn from(opened: lifecycle::HandedKnife) -> Self {
+impl From<lifecycle::OpenedSession> for OpenedSession {
+    fn from(opened: lifecycle::OpenedSession) -> Self {
         Self {
             prompt: opened.prompt,
             ledger: opened.ledger,

@@ -177,7 +177,7 @@ fn ended(
 }
 
 /// Whether somebody may still work under the lease.
-fn holds(lease: Lease, now: Timestamp) -> bool {
+pub(super) fn holds(lease: Lease, now: Timestamp) -> bool {
     /// Twice the longest that can be set: one that lasts longer was taken by a clock that has been put
     /// back since, and would keep the agent from its sessions until then.
     const LONGEST_SECONDS: i64 = 2 * 3_600;

@@ -11,7 +11,7 @@ use memoir_domain::{
     draft::Decision,
     knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, Trip, View},
     lifecycle,
-    memory::{Memory, Number, by_number},
+    memory::{Memory, Number, SharedMemory, by_number},
     rollback,
     session::{Driver, Session, State, Usage},
     survey::Survey,
@@ -22,11 +22,21 @@ use memoir_vault::AgentKey;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
+use super::{end::holds, recent::SessionNotes, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{
-    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query, parallel,
-    spans,
+    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query,
+    opened::MemoryList, parallel, spans,
 };
+
+/// A look at these memories, on another thread where it would hold this one up.
+pub(super) async fn look_at(memories: &MemoryList) -> Result<Survey> {
+    let shared: Vec<SharedMemory> = memories.shared().collect();
+    match Survey::is_short(memories) {
+        // Another thread takes as long to wake and to get memory of its own.
+        true => Ok(Survey::of(shared)),
+        false => parallel::aside(move || Survey::of(shared)).await,
+    }
+}
 
 /// A tool's answer, and where the session stands after it.
 #[derive(Debug, Clone)]
@@ -382,19 +392,11 @@ impl AgentHandle {
         else {
             return Err(CONFLICT);
         };
-        let memories = loaded.memories;
-        let copy = state.copy().cloned();
-        // Another thread takes as long to wake and to get memory of its own.
-        let is_short = Survey::is_short(memories.iter());
-        let look = move || match copy {
-            Some(copy) => Survey::of(copy.lay_over_all(&memories).shared()),
-            None => Survey::of(memories.shared()),
+        let memories = match state.copy() {
+            Some(copy) => copy.lay_over_all(&loaded.memories),
+            None => loaded.memories,
         };
-        let survey = match is_short {
-            true => look(),
-            false => parallel::aside(look).await?,
-        };
-        Ok((version, survey))
+        Ok((version, look_at(&memories).await?))
     }
 
     /// The texts that a call is measured by. Not read from the log are those that the memories still say word for word,
@@ -641,7 +643,7 @@ fn needs_copy(session: &Session) -> bool {
 /// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
 fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
     state.session.as_ref().is_some_and(|session| {
-        let lapsed = session.lease.is_some_and(|lease| lease.until <= now);
+        let lapsed = session.lease.is_some_and(|lease| !holds(lease, now));
         session.driver == Driver::Agent && session.state.is_running() && lapsed
     })
 }

@@ -110,7 +110,7 @@ pub struct Live {
     /// The agent's version at the last look that brought everything.
     looked_at: Option<u64>,
     has_ended: bool,
-    waking: Waking,
+    waking: Watcher,
 }
 
 impl AgentLens<'_> {
@@ -309,13 +309,13 @@ impl AgentChanges {
         }
     }
 
-    fn waking(self, scope: AgentScope) -> Waking {
+    fn waking(self, scope: AgentScope) -> Watcher {
         let receiver = {
             let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let sender = watched.entry(scope).or_insert_with(|| watch::channel(()).0);
             sender.subscribe()
         };
-        Waking {
+        Watcher {
             changes: self,
             scope,
             receiver,
@@ -324,13 +324,13 @@ impl AgentChanges {
 }
 
 /// Somebody who watches.
-struct Waking {
+struct Watcher {
     changes: AgentChanges,
     scope: AgentScope,
     receiver: watch::Receiver<()>,
 }
 
-impl Drop for Waking {
+impl Drop for Watcher {
     fn drop(&mut self) {
         let mut watched = self
             .changes

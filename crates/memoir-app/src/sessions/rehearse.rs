@@ -26,7 +26,7 @@ use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::rehearsal_copy::RehearsalCopy;
+use super::{knife::look_at, rehearsal_copy::RehearsalCopy};
 use crate::{
     AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
     codec::{Writing, WrittenBeside},
@@ -360,7 +360,10 @@ impl AgentHandle {
             .iter()
             .filter(|one| named.contains(&one.number));
         let texts = self.texts(loaded.base.key(), members).await?;
-        let decision = self.apply(loaded, texts, rehearsed, rehearsal, applied, actor, now)?;
+        let survey = look_at(&loaded.memories).await?;
+        let decision = self.apply(
+            loaded, survey, texts, rehearsed, rehearsal, applied, actor, now,
+        )?;
         Ok((applied, decision))
     }
 
@@ -368,6 +371,7 @@ impl AgentHandle {
     fn apply(
         &self,
         loaded: Loaded,
+        survey: Survey,
         texts: WordingTexts,
         rehearsed: &Session,
         rehearsal: &Rehearsal,
@@ -409,7 +413,7 @@ impl AgentHandle {
         let mut made = RehearsedAgent {
             agent: opened.decision.agent.clone(),
             session: opened.decision.sessions[0].clone(),
-            survey: Survey::of(loaded.memories.shared()),
+            survey,
             memories: by_number(loaded.memories.copies()),
             texts,
             limits,

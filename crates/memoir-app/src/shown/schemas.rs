@@ -6,7 +6,12 @@
     reason = "these types describe what others serialize to, and are never made"
 )]
 
-use memoir_domain::{audit::Action as RecordedAction, knife::Tool};
+use memoir_domain::{
+    access::{AccessKindName, AccessScopeName},
+    audit::Action as RecordedAction,
+    knife::Tool,
+    session::Trigger as SessionTrigger,
+};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
@@ -37,17 +42,18 @@ macro_rules! named {
 }
 
 named! {
-    AccessKind: ["read", "token", "connection", "shred", "embeddings"], "What an agent is asked for.";
-    AccessScope: ["session", "core", "all"], "What may be seen: what one session changed, the kept core memories, or everything.";
+    AccessKind: AccessKindName::ALL.map(AccessKindName::as_str), "What an agent is asked for.";
+    AccessScope: AccessScopeName::ALL.map(AccessScopeName::as_str), "What may be seen: what one session changed, the kept core memories, or everything.";
     AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
         "Where a request for access stands. `done`: the token was made, or the memory shredded.";
-    AskedKind: ["read", "token", "embeddings"], "What an agent is asked for; a shredding is asked for where the memory is.";
+    AskedKind: [AccessKindName::Read, AccessKindName::Token, AccessKindName::Embeddings].map(AccessKindName::as_str),
+        "What an agent is asked for; a shredding is asked for where the memory is.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
     ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "In what role somebody acts.";
     LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What becomes of an edit that would let something go.";
     Driver: memoir_domain::session::Driver::ALL.map(|one| one.as_str()), "Who runs the loop of a session.";
     DuplicateMatch: memoir_domain::agent::DuplicateMatch::ALL.map(|one| one.as_str()), "When two core memories are the same text.";
-    DueReason: ["weekly", "budget"], "Why a session is due.";
+    DueReason: [SessionTrigger::Weekly, SessionTrigger::Budget].map(SessionTrigger::as_str), "Why a session is due.";
     EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
     Included: ["discarded"], "What a list has beside kept memories.";
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
@@ -63,10 +69,7 @@ named! {
     OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";
     ReasoningEffort: memoir_domain::agent::ReasoningEffort::ALL.map(|one| one.as_str()),
         "How much a model is to think before it answers.";
-    RefusalCode: [
-        "unknown_tool", "invalid_argument", "not_found", "constitutional", "immutable", "not_core", "edit_cap",
-        "mode", "words_added", "wording_gutted", "loss_limit", "words_lost", "too_long", "session_over",
-    ], "Why a tool's call changed nothing.";
+    RefusalCode: memoir_domain::knife::RefusalCode::ALL.map(|one| one.as_str()), "Why a tool's call changed nothing.";
     State: memoir_domain::session::State::ALL.map(|one| one.as_str()), "Where a session stands, or how it ended.";
     ToolName: Tool::ALL.map(Tool::as_str), "A tool of a session.";
     Trigger: memoir_domain::session::Trigger::ALL.map(|one| one.as_str()), "Why a session was begun.";

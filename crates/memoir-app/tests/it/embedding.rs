@@ -664,7 +664,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let purpose = "so that more is found".into();
     let request = wren.agent.request_embeddings(&purpose, &person()).await;
     let request = request.unwrap();
-    assert_eq!(request.kind, "embeddings");
+    assert_eq!(request.kind.as_str(), "embeddings");
     let told = request.purpose.expose();
     assert!(
         told.contains("`lab:small`") && told.contains(&elsewhere),

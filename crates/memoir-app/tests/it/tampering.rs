@@ -11,7 +11,7 @@ use std::{
 };
 
 use memoir_app::{
-    CheckpointView, Growth, HandedMessage, Severity, ShredWish, Verification,
+    CheckpointGrowth, CheckpointView, HandedMessage, Severity, ShredWish, Verification,
     sessions::RefineOptions,
 };
 use memoir_domain::{audit::ActorKind, memory::Number};
@@ -62,7 +62,7 @@ struct Evidence {
 /// What verifying came to.
 struct Verdict {
     verified: Result<Vec<Verification>, String>,
-    growth: Result<Growth, String>,
+    growth: Result<CheckpointGrowth, String>,
 }
 
 impl Verdict {

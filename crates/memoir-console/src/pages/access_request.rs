@@ -8,7 +8,10 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AccessRequestView, AgentHandle};
-use memoir_domain::{access::AccessState, audit::ActorKind};
+use memoir_domain::{
+    access::{AccessKindName, AccessState},
+    audit::ActorKind,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -181,10 +184,10 @@ fn actions(asked: &ShownRequest) -> Markup {
             div.buttons {
                 @if asked.is_granted() && is_own {
                     @if request.scope.is_some() { a.button.main href=(asked.reading_path()) { "Read" } }
-                    @if request.kind == "connection" {
+                    @if request.kind == AccessKindName::Connection {
                         p { "Go back to the page on which you asked, or begin again at the program, and connect it." }
                     }
-                    @if request.kind == "token" {
+                    @if request.kind == AccessKindName::Token {
                         (parts::button(&asked.visitor, &tokens, "Make the token", "Make the token", "main"))
                     }
                 }
@@ -206,7 +209,7 @@ fn facts(asked: &ShownRequest) -> Markup {
                     None => (what(request)),
                 }
             }))
-            @if request.kind == "token" {
+            @if request.kind == AccessKindName::Token {
                 (parts::pair("The token ends", parts::time_or(request.token_expires_at, "never")))
             }
             (parts::pair("Answered", parts::time_or(request.answered_at, "not yet")))

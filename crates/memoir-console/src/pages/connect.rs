@@ -56,7 +56,7 @@ struct ConnectionQuestion {
 }
 
 /// What is wrong with a question, where it is known from whom it is.
-struct Wrong {
+struct WrongQuestion {
     client: OAuthClient,
     address: ClientAddress,
     state: Option<String>,
@@ -171,7 +171,7 @@ async fn question(
     console: &Console,
     visitor: &Visitor,
     pairs: &[(String, String)],
-) -> Result<Result<ConnectionQuestion, Wrong>, PageFailure> {
+) -> Result<Result<ConnectionQuestion, WrongQuestion>, PageFailure> {
     let connecting = console.connecting().ok_or_else(|| {
         PageFailure::new(
             StatusCode::NOT_FOUND,
@@ -223,7 +223,7 @@ async fn question(
             issuer: connecting.address.clone(),
             given,
         }),
-        Err((code, problem)) => Err(Wrong {
+        Err((code, problem)) => Err(WrongQuestion {
             state: of("state").map(str::to_owned),
             issuer: connecting.address.clone(),
             client,
@@ -273,7 +273,7 @@ fn check<'a>(
 }
 
 /// A question that is not as it must be. Whoever looks decides whether the program is told.
-fn refused(visitor: &Visitor, wrong: &Wrong) -> Response {
+fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     let told = [("error", wrong.code)];
     // A link and no redirect: whoever can register a program would have a way to send browsers on.
     let back = answer(&wrong.address, wrong.state.as_deref(), &wrong.issuer, &told);

@@ -22,6 +22,7 @@ use memoir_app::{
     Viewer, sessions::RehearsedMemory,
 };
 use memoir_domain::{
+    access::AccessScopeName,
     agent::Field,
     labels,
     memory::{Kind, Number},
@@ -64,10 +65,10 @@ enum ReadingPart {
 
 impl ReadingPart {
     /// Whether a grant of that scope shows it.
-    fn is_in(self, scope: &str) -> bool {
+    fn is_in(self, scope: AccessScopeName) -> bool {
         match self {
-            Self::Memories => matches!(scope, "core" | "all"),
-            Self::Sessions | Self::Records | Self::Prompts => scope == "all",
+            Self::Memories => scope != AccessScopeName::Session,
+            Self::Sessions | Self::Records | Self::Prompts => scope == AccessScopeName::All,
         }
     }
 }
@@ -123,7 +124,7 @@ impl GrantedLook {
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
             div #words data-left=(left) data-state={ (path) "/state" } data-back=(path) {
-                @if self.asked.request.scope == Some("all") { (tabs(&path, part)) }
+                @if self.asked.request.scope == Some(AccessScopeName::All) { (tabs(&path, part)) }
                 (read)
             }
         };
@@ -140,9 +141,9 @@ impl GrantedLook {
 fn banner(asked: &ShownRequest) -> Markup {
     let request = &asked.request;
     let what = match request.scope {
-        Some("core") => "the core memories",
-        Some("session") => "one session",
-        _ => "all memories, records and prompts",
+        Some(AccessScopeName::Core) => "the core memories",
+        Some(AccessScopeName::Session) => "one session",
+        Some(AccessScopeName::All) | None => "all memories, records and prompts",
     };
     html! {
         aside #banner .banner aria-label="Access" {
@@ -195,9 +196,9 @@ pub(crate) struct PageQuery {
 
 impl PageQuery {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
-    fn page(&self, scope: Option<&str>) -> Result<MemoryPage, PageFailure> {
+    fn page(&self, scope: Option<AccessScopeName>) -> Result<MemoryPage, PageFailure> {
         // Whatever the address asks for: under a grant of the core it is the core.
-        let all = scope == Some("all");
+        let all = scope == Some(AccessScopeName::All);
         let kind = match all {
             true => memories::kind(self.kind.as_deref())?,
             false => Some(Kind::Core),
@@ -248,7 +249,7 @@ pub(crate) async fn memories(
     let next = next.map(|last| wanted.address(&path, last.number.0));
     let first = wanted.address(&path, 0);
     let read = html! {
-        @if look.asked.request.scope == Some("all") { (memories::filter(wanted.kind.as_deref(), None, wanted.with_discarded(), &path)) }
+        @if look.asked.request.scope == Some(AccessScopeName::All) { (memories::filter(wanted.kind.as_deref(), None, wanted.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
@@ -340,7 +341,8 @@ pub(crate) async fn session(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let covers = |asked: &ShownRequest| {
         let own = asked.request.session_id.map(|id| id.to_string());
-        asked.request.scope == Some("all") || own.as_deref() == Some(session.as_str())
+        asked.request.scope == Some(AccessScopeName::All)
+            || own.as_deref() == Some(session.as_str())
     };
     let look = match GrantedLook::begin(visitor, &request, covers).await? {
         Ok(look) => look,

@@ -8,7 +8,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
-use memoir_domain::{Timestamp, audit::Action, labels, memory::Tally, rewind::Foresight};
+use memoir_domain::{Timestamp, audit::Action, labels, memory::Tally, rewind::RewindForecast};
 use serde::Deserialize;
 
 use super::{Tab, agent_head, agent_path};
@@ -362,7 +362,7 @@ fn going_back(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
     }
 }
 
-fn foreseen(foresight: &Foresight) -> Markup {
+fn foreseen(foresight: &RewindForecast) -> Markup {
     html! {
         dl.facts {
             (parts::become_different(&foresight.changes))

@@ -294,6 +294,7 @@ mod tests {
                     ("zorp", " krat blim."),
                     ("zorp krat blim", "."),
                     (&*end, ". Blim sorg."),
+                    ("Zorp krat.", " blim sorg."),
                 ] {
                     // At an end a joining word comes and goes as sentences are put together.
                     if joins && before != "zorp" {

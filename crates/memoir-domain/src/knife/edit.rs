@@ -17,7 +17,7 @@ use crate::{
     knife::{
         KnifeCall, KnifeRequest, Refusal, Tool, ToolResult,
         measure::{EditMeasure, check_tightening, measure},
-        result::Left,
+        result::EditsLeft,
     },
     loss::LossLimits,
     memory::{Kind, Memory, NewMemory, Number, Tags, tokens},
@@ -287,7 +287,7 @@ impl CheckedEdit<'_> {
         };
         // After the draft has counted the edit in: what is measured is the mass that there would be.
         let gauge = session_gauge(&draft.agent, &session);
-        let left = Left {
+        let left = EditsLeft {
             edits_left: EDIT_CAP.saturating_sub(session.edits),
             removable_tokens: gauge.removable_tokens(),
         };
@@ -430,7 +430,7 @@ impl CheckedEdit<'_> {
         }
     }
 
-    fn result(self, number: Number, left: Left) -> ToolResult {
+    fn result(self, number: Number, left: EditsLeft) -> ToolResult {
         let lost = super::result::Lost::of(&self.measure.lost_words());
         match self.call {
             KnifeCall::Consolidate { content, .. } => ToolResult::Consolidated {

@@ -13,12 +13,12 @@ use crate::{
     PrivateText, Timestamp,
     agent::LossGuard,
     audit::LostWords,
-    knife::{KnifeCall, Refusal, View, edit::immutable_tags, refusal::Second},
+    knife::{KnifeCall, Refusal, View, edit::immutable_tags, refusal::LossAdvice},
     loss::{self, Losing, WordAllowance},
     memory::{Memory, Number},
     merging::{Apart, Joining, apart},
     session::{Mode, Session},
-    survey::{Nearest, Sought},
+    survey::{Nearest, SoughtMemory},
     wording::{LetGo, Origin, Wording, WordingId},
 };
 
@@ -270,7 +270,7 @@ impl Case<'_> {
         }
         let would_say = judged.losses.iter().filter_map(|loss| loss.nearest);
         let would_say = would_say.chain(judged.marks.iter().map(|mark| mark.would_say));
-        let second = || Second {
+        let second = || LossAdvice {
             would_say: sentences(&written, would_say),
             passes: passing(&replaced, &written).map(PrivateText::new),
             marks: judged
@@ -293,7 +293,7 @@ impl Case<'_> {
             return Ok(None);
         };
         let refs = member.refs();
-        let sought = Sought {
+        let sought = SoughtMemory {
             memory: member.memory,
             wordings: &refs,
             present: &member.present,
@@ -327,9 +327,9 @@ impl Case<'_> {
         if self.guard != LossGuard::Off && !lost.is_empty() {
             // The survey is there, so that the answer is never that one is needed.
             self.check_limits(&lost)?;
-            let second = || Second {
+            let second = || LossAdvice {
                 nearest: nearest(),
-                ..Second::default()
+                ..LossAdvice::default()
             };
             self.check_confirmed(&lost, second)?;
         }
@@ -470,7 +470,7 @@ impl Case<'_> {
     fn check_confirmed(
         &self,
         lost: &[LostSentence],
-        second: impl FnOnce() -> Second,
+        second: impl FnOnce() -> LossAdvice,
     ) -> Result<(), Refusal> {
         let code = self.confirmation(lost);
         // Forty bits, and each guess costs a call. The comparison need not take the same time for
@@ -527,12 +527,16 @@ impl Case<'_> {
             .map(|member| member.memory.number)
     }
 
-    fn near(&self, member: &MeasuredMemory<'_>, nearest: &Nearest) -> super::refusal::Near {
+    fn near(
+        &self,
+        member: &MeasuredMemory<'_>,
+        nearest: &Nearest,
+    ) -> super::refusal::NearestMemory {
         let lost = nearest.unsaid.iter().flat_map(|loss| &loss.lost);
         let words: u64 = member.memory.wordings.iter().map(|one| one.words).sum();
         let missing = nearest.unsaid.iter().map(|loss| u64::from(loss.gone));
         let says_some = missing.sum::<u64>() < words;
-        super::refusal::Near {
+        super::refusal::NearestMemory {
             number: Some(nearest.number),
             // Enough to see what it is about; the model has both texts in its ledger.
             lacks: private(lost.take(12)),

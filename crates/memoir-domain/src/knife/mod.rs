@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 pub(crate) use call::read_number;
 pub use call::{KnifeCall, KnifeRequest};
 pub use edit::{CallOutcome, Trip, View, decide, session_gauge};
-pub use refusal::{Near, Refusal, Second};
-pub use result::{Left, Lost, More, SearchHit, ToolResult};
+pub use refusal::{LossAdvice, NearestMemory, Refusal, RefusalCode};
+pub use result::{EditsLeft, Lost, RefusalDetails, SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};
 
 use crate::session::Mode;

@@ -149,7 +149,7 @@ pub enum Refusal {
         /// What would go.
         lost: Vec<LostWords>,
         /// What helps to decide.
-        second: Box<Second>,
+        second: Box<LossAdvice>,
         /// The code that says yes.
         confirm: String,
         /// The memory that is better left as it is by now.
@@ -163,13 +163,13 @@ pub enum Refusal {
         /// The memory.
         number: Number,
         /// The one that says most of it.
-        nearest: Option<Near>,
+        nearest: Option<NearestMemory>,
     },
 }
 
 /// What helps to decide whether something is to be let go.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Second {
+pub struct LossAdvice {
     /// The sentences in question as they would stand.
     pub would_say: Vec<PrivateText>,
     /// A text that would pass.
@@ -177,12 +177,12 @@ pub struct Second {
     /// Sentences of which only inner marks would change.
     pub marks: Vec<PrivateText>,
     /// For a delete: the memory that says most of it.
-    pub nearest: Option<Near>,
+    pub nearest: Option<NearestMemory>,
 }
 
 /// Another memory that says most of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Near {
+pub struct NearestMemory {
     /// Its number; `None` where no other memory shares a word with it.
     pub number: Option<Number>,
     /// The first words that it does not say.
@@ -191,31 +191,63 @@ pub struct Near {
     pub says_some: bool,
 }
 
+wire_names! {
+    /// Why a tool's call changed nothing, by the stable code.
+    pub enum RefusalCode {
+        /// There is no such tool.
+        UnknownTool = "unknown_tool",
+        /// An argument is not what it may be.
+        InvalidArgument = "invalid_argument",
+        /// A memory is not there, or not kept.
+        NotFound = "not_found",
+        /// A memory is constitutional. Three refusals have this code: which of them it was, the sentence says.
+        Constitutional = "constitutional",
+        /// A memory has an immutable tag.
+        Immutable = "immutable",
+        /// A memory is a journal entry.
+        NotCore = "not_core",
+        /// The session has made all its edits.
+        EditCap = "edit_cap",
+        /// The session's mode does not have the tool.
+        Mode = "mode",
+        /// The text says something that its members do not.
+        WordsAdded = "words_added",
+        /// Too much of one wording would go.
+        WordingGutted = "wording_gutted",
+        /// Too much of an age would go.
+        LossLimit = "loss_limit",
+        /// Something would go, which is asked about first.
+        WordsLost = "words_lost",
+        /// A text is longer than it may be.
+        TooLong = "too_long",
+        /// The session is over.
+        SessionOver = "session_over",
+    }
+}
+
 impl Refusal {
     /// The wire code.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::SessionOver => "session_over",
-            Self::UnknownTool { .. } => "unknown_tool",
-            Self::Mode { .. } => "mode",
-            Self::EditCap { .. } => "edit_cap",
-            Self::InvalidArgument(_) => "invalid_argument",
-            Self::TooLong(_) => "too_long",
-            Self::NotFound { .. } => "not_found",
-            Self::NotCore { .. } => "not_core",
-            // One code for what protects: a program need not know three, and the sentence says which.
+        let code = match self {
+            Self::SessionOver => RefusalCode::SessionOver,
+            Self::UnknownTool { .. } => RefusalCode::UnknownTool,
+            Self::Mode { .. } | Self::NotDoubled { .. } => RefusalCode::Mode,
+            Self::EditCap { .. } => RefusalCode::EditCap,
+            // What is wrong with a merge is which memories are named together, and so an argument.
+            Self::InvalidArgument(_) | Self::NotMerged { .. } => RefusalCode::InvalidArgument,
+            Self::TooLong(_) => RefusalCode::TooLong,
+            Self::NotFound { .. } => RefusalCode::NotFound,
+            Self::NotCore { .. } => RefusalCode::NotCore,
             Self::Constitutional { .. } | Self::NotTightened { .. } | Self::WeakOrigin { .. } => {
-                "constitutional"
+                RefusalCode::Constitutional
             }
-            Self::Immutable { .. } => "immutable",
-            // What is wrong is which memories are named together, and so an argument.
-            Self::NotMerged { .. } => "invalid_argument",
-            Self::WordsAdded { .. } => "words_added",
-            Self::WordingGutted { .. } => "wording_gutted",
-            Self::LossLimit { .. } => "loss_limit",
-            Self::WordsLost { .. } => "words_lost",
-            Self::NotDoubled { .. } => "mode",
-        }
+            Self::Immutable { .. } => RefusalCode::Immutable,
+            Self::WordsAdded { .. } => RefusalCode::WordsAdded,
+            Self::WordingGutted { .. } => RefusalCode::WordingGutted,
+            Self::LossLimit { .. } => RefusalCode::LossLimit,
+            Self::WordsLost { .. } => RefusalCode::WordsLost,
+        };
+        code.as_str()
     }
 
     /// The whole text for the model, with the words that it concerns quoted as data (SPEC 3.6).
@@ -323,7 +355,7 @@ impl Refusal {
     }
 }
 
-impl Near {
+impl NearestMemory {
     fn sentence(&self) -> String {
         match self.number {
             Some(number) if self.says_some => {

@@ -48,7 +48,7 @@ impl Lost {
 
 /// What the session has left after an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Left {
+pub struct EditsLeft {
     /// Edits that can still be made.
     pub edits_left: u32,
     /// Tokens that can still go before everything is undone.
@@ -58,7 +58,7 @@ pub struct Left {
 /// What some refusals tell beside their text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[expect(missing_docs, reason = "the wire names")]
-pub struct More {
+pub struct RefusalDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<Lost>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +73,7 @@ pub struct More {
     pub added: Vec<PrivateText>,
 }
 
-impl More {
+impl RefusalDetails {
     fn of(refusal: &Refusal) -> Self {
         match refusal {
             Refusal::WordsAdded { added, passes, .. } => Self {
@@ -144,7 +144,7 @@ pub enum ToolResult {
         #[serde(skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
         #[serde(flatten)]
-        left: Left,
+        left: EditsLeft,
     },
     Updated {
         number: Number,
@@ -152,7 +152,7 @@ pub enum ToolResult {
         #[serde(skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
         #[serde(flatten)]
-        left: Left,
+        left: EditsLeft,
     },
     Deleted {
         number: Number,
@@ -162,7 +162,7 @@ pub enum ToolResult {
         #[serde(skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
         #[serde(flatten)]
-        left: Left,
+        left: EditsLeft,
     },
     Protected {
         number: Number,
@@ -185,7 +185,7 @@ pub enum ToolResult {
         code: &'static str,
         error: PrivateText,
         #[serde(flatten)]
-        more: Box<More>,
+        more: Box<RefusalDetails>,
     },
 }
 
@@ -209,7 +209,7 @@ impl From<Refusal> for ToolResult {
         Self::Error {
             code: refusal.code(),
             error: refusal.for_agent(),
-            more: Box::new(More::of(&refusal)),
+            more: Box::new(RefusalDetails::of(&refusal)),
         }
     }
 }

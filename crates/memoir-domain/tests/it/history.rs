@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     audit::{Action, Actor, Change, Facts, Record, RecordBody},
-    history::{What, history},
+    history::{EventMeaning, history},
     memory::{Memory, Number},
     session::Mode,
 };
@@ -16,13 +16,13 @@ fn told(world: &World, number: u64) -> Vec<String> {
     let story = &history.memories[&Number(number)];
     let words = story.events.iter().map(|event| {
         let what = match &event.what {
-            What::Saved { content, .. } => format!("saved {}", content.expose()),
-            What::Merged { from, .. } => format!("merged from {from:?}"),
-            What::MergedInto { number } => format!("merged into {number}"),
-            What::TookDoubles { numbers } => format!("took {numbers:?}"),
-            What::DeduplicatedInto { number } => format!("double of {number}"),
-            What::Reworded { from, to } => format!("{} → {}", from.expose(), to.expose()),
-            What::WentBack { to } => {
+            EventMeaning::Saved { content, .. } => format!("saved {}", content.expose()),
+            EventMeaning::Merged { from, .. } => format!("merged from {from:?}"),
+            EventMeaning::MergedInto { number } => format!("merged into {number}"),
+            EventMeaning::TookDoubles { numbers } => format!("took {numbers:?}"),
+            EventMeaning::DeduplicatedInto { number } => format!("double of {number}"),
+            EventMeaning::Reworded { from, to } => format!("{} → {}", from.expose(), to.expose()),
+            EventMeaning::WentBack { to } => {
                 format!("{} to {}", event.action.as_str(), to.content.expose())
             }
             other => format!("{other:?}").to_lowercase(),

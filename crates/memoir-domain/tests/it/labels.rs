@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use memoir_domain::{
     absorption::MessageState,
-    access::{AccessState, RequestOver},
+    access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
     audit::{Action, ActorKind},
     labels,
@@ -38,13 +38,16 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ),
         (
             "What it asks for",
-            ["token", "connection", "shred", "embeddings"]
-                .map(|kind| (kind, labels::access(kind, None)))
+            AccessKindName::ALL
                 .into_iter()
-                .chain(
-                    ["session", "core", "all"]
-                        .map(|scope| (scope, labels::access("read", Some(scope)))),
-                )
+                .filter(|kind| *kind != AccessKindName::Read)
+                .map(|kind| (kind.as_str(), labels::access(kind, None)))
+                .chain(AccessScopeName::ALL.map(|scope| {
+                    (
+                        scope.as_str(),
+                        labels::access(AccessKindName::Read, Some(scope)),
+                    )
+                }))
                 .collect(),
         ),
         ("Why it is over", words!(over, RequestOver)),

@@ -7,7 +7,7 @@ use memoir_domain::{
     Timestamp,
     audit::{ActorKind, Change},
     memory::{Kind, Memory, Number, Tags},
-    survey::{Sought, Survey},
+    survey::{SoughtMemory, Survey},
     wording::SavedBy,
 };
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ proptest! {
         for _ in 0..2 {
             for own in &present {
                 let reading = Reading::of(own.content.expose());
-                let sought = Sought {
+                let sought = SoughtMemory {
                     memory: own,
                     wordings: &[&reading],
                     present: &reading,
@@ -70,8 +70,8 @@ proptest! {
                 };
                 // Whoever asks which one says most has all of them filed.
                 let nearest = filed.nearest(&sought).filter(|nearest| nearest.unsaid.is_empty());
-                prop_assert_eq!(filed.carrier(&sought).is_some(), nearest.is_some());
                 let carrier = looked_through.carrier(&sought);
+                prop_assert_eq!(carrier.is_some(), nearest.is_some());
                 prop_assert_eq!(carrier.map(|one| one.number), filed.carrier(&sought).map(|one| one.number));
                 if let Some(carrier) = carrier {
                     prop_assert_ne!(carrier.number, own.number);
@@ -94,16 +94,19 @@ proptest! {
 fn carrier_of_first(memories: &[Memory], is_filed: bool) -> Option<Number> {
     let survey = survey(memories);
     let reading = Reading::of(memories[0].content.expose());
-    let sought = Sought {
+    let sought = SoughtMemory {
         memory: &memories[0],
         wordings: &[&reading],
         present: &reading,
         immutable_tags: &BTreeSet::new(),
     };
-    if is_filed {
-        survey.nearest(&sought);
+    match is_filed {
+        true => {
+            let nearest = survey.nearest(&sought)?;
+            nearest.unsaid.is_empty().then_some(nearest.number)
+        }
+        false => survey.carrier(&sought).map(|one| one.number),
     }
-    survey.carrier(&sought).map(|one| one.number)
 }
 
 #[test]

@@ -10,12 +10,12 @@ use memoir_domain::{
     draft::{Decision, Draft},
     knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
-    lifecycle::{self, HandedKnife, Start},
+    lifecycle::{self, OpenedSession, Start},
     loss::LossLimits,
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
     replay::{Carried, Replay},
-    rewind::{self, Foresight},
+    rewind::{self, RewindForecast},
     rollback::{self, Obstacle},
     session::{Driver, Lease, Mode, Session, Trigger},
     shred,
@@ -263,7 +263,7 @@ impl World {
         self.apply(decision);
     }
 
-    pub(crate) fn open(&mut self, mode: Mode) -> HandedKnife {
+    pub(crate) fn open(&mut self, mode: Mode) -> OpenedSession {
         self.tick();
         self.begin(mode);
         let opened = lifecycle::open(
@@ -385,6 +385,10 @@ impl World {
                     "a look that followed decides as a new one"
                 );
                 assert_eq!(followed.bytes(), survey.bytes(), "and keeps no more");
+                assert!(
+                    followed.wordings().eq(survey.wordings()),
+                    "of the same ages"
+                );
             }
             self.survey.get_or_insert(survey);
         }
@@ -550,7 +554,7 @@ impl World {
     }
 
     /// What a rewind to after that record would come to, by summaries of a few records each.
-    fn foresee(&self, to_seq: u64) -> Foresight {
+    fn foresee(&self, to_seq: u64) -> RewindForecast {
         let past = |until: u64, records: usize| {
             let log: Vec<&Record> = self.log.iter().filter(|it| it.seq <= until).collect();
             let (mut past, mut last) = (LogPast::default(), None);

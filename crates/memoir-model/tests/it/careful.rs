@@ -6,7 +6,7 @@ use std::sync::Arc;
 use memoir_domain::agent::{Agent, Settings, Threshold};
 use memoir_domain::audit::ActorKind;
 use memoir_domain::breaker::Gauge;
-use memoir_domain::knife::{Left, Refusal, Tool, ToolResult};
+use memoir_domain::knife::{EditsLeft, Refusal, Tool, ToolResult};
 use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
 use memoir_domain::prompt::{self, Prompt, PromptSession};
 use memoir_domain::session::{Mode, Stats};
@@ -173,7 +173,7 @@ async fn session(
     }
 }
 
-const LEFT: Left = Left {
+const LEFT: EditsLeft = EditsLeft {
     edits_left: 9,
     removable_tokens: 100,
 };

@@ -51,7 +51,7 @@ pub(super) async fn ready(State(service): State<Service>) -> Response {
 }
 
 fn not_ready(why: &'static str) -> Response {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why).into_response()
+    Problem::new("not_ready", why).into_response()
 }
 
 pub(super) async fn nothing(State(service): State<Service>, request: Request) -> Response {
@@ -80,11 +80,7 @@ pub(super) async fn wrong_method(State(service): State<Service>, request: Reques
     if let Some(page) = console::nothing(&service, &head, StatusCode::METHOD_NOT_ALLOWED).await {
         return page;
     }
-    Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        "this path does not take that method",
-    )
-    .hint("`/docs` lists what there is")
-    .into_response()
+    Problem::new("method_not_allowed", "this path does not take that method")
+        .hint("`/docs` lists what there is")
+        .into_response()
 }

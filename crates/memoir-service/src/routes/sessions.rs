@@ -257,7 +257,6 @@ pub(crate) async fn cancel(
         // The same code as elsewhere, in words for somebody who wanted it to end.
         Err(Error::SessionLost(id)) => {
             return Err(Problem::new(
-                StatusCode::CONFLICT,
                 "session_over",
                 format!("session {id} is over"),
             ));

@@ -240,7 +240,6 @@ impl<'a> SignInAttempt<'a> {
         }
         tracing::debug!(%address, "sign-ins of one name or address come too often");
         Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             "there were too many attempts to sign in; wait a minute",
         )
@@ -273,7 +272,7 @@ impl<'a> SignInAttempt<'a> {
 
     fn refused(&self, told: &str) -> Problem {
         tracing::warn!(address = %self.address, "a sign-in was refused");
-        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", told)
+        Problem::new("unauthorized", told)
     }
 }
 
@@ -316,7 +315,6 @@ const WRONG_CODE: &str =
 
 fn code_needed() -> Problem {
     Problem::new(
-        StatusCode::UNAUTHORIZED,
         "second_factor_needed",
         "the password is right, and this administrator has a second factor: a code is needed too",
     )
@@ -326,7 +324,6 @@ fn code_needed() -> Problem {
 fn too_many_codes(seconds: u32) -> Problem {
     let minutes = seconds.div_ceil(60);
     Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
         "rate_limited",
         format!("too many codes were wrong; the next one counts in {minutes} min"),
     )
@@ -336,7 +333,6 @@ fn too_many_codes(seconds: u32) -> Problem {
 
 fn busy() -> Problem {
     Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
         "busy",
         "too many others sign in at once; nothing was changed",
     )
@@ -397,12 +393,7 @@ pub(crate) fn check_transport(
     } else {
         "put a proxy with TLS in front of the service and start it with `--behind-proxy`, or let it listen on 127.0.0.1"
     };
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "insecure_transport",
-        "a password would travel in the open",
-    )
-    .hint(hint))
+    Err(Problem::new("insecure_transport", "a password would travel in the open").hint(hint))
 }
 
 /// Where the attempt comes from: what the proxy says last, since all before that is the client's word.

@@ -473,7 +473,7 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
     let open = agent.open_access().await.unwrap();
     let request = open
         .iter()
-        .find(|request| request.kind == "connection")
+        .find(|request| request.kind.as_str() == "connection")
         .unwrap();
     let purpose = request.purpose.expose();
     assert!(

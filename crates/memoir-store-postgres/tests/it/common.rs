@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, UserId,
     audit::{Action, ActorKind},
-    schedule::Prospect,
+    schedule::NextDue,
 };
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, StoredText,
@@ -123,7 +123,7 @@ pub(crate) fn decision(version: u64) -> Commit {
                 erased_at: None,
                 next_seq: seq + 1,
                 head: hash,
-                prospect: Prospect::default(),
+                prospect: NextDue::default(),
                 ranks: FleetRanks::default(),
             },
             document: Document {

@@ -10,7 +10,7 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::Prospect,
+    schedule::NextDue,
 };
 use memoir_store::{
     AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, Fleet,
@@ -44,7 +44,7 @@ pub(crate) fn agent(number: u8) -> AgentRow {
             erased_at: None,
             next_seq: 1,
             head: [0; 32],
-            prospect: Prospect::default(),
+            prospect: NextDue::default(),
             ranks: FleetRanks::default(),
         },
         document: document(0),

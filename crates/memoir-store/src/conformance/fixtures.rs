@@ -7,7 +7,7 @@ use memoir_domain::{
     access::AccessState,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::Prospect,
+    schedule::NextDue,
     session::{Driver, Lease, State},
 };
 
@@ -77,7 +77,7 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
             erased_at: None,
             next_seq: 1,
             head: [0; 32],
-            prospect: Prospect::default(),
+            prospect: NextDue::default(),
             ranks: FleetRanks::default(),
         },
         document: document(0, name),

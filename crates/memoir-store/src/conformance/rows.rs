@@ -9,7 +9,7 @@ use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::Prospect,
+    schedule::NextDue,
     session::{Driver, Lease, State},
 };
 
@@ -113,7 +113,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
         columns: AgentColumns {
             erased_at: Some(Timestamp::MAX),
             head: [0xFF; 32],
-            prospect: Prospect {
+            prospect: NextDue {
                 weekly_after: Some(Timestamp::MIN),
                 due_at: Some(Timestamp::MAX),
                 reflect_after: Some(at(-1)),

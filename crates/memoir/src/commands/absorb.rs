@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 }
 
 /// Where messages are handed over to.
-pub(crate) trait Handing {
+pub(crate) trait MessageReceiver {
     /// Hands these over; those that were before are passed over.
     ///
     /// # Errors
@@ -61,9 +61,9 @@ pub(crate) trait Handing {
 }
 
 /// An agent of this installation, and whoever hands over.
-struct Here<'a>(&'a AgentHandle, &'a Actor);
+struct LocalAgent<'a>(&'a AgentHandle, &'a Actor);
 
-impl Handing for Here<'_> {
+impl MessageReceiver for LocalAgent<'_> {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         // They are read once all of them are there; a service beside this would begin in the middle.
         Ok(self.0.hand_over(messages, false, self.1.kind).await?)
@@ -77,7 +77,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let taken = match arguments.file {
         Some(path) => {
             let file = opened(&path)?;
-            Some(take(file, arguments.format, &path, &Here(&agent, &actor)).await?)
+            Some(take(file, arguments.format, &path, &LocalAgent(&agent, &actor)).await?)
         }
         None => None,
     };
@@ -149,7 +149,7 @@ pub(crate) async fn take(
     reader: impl Read + Send + 'static,
     format: Option<TranscriptFormat>,
     name: &Path,
-    to: &impl Handing,
+    to: &impl MessageReceiver,
 ) -> Result<HandedFile, Failure> {
     // The file is read on once one of two is taken: more of them never wait in memory.
     let (sender, mut batches) = mpsc::channel(2);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memoir_app::{Growth, RecordFilter, Verification};
+use memoir_app::{CheckpointGrowth, RecordFilter, Verification};
 use memoir_domain::{Timestamp, audit::Action, memory::Number};
 use memoir_vault::log::LogVerifier;
 
@@ -114,7 +114,7 @@ async fn checkpoint(global: &Global) -> Outcome {
 struct VerifyOutput {
     valid: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoint: Option<Growth>,
+    checkpoint: Option<CheckpointGrowth>,
     agents: Vec<Verification>,
 }
 

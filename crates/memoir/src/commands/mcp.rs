@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::hook::Whose;
+use super::hook::AgentChoice;
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
@@ -20,7 +20,7 @@ const INTERNAL_ERROR: i32 = -32603;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentChoice,
     /// The service to pass the tools on from, in place of a database on this machine; the token is that of
     /// `MEMOIR_TOKEN`, or the one that `memoir setup` has kept
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt::Write};
 use memoir_domain::{
     PrivateText,
     audit::{Action, ActorKind},
-    history::{MemoryEvent, MemoryHistory, MemoryStory, What},
+    history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
     labels,
     memory::{Kind, Memory, Number},
 };
@@ -117,7 +117,7 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
 fn lines(event: &MemoryEvent) -> String {
     let (what, words) = event_text(event);
     // Words that were taken out do not come back.
-    let is_undone = !event.in_force && event.what != What::Shredded;
+    let is_undone = !event.in_force && event.what != EventMeaning::Shredded;
     let undone = match is_undone {
         true => format!(" {YELLOW}(taken back later){YELLOW:#}"),
         false => String::new(),
@@ -147,31 +147,35 @@ fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
 fn event_text(event: &MemoryEvent) -> (String, String) {
     let plain = |what: &str| (what.to_owned(), String::new());
     match &event.what {
-        What::Saved { kind, content } => {
+        EventMeaning::Saved { kind, content } => {
             let kind = match kind {
                 Kind::Core => "saved",
                 Kind::Journal => "saved as a journal entry",
             };
             (kind.to_owned(), new(content))
         }
-        What::Merged { from, content } => (format!("merged from {}", numbers(from)), new(content)),
-        What::MergedInto { number } => (format!("merged into {number}"), String::new()),
-        What::TookDoubles { numbers: doubles } => (
+        EventMeaning::Merged { from, content } => {
+            (format!("merged from {}", numbers(from)), new(content))
+        }
+        EventMeaning::MergedInto { number } => (format!("merged into {number}"), String::new()),
+        EventMeaning::TookDoubles { numbers: doubles } => (
             format!("kept, and its doubles {} cleaned up", numbers(doubles)),
             String::new(),
         ),
-        What::DeduplicatedInto { number } => {
+        EventMeaning::DeduplicatedInto { number } => {
             (format!("cleaned up as a double of {number}"), String::new())
         }
-        What::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
-        What::Deleted => plain("deleted"),
-        What::Protected => plain("made constitutional"),
-        What::Unprotected => plain("no longer constitutional"),
-        What::Discarded => plain("discarded"),
-        What::Restored => plain("restored"),
-        What::WentBack { to } => (format!("{}: {}", why(event.action), state(to)), words(to)),
-        What::Shredded => plain("shredded: its words are gone"),
-        What::Changed { to } => (format!("changed: {}", state(to)), String::new()),
+        EventMeaning::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
+        EventMeaning::Deleted => plain("deleted"),
+        EventMeaning::Protected => plain("made constitutional"),
+        EventMeaning::Unprotected => plain("no longer constitutional"),
+        EventMeaning::Discarded => plain("discarded"),
+        EventMeaning::Restored => plain("restored"),
+        EventMeaning::WentBack { to } => {
+            (format!("{}: {}", why(event.action), state(to)), words(to))
+        }
+        EventMeaning::Shredded => plain("shredded: its words are gone"),
+        EventMeaning::Changed { to } => (format!("changed: {}", state(to)), String::new()),
     }
 }
 

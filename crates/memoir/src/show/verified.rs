@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
-use memoir_app::{Growth, Misfit, Verification};
+use memoir_app::{CheckpointGrowth, Misfit, Verification};
 
 use super::{counted, moment};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
 /// A line for each agent, with what does not fit below it, and one for the checkpoint.
-pub(crate) fn verified_text(agents: &[Verification], checkpoint: Option<&Growth>) -> String {
+pub(crate) fn verified_text(
+    agents: &[Verification],
+    checkpoint: Option<&CheckpointGrowth>,
+) -> String {
     let mut text: String = agents
         .iter()
         .map(|one| agent(one, &name(one, agents)))
@@ -75,7 +78,7 @@ fn line(misfit: &Misfit) -> String {
     }
 }
 
-fn grown(growth: &Growth) -> String {
+fn grown(growth: &CheckpointGrowth) -> String {
     let size = counted(growth.size, "entry", "entries");
     match &growth.problem {
         None => format!(

@@ -14,7 +14,7 @@ use memoir_model::{
 };
 
 use super::{Progress, reminder, typed::typed_call, within};
-use crate::{Price, SessionLimits};
+use crate::{Price, SessionLimits, settings::MORE_ROOM};
 
 /// Most calls of one answer that are carried out; the others are told so.
 // More than a session has edits, with searches between them; each is a commit, and their results
@@ -23,8 +23,6 @@ const CALLS_PER_TURN: usize = 32;
 /// Answers in a row that may be cut off at the output limit.
 // With `MORE_ROOM` the third has sixteen times the room: what is cut off there too does not end.
 const CUT_ANSWERS: u32 = 3;
-/// How much more room each gets after that.
-const MORE_ROOM: u32 = 4;
 /// Tokens of a prompt with which ten edits, with the calls that are refused between them, fit into the limit of
 /// tokens as it is set. For a longer one it grows in proportion, since each turn sends the prompt again.
 const PROMPT_TOKENS: u64 = 6_000;

@@ -44,8 +44,6 @@ use crate::{
 const LATEST: u32 = 20;
 /// Those of them that are listed.
 const LISTED: usize = 10;
-/// How often a change is begun anew where something else is written in between.
-const ATTEMPTS: u32 = 8;
 /// The field with the place of the last change that was shown.
 const SEEN: &str = "seen";
 
@@ -136,7 +134,7 @@ pub(crate) async fn show(
 }
 
 /// What was typed into the form, and what is wrong with it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct SettingsForm {
     /// New values of settings that are no prompt, as they were typed.
     plain: BTreeMap<&'static str, String>,
@@ -249,7 +247,7 @@ pub(crate) async fn change(
     Path(agent): Path<String>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
-    let mut draft = SettingsForm::read(&form);
+    let draft = SettingsForm::read(&form);
     let assignments = draft.assignments(&form);
     // Without the field everything counts as changed since, so that the page is shown once more.
     let seen = form.field(SEEN).parse().unwrap_or(0);
@@ -257,34 +255,34 @@ pub(crate) async fn change(
     if assignments.is_empty() {
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
     }
-    // Not within the use case, whose attempts are made under one condition: what the form was filled in on is held
-    // against the settings here, and each attempt is made under the newest record that this was looked up at.
-    for _ in 0..ATTEMPTS {
-        // First of all: whatever comes in after it makes the writing fail.
-        let newest = newest(&agent).await?;
+    let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
+    // What the form was filled in on is held against the settings as they are where it is written.
+    let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
+    let attempt = |agent: AgentHandle| async move {
         let standing = SettingsView::of(&agent).await?;
-        draft.check(&assignments, &standing, seen);
+        let mut draft = sent.clone();
+        draft.check(assigned, &standing, seen);
         if !draft.faults.is_empty() {
-            return refused(&console, &visitor, &agent, (&standing, &draft)).await;
+            return Ok(Err((standing, draft)));
         }
-        let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
-        match agent.as_seen(newest).configure(&settings, &actor).await {
-            Ok(view) => {
-                let done = match view.words.warnings.is_empty() {
-                    true => "configured",
-                    false => "configured_with_placeholders",
-                };
-                return Ok(see_other(&format!("{path}/settings?done={done}")));
-            }
-            Err(Error::Changed) => {}
+        match agent.configure(settings, actor).await {
             Err(Error::NameTaken(_)) => {
                 draft.faults.add("name", label(Field::Name), NAME_TAKEN);
-                return refused(&console, &visitor, &agent, (&standing, &draft)).await;
+                Ok(Err((standing, draft)))
             }
-            Err(error) => return Err(error.into()),
+            configured => configured.map(Ok),
         }
+    };
+    match agent.at_newest(attempt).await? {
+        Ok(view) => {
+            let done = match view.words.warnings.is_empty() {
+                true => "configured",
+                false => "configured_with_placeholders",
+            };
+            Ok(see_other(&format!("{path}/settings?done={done}")))
+        }
+        Err((standing, draft)) => refused(&console, &visitor, &agent, (&standing, &draft)).await,
     }
-    Err(Error::Contended.into())
 }
 
 /// Told beside the name.
@@ -296,13 +294,6 @@ fn value(view: &AgentFacts, field: Field) -> Option<Value> {
         Field::Name => Some(Value::from(view.name.as_str())),
         _ => view.settings.expose().get(field.as_str()).cloned(),
     }
-}
-
-/// The place of the newest record of the agent's log.
-async fn newest(agent: &AgentHandle) -> Result<u64, Error> {
-    let all = RecordFilter::default();
-    let records = agent.search_records(&all, None, 1).await?;
-    Ok(records.first().map_or(0, |record| record.seq))
 }
 
 /// The page once more, with what was typed, and as it stood when it was looked at.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Arguments, payload::Payload};
 use crate::{
     cli::Global,
-    commands::absorb::Handing,
+    commands::absorb::MessageReceiver,
     failure::Failure,
     installation::{Installation, administrator},
     remote::Remote,
@@ -236,7 +236,7 @@ async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
     Ok(!model.is_empty() && !is_builtin(&model))
 }
 
-impl Handing for ReachedMemory {
+impl MessageReceiver for ReachedMemory {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         match self {
             Self::Here {
@@ -282,7 +282,7 @@ fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
         .map_err(|_| Failure::new("an answer is not of the form that is read here"))
 }
 
-impl super::Whose {
+impl super::AgentChoice {
     /// The name that was given, by option or environment, or that of the project; `None` where the only agent is
     /// meant.
     pub(crate) fn name(&self, folder: Option<&std::path::Path>) -> Option<String> {

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     client: Client,
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentChoice,
     /// The service to ask in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one
     /// that `memoir setup` has kept
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
 
 /// Whose memory it is.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Whose {
+pub(crate) struct AgentChoice {
     /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
     #[arg(long, value_name = "NAME", conflicts_with = "per_project")]
     pub(crate) agent: Option<String>,

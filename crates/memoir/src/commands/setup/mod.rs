@@ -21,7 +21,7 @@ use serde_json::json;
 use clients::{Edit, Folders, Program, ProgramCall};
 use record::ProgramRecord;
 
-use super::hook::Whose;
+use super::hook::AgentChoice;
 use crate::{
     cli::Global,
     database,
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// The program
     program: Option<Program>,
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentChoice,
     /// The service that keeps the memory, in place of a database on this machine; the agent's token is taken from
     /// `MEMOIR_TOKEN` and kept in a file for its owner only
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
