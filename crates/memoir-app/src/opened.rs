@@ -9,8 +9,8 @@
 //!
 //! What a commit of this process changed leaves at once, and all that is kept of an agent where it took words
 //! out. Where the agent's version shows that somebody else wrote, all of it leaves that the look which shows it did
-//! not find as it was. Words are wiped when they leave, or when the last look that shares them is over. All agents together stay under [`OPENED_BYTES`]: those of
-//! the agent that was read longest ago leave first.
+//! not find as it was. Words are wiped when they leave, or when the last look that shares them is over. All agents
+//! together stay under [`OPENED_BYTES`]: those of the agent that was read longest ago leave first.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},

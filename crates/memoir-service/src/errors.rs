@@ -178,15 +178,16 @@ mod tests {
     fn own_codes() -> BTreeSet<String> {
         let mut codes = BTreeSet::new();
         for path in sources(&root().join("crates/memoir-service/src")) {
+            // In a problem's own file `Self` makes them too; in this one they are no calls.
+            let calls: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
+                Some("errors.rs") => &[],
+                Some("problem.rs") => &["Problem::new(", "Self::new("],
+                _ => &["Problem::new("],
+            };
             let source = fs::read_to_string(&path).unwrap();
-            for call in source
-                .split("Problem::new(")
-                .chain(source.split("Self::new("))
-                .skip(1)
-            {
-                // The first argument; of others that are made by `new` it is no code.
-                let first = call.split(',').next().unwrap();
-                codes.extend(literals(first).filter(|code| page(code).is_some()));
+            for call in calls.iter().flat_map(|call| source.split(call).skip(1)) {
+                let code = call.split(',').next().unwrap();
+                codes.extend(literals(code));
             }
         }
         codes
