@@ -8,131 +8,22 @@ use std::{
 };
 
 use memoir_domain::{
-    AccessRequestId, AgentScope, PrivateText, SessionId, Timestamp,
+    AccessRequestId, AgentScope, PrivateText, Timestamp,
     access::{
-        self, AccessDraft, AccessKind, AccessKindName, AccessRefusal, AccessRequest,
-        AccessScopeName, AccessState, Moment, REASON_LIMIT, RequestOver,
+        self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
+        REASON_LIMIT, RequestOver,
     },
     audit::{Action, Actor},
     draft::Decision,
-    memory::{Invalid, Number, parse_text},
+    memory::{Invalid, parse_text},
     session::Usage,
 };
 use memoir_store::{AgentQuery, RecordFilter, Selection};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::{
-    Account, AgentHandle, AgentLens, CONFLICT, Error, Loaded, Memoir, Result, Viewer, again, codec,
-    memories::memory_query, schemas, shown::Sight,
+    AccessRequestFacts, Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result,
+    ShownAccessRequest, again, codec, memories::memory_query,
 };
-
-/// A request to an agent to let somebody in, and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = AccessRequest)]
-pub struct AccessRequestView {
-    /// Its identifier.
-    #[schema(value_type = String, format = Uuid)]
-    pub id: AccessRequestId,
-    /// The agent's name.
-    pub agent: String,
-    /// `read`: to look for a while; `token`: to make one more token of the agent; `connection`: to connect a program,
-    /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
-    #[schema(value_type = schemas::AccessKind)]
-    pub kind: AccessKindName,
-    /// What may be seen; null where it is not to look.
-    #[schema(required, value_type = Option<schemas::AccessScope>)]
-    pub scope: Option<AccessScopeName>,
-    /// The session, where its changes are what may be seen.
-    #[schema(required, value_type = Option<String>, format = Uuid)]
-    pub session_id: Option<SessionId>,
-    /// For how many minutes from the answer on; null where it is not to look.
-    #[schema(required)]
-    pub minutes: Option<u32>,
-    /// The memory to be shredded.
-    #[schema(required, value_type = Option<u64>)]
-    pub memory: Option<Number>,
-    /// When a token that is asked for ends.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub token_expires_at: Option<Timestamp>,
-    /// Why, in the words of whoever asks.
-    #[schema(value_type = String)]
-    pub purpose: PrivateText,
-    /// Who asks, and alone can use what is granted.
-    #[schema(value_type = schemas::Actor)]
-    pub asked_by: Actor,
-    /// Where it stands.
-    #[schema(value_type = schemas::AccessState)]
-    pub state: AccessState,
-    /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
-    pub requested_at: Timestamp,
-    /// Until when it waits for its answer; once granted, until when it can be used.
-    #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Timestamp,
-    /// When it was answered; null where it was not.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub answered_at: Option<Timestamp>,
-    /// What the agent said to it: for the agent, and for whoever asked.
-    #[schema(required, value_type = Option<String>)]
-    pub reason: Option<PrivateText>,
-    /// When it was over, however that came.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub ended_at: Option<Timestamp>,
-    /// How often words were read under it.
-    pub reads: u64,
-    /// How many memories these reads showed in all, each read counted by itself.
-    pub memories_read: u64,
-    /// How many tokens they showed.
-    pub tokens_read: u64,
-    /// Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<u64>>)]
-    pub still_said_by: Option<Vec<Number>>,
-}
-
-impl AccessRequestView {
-    /// With what the agent said to it where that may be read.
-    fn new(agent: &str, request: AccessRequest, shows_reason: bool) -> Self {
-        let scope = request.kind.scope();
-        let (mut minutes, mut memory, mut token_expires_at) = (None, None, None);
-        match request.kind {
-            AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
-            AccessKind::Token { expires_at } => token_expires_at = expires_at,
-            AccessKind::Shred { number } => memory = Some(number),
-            AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
-        }
-        Self {
-            id: request.id,
-            agent: agent.to_owned(),
-            kind: request.kind.name(),
-            scope: scope.map(access::AccessScope::name),
-            session_id: scope.and_then(access::AccessScope::session),
-            minutes,
-            memory,
-            token_expires_at,
-            purpose: request.purpose,
-            asked_by: request.asked_by,
-            state: request.state,
-            requested_at: request.requested_at,
-            expires_at: request.expires_at,
-            answered_at: request.answered_at,
-            reason: request.reason.filter(|_| shows_reason),
-            ended_at: request.ended_at,
-            reads: request.reads,
-            memories_read: request.memories_read,
-            tokens_read: request.tokens_read,
-            still_said_by: None,
-        }
-    }
-
-    /// On the answer to a change, for whoever made it.
-    fn answered(agent: &str, request: AccessRequest, actor: &Actor) -> Self {
-        let is_own = Sight::of_answer(actor) == Sight::Words;
-        let shows_reason = is_own || request.asked_by == *actor;
-        Self::new(agent, request, shows_reason)
-    }
-}
 
 /// What this process knows of the grants that it has seen in use: how long each of them may still be used
 /// by a clock that nobody sets, and how far the log was read for each.
@@ -174,42 +65,6 @@ impl GrantsInUse {
     }
 }
 
-impl AgentLens<'_> {
-    /// The agent's requests made before that one, newest first; those whose time is over are ended first.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn access_requests(
-        &self,
-        before: Option<(Timestamp, AccessRequestId)>,
-        limit: u32,
-    ) -> Result<Vec<AccessRequestView>> {
-        let agent = self.agent;
-        agent.end_overdue().await?;
-        let loaded = agent.load(&AgentQuery::default()).await?;
-        let store = &agent.memoir.store;
-        let rows = store.access_page(agent.scope, before, limit).await?;
-        let seen = |row| Ok(self.request(codec::access_request(loaded.base.key(), row)?));
-        rows.iter().map(seen).collect()
-    }
-
-    /// One request; ended first where its time is over.
-    ///
-    /// # Errors
-    /// The agent has none of that identifier; the store fails.
-    pub async fn access_request(&self, id: AccessRequestId) -> Result<AccessRequestView> {
-        Ok(self.request(self.agent.end_if_over(id).await?))
-    }
-
-    fn request(&self, request: AccessRequest) -> AccessRequestView {
-        let shows_reason = match &self.viewer {
-            Viewer::Agent => true,
-            Viewer::Administrator(who) => who.has_asked(&request.asked_by, request.requested_at),
-        };
-        AccessRequestView::new(&self.agent.name, request, shows_reason)
-    }
-}
-
 impl AgentHandle {
     /// Asks the agent to be let in. The answer comes from the agent itself, by
     /// [`AgentHandle::answer_access`].
@@ -221,7 +76,7 @@ impl AgentHandle {
         &self,
         draft: &AccessDraft,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         let draft = draft.check()?;
         self.end_overdue().await?;
         let id = self.memoir.ids().access_request()?;
@@ -234,7 +89,7 @@ impl AgentHandle {
             let base = loaded.base.clone();
             let decision = access::request(loaded.agent, id, &draft, &earlier, actor, now)?;
             let request = self.write_access(&base, decision).await?;
-            Ok(AccessRequestView::answered(&self.name, request, actor))
+            Ok(ShownAccessRequest::answered(&self.name, request, actor))
         })
         .await
     }
@@ -248,7 +103,7 @@ impl AgentHandle {
         &self,
         purpose: &PrivateText,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         let Some(embedder) = self.memoir.embedder()? else {
             let problem = "cannot be asked for: set `[recall] embeddings` first";
             return Err(Invalid::new("embeddings", problem).into());
@@ -295,25 +150,25 @@ impl AgentHandle {
     }
 
     /// The requests that wait for the agent's answer and those that it has granted and that are not over,
-    /// oldest first: who wants in, and who is in.
+    /// oldest first, without what the agent said to them: who wants in, and who is in.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn open_access(&self) -> Result<Vec<AccessRequestView>> {
+    pub async fn open_access(&self) -> Result<Vec<AccessRequestFacts>> {
         let rows = self.memoir.store.open_requests(self.scope).await?;
-        let mut views = Vec::with_capacity(rows.len());
+        let mut facts = Vec::with_capacity(rows.len());
         for row in rows {
             let request = self.end_if_over(row.id).await?;
             if request.state.is_open() {
-                views.push(AccessRequestView::new(&self.name, request, false));
+                facts.push(AccessRequestFacts::new(&self.name, request));
             }
         }
-        Ok(views)
+        Ok(facts)
     }
 
     /// How long a grant can still be used, by the clock that leaves it less; nothing for a request that is
     /// not granted.
-    pub fn access_time_left(&self, request: &AccessRequestView) -> Duration {
+    pub fn access_time_left(&self, request: &AccessRequestFacts) -> Duration {
         if request.state != AccessState::Granted {
             return Duration::ZERO;
         }
@@ -330,7 +185,10 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn access_taken_back_by(&self, request: &AccessRequestView) -> Result<Option<Actor>> {
+    pub async fn access_taken_back_by(
+        &self,
+        request: &AccessRequestFacts,
+    ) -> Result<Option<Actor>> {
         if request.state != AccessState::Revoked {
             return Ok(None);
         }
@@ -361,7 +219,7 @@ impl AgentHandle {
         is_granted: bool,
         reason: Option<PrivateText>,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         let usage = Usage::default();
         self.answer_access_for(id, is_granted, reason, usage, actor)
             .await
@@ -376,7 +234,7 @@ impl AgentHandle {
         reason: Option<PrivateText>,
         usage: Usage,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         let reason = reason
             .map(|reason| parse_text("reason", reason.expose(), REASON_LIMIT))
             .transpose()?;
@@ -410,10 +268,9 @@ impl AgentHandle {
             self.end_alike(request.kind).await?;
         }
         let request = self.end_if_over(id).await?;
-        Ok(AccessRequestView {
-            still_said_by,
-            ..AccessRequestView::answered(&self.name, request, actor)
-        })
+        let mut shown = ShownAccessRequest::answered(&self.name, request, actor);
+        shown.words.still_said_by = still_said_by;
+        Ok(shown)
     }
 
     /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
@@ -425,7 +282,7 @@ impl AgentHandle {
         &self,
         id: AccessRequestId,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         self.decide_access(id, |loaded, request, now| {
             Ok(access::revoke(loaded.agent, request, actor, now)?)
         })
@@ -434,7 +291,7 @@ impl AgentHandle {
         if matches!(request.kind, AccessKind::Embeddings { .. }) {
             self.forget_vectors_not_allowed(true).await?;
         }
-        Ok(AccessRequestView::answered(&self.name, request, actor))
+        Ok(ShownAccessRequest::answered(&self.name, request, actor))
     }
 
     /// The request of that identifier, which is one of the agent's.
@@ -641,7 +498,7 @@ impl AgentHandle {
     }
 
     /// The request, which is ended where its time is over.
-    async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
+    pub(crate) async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
         let wanted = AgentQuery::default();
         let (_, request, _) = again(|| self.load_access(id, &wanted)).await?;
         Ok(request)
@@ -663,7 +520,7 @@ impl AgentHandle {
     }
 
     /// Ends those of the agent's requests whose time is over; how many of those it had open are so.
-    async fn end_overdue(&self) -> Result<usize> {
+    pub(crate) async fn end_overdue(&self) -> Result<usize> {
         let open = self.memoir.store.open_requests(self.scope).await?;
         let mut ended = 0;
         for row in open {

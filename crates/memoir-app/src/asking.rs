@@ -19,18 +19,21 @@ use memoir_domain::{
     prompt::{self, Prompt},
     session::Usage,
 };
-use memoir_model::{Finish, Model, ModelMessage, ModelName, ModelRequest};
+use memoir_model::{Finish, Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
-    AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec, life::RULES_ONLY,
-    memories::memory_query, sessions::room, settings::MORE_ROOM,
+    AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec,
+    life::RULES_ONLY,
+    memories::memory_query,
+    model_question::{ModelCall, ModelFailure},
+    sessions::room,
 };
 
-/// How long a model may take to answer.
-// Twice this, for an answer that was cut off, is less than a claim lasts (`QuestionClaim`).
-const ANSWER_TIME: Duration = Duration::from_secs(120);
+/// How long a model may take to answer, waits for a provider that fails and a second question included.
+// Less than a claim lasts (`QuestionClaim`): nobody else asks meanwhile.
+const ANSWER_TIME: Duration = Duration::from_secs(240);
 /// How long a request for an agent that no model speaks for is not looked at again.
 // Such an agent may be given a model meanwhile; each look reads it.
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
@@ -185,32 +188,21 @@ impl AgentHandle {
     /// What the model says, and what asking it used.
     async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<(PrivateText, Usage), String> {
         let limits = self.memoir.settings.limits;
-        let mut request = ModelRequest {
-            system: prompt.system,
-            messages: vec![ModelMessage::User(prompt.user)],
-            tools: Vec::new(),
-            answer_schema: None,
-            max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),
-            reasoning_effort: None,
-        };
-        let time = ANSWER_TIME.min(limits.time);
-        // An answer that was cut off is no no: it is asked for once more, with more room.
+        let mut call = ModelCall::new(model, prompt, limits, ANSWER_TIME);
         let mut usage = Usage::default();
+        // An answer that was cut off is no no: it is asked for once more.
         for _ in 0..2 {
-            match tokio::time::timeout(time, model.complete(&request)).await {
-                Ok(Ok(reply)) => {
-                    usage.calls += 1;
-                    usage.input_tokens += reply.usage.input_tokens;
-                    usage.output_tokens += reply.usage.output_tokens;
-                    if reply.finish != Finish::Length {
-                        return Ok((reply.text, usage));
-                    }
-                }
-                Ok(Err(error)) => return Err(error.to_string()),
-                Err(_) => return Err("the model took too long to answer".to_owned()),
+            let reply = call.answer().await.map_err(|failure| match failure {
+                ModelFailure::Refused(problem) | ModelFailure::Failed(problem) => problem,
+            })?;
+            usage.calls += 1;
+            usage.input_tokens += reply.usage.input_tokens;
+            usage.output_tokens += reply.usage.output_tokens;
+            if reply.finish != Finish::Length {
+                return Ok((reply.text, usage));
             }
             // A model that thinks first may have used all of it before the first word of the answer.
-            request.max_output_tokens = request.max_output_tokens.saturating_mul(MORE_ROOM);
+            call.give_more_room();
         }
         Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
     }

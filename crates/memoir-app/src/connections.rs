@@ -34,8 +34,8 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Position, Url};
 
 use crate::{
-    AccessRequestView, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision, Result,
-    SignedInUser, access::HeldToken, again, codec::document::digest,
+    AccessRequestFacts, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision,
+    Result, ShownAccessRequest, SignedInUser, access::HeldToken, again, codec::document::digest,
 };
 
 /// How long a code counts.
@@ -706,7 +706,7 @@ impl AgentHandle {
         client: &ConnectedClient<'_>,
         purpose: &PrivateText,
         actor: &Actor,
-    ) -> Result<AccessRequestView> {
+    ) -> Result<ShownAccessRequest> {
         let told = client.introduction();
         let room = PURPOSE_LIMIT.saturating_sub(told.chars().count());
         let purpose = parse_text("purpose", purpose.expose(), room)?;
@@ -727,7 +727,7 @@ impl AgentHandle {
         &self,
         client: &ConnectedClient<'_>,
         actor: &Actor,
-    ) -> Result<Option<AccessRequestView>> {
+    ) -> Result<Option<AccessRequestFacts>> {
         let told = client.introduction();
         let open = self.open_access().await?;
         Ok(open.into_iter().find(|request| {

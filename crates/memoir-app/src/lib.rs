@@ -42,6 +42,7 @@ mod life;
 mod look_back;
 mod memories;
 mod metrics;
+mod model_question;
 mod notices;
 mod opened;
 mod parallel;
@@ -82,7 +83,6 @@ use memoir_vault::{AgentKey, KeyStore};
 use opened::MemoryList;
 
 pub use access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
-pub use access_requests::AccessRequestView;
 pub use accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use agents::check_settings;
 pub use asking::AskOutcome;
@@ -118,9 +118,11 @@ pub use retry::PassedOver;
 pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
-    AgentFacts, AgentLens, AgentWords, Explanation, MemoryCounts, MemoryFacts, MemoryWords,
-    OwnAgent, RecordFacts, RecordWords, SessionFacts, SessionWords, ShownAgent, ShownLetGo,
-    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingQuery, schemas,
+    AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, Explanation,
+    LetGoFacts, MemoryCounts, MemoryFacts, MemoryWords, OwnAgent, RecordFacts, RecordWords,
+    SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownLetGo, ShownMemory,
+    ShownRecord, ShownSession, ShownWording, Viewer, WordingFacts, WordingQuery, WordingWords,
+    schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{

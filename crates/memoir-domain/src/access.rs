@@ -352,7 +352,7 @@ pub struct QuestionClaim {
 }
 
 impl QuestionClaim {
-    /// How long a claim lasts, in seconds: longer than a model may take to answer twice.
+    /// How long a claim lasts, in seconds: longer than asking a model may take in all.
     const CLAIMED: i64 = 300;
     /// The wait after a question that came to nothing, in seconds; it doubles with each one.
     const FIRST_WAIT: i64 = 60;

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{AccessRequestView, OwnAgent, Result};
+use memoir_app::{AccessRequestFacts, OwnAgent, Result, ShownAccessRequest};
 use memoir_domain::{
     AccessRequestId, PrivateText,
     access::{AccessKindName, AccessScopeName, AccessState},
@@ -70,7 +70,7 @@ pub(crate) async fn tell(agent: &OwnAgent, tool: &str, result: &mut Value) {
 }
 
 /// What of a request its agent must know to answer it.
-fn brief(request: &AccessRequestView) -> Result<Value> {
+fn brief(request: &AccessRequestFacts) -> Result<Value> {
     // Chosen out of the shown type, so that nothing stands here that the agent could not be shown.
     let whole = shown(request)?;
     let known = [
@@ -213,7 +213,7 @@ async fn written(
     Ok(Answered::Result(result_of(&request)?))
 }
 
-fn result_of(request: &AccessRequestView) -> Result<Value> {
+fn result_of(request: &ShownAccessRequest) -> Result<Value> {
     let mut result = shown(request)?;
     result["type"] = json!("access_request");
     Ok(result)
@@ -255,7 +255,7 @@ impl AskedRequests {
 /// What the person says; `None` where they do not answer.
 async fn ask(
     peer: &Peer<RoleServer>,
-    request: &AccessRequestView,
+    request: &AccessRequestFacts,
 ) -> Option<(bool, Option<PrivateText>)> {
     let asked = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
     answer_of(asked.await.ok()?)
@@ -278,7 +278,7 @@ fn answer_of(result: ElicitResult) -> Option<(bool, Option<PrivateText>)> {
 }
 
 /// The question to the person, with a yes or no and a reason to fill in.
-fn form(request: &AccessRequestView) -> ElicitRequestParams {
+fn form(request: &AccessRequestFacts) -> ElicitRequestParams {
     let granted = BooleanSchema::new()
         .title("Let them in")
         .description("yes lets them; no is respected, and nothing follows from it");
@@ -304,7 +304,7 @@ fn form(request: &AccessRequestView) -> ElicitRequestParams {
     }
 }
 
-fn question(request: &AccessRequestView) -> String {
+fn question(request: &AccessRequestFacts) -> String {
     let session = request.session_id.map(|id| id.to_string());
     let what = match (request.kind, request.scope) {
         (AccessKindName::Read, Some(AccessScopeName::Core)) => "to read its kept core memories".to_owned(),

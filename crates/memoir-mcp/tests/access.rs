@@ -16,7 +16,7 @@ use std::{
 };
 
 use client::{agent, call, connected_by, connected_to};
-use memoir_app::{AccessRequestView, OwnAgent, Viewer};
+use memoir_app::{OwnAgent, ShownAccessRequest, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     audit::Actor,
@@ -37,7 +37,7 @@ fn person() -> Actor {
     Actor::administrator("token of Ada")
 }
 
-async fn asked(agent: &OwnAgent, kind: AccessKind) -> AccessRequestView {
+async fn asked(agent: &OwnAgent, kind: AccessKind) -> ShownAccessRequest {
     let draft = AccessDraft {
         kind,
         purpose: "to see <why> the sessions end early".into(),
@@ -52,7 +52,7 @@ fn reading() -> AccessKind {
     }
 }
 
-async fn state(agent: &OwnAgent, request: &AccessRequestView) -> AccessState {
+async fn state(agent: &OwnAgent, request: &ShownAccessRequest) -> AccessState {
     let lens = agent.seen_by(Viewer::Agent);
     let now = lens.access_request(request.id).await;
     now.unwrap().state
@@ -145,7 +145,7 @@ fn yes() -> Value {
 }
 
 /// Waits until the answer of somebody who is asked beside the calls is written.
-async fn until(agent: &OwnAgent, request: &AccessRequestView, wanted: AccessState) {
+async fn until(agent: &OwnAgent, request: &ShownAccessRequest, wanted: AccessState) {
     for _ in 0..1_000 {
         if state(agent, request).await == wanted {
             return;
@@ -293,7 +293,7 @@ async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
     let me = Actor::agent("wren");
     let lens = agent.seen_by(Viewer::Agent);
     let granted = lens.access_request(request.id).await;
-    let reason = granted.unwrap().reason.unwrap();
+    let reason = granted.unwrap().words.reason.unwrap();
     assert_eq!(reason.expose(), "Look all you like.");
     agent.revoke_access(request.id, &me).await.unwrap();
     call(&client, "get_context", json!({})).await;

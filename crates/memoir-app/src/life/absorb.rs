@@ -19,14 +19,12 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, MessageRow, Selection, TranscriptRow};
 use serde::Serialize;
 
-use super::{
-    RULES_ONLY,
-    question::{ModelQuestion, NotAnswered, Stop},
-};
+use super::RULES_ONLY;
 use crate::{
     AgentHandle, Error, Loaded, Result,
     codec::{self, Writing},
     memories::memory_query,
+    model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
     retry::doubled,
     sessions::{RefineOptions, room},
 };
@@ -537,13 +535,15 @@ impl AgentHandle {
             }
             // As an answer that cannot be used: another provider's filter may stand at one message, which
             // shrinking finds.
-            Err(NotAnswered::Refused(problem)) => {
+            Err(NotAnswered::Model(ModelFailure::Refused(problem))) => {
                 return Ok(ChunkOutcome::Failed {
                     code: "refused",
                     problem,
                 });
             }
-            Err(NotAnswered::Model(problem)) => return Ok(ChunkOutcome::ModelFailed(problem)),
+            Err(NotAnswered::Model(ModelFailure::Failed(problem))) => {
+                return Ok(ChunkOutcome::ModelFailed(problem));
+            }
             Err(NotAnswered::Stopped) => return Ok(ChunkOutcome::Stopped),
         };
         let decide =

@@ -20,7 +20,6 @@
 
 mod absorb;
 mod own;
-mod question;
 mod reflect;
 mod schedule;
 

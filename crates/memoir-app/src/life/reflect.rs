@@ -10,10 +10,10 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
-use super::question::{ModelQuestion, NotAnswered, Stop};
 use crate::{
     AgentHandle, Error, Result,
     memories::memory_query,
+    model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
     sessions::{RefineOptions, room},
 };
 
@@ -153,9 +153,9 @@ impl AgentHandle {
                 });
             }
             Err(NotAnswered::Unreadable(unreadable)) => (unreadable.code, unreadable.problem),
-            Err(NotAnswered::Refused(problem) | NotAnswered::Model(problem)) => {
-                ("model_failed", problem)
-            }
+            Err(NotAnswered::Model(
+                ModelFailure::Refused(problem) | ModelFailure::Failed(problem),
+            )) => ("model_failed", problem),
             Err(NotAnswered::Stopped) => {
                 self.decide(&AgentQuery::default(), |loaded, now| {
                     Ok((reflection::put_off(loaded.agent, seen, now), ()))

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
-use super::{Absorbed, Reflected, question::Stop, reflect::ReflectionCause};
+use super::{Absorbed, Reflected, reflect::ReflectionCause};
 use crate::{
     AgentHandle, Error, Memoir, Result,
     account_turns::AccountTurns,
+    model_question::Stop,
     retry::{AGAIN_AFTER_SECONDS, PassedOver},
 };
 

@@ -13,6 +13,7 @@
 //! of it, and hands it out only then. What the log says of a grant is read since its beginning: a row of a
 //! grant that was put back after its end shows nothing, and says so.
 
+mod access_request;
 mod agent;
 mod memory;
 mod record;
@@ -33,14 +34,15 @@ use memoir_domain::{
 use memoir_store::{AccessRow, AgentQuery, Snapshot};
 use memoir_vault::AgentKey;
 
+pub use access_request::{AccessRequestFacts, AccessRequestWords, ShownAccessRequest};
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
 pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
-pub use wording::{ShownLetGo, ShownWording, WordingQuery};
+pub use wording::{LetGoFacts, ShownLetGo, ShownWording, WordingFacts, WordingQuery, WordingWords};
 
 use crate::{
-    AccessRequestView, AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
+    AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
     codec::{self, WrittenBeside},
 };
 
@@ -105,7 +107,7 @@ impl SignedInUser {
     }
 
     /// Whether this administrator asked. Somebody who had the name before, and was removed, is somebody else.
-    pub fn has_asked(&self, request: &AccessRequestView) -> bool {
+    pub fn has_asked(&self, request: &AccessRequestFacts) -> bool {
         Administrator::of(self).has_asked(&request.asked_by, request.requested_at)
     }
 }

@@ -1,20 +1,23 @@
 //! The wordings that memories stand for, and what sessions let go of them (SPEC 1, 3.12, 3.14).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Deref,
+};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
     audit::LostWords,
     memory::Number,
-    wording::{Origin, Wording, WordingId},
+    wording::{LetGo, Origin, Wording, WordingId},
 };
 use memoir_store::{AgentQuery, Selection};
 use memoir_vault::AgentKey;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, ShowsWords, Sight, schemas, words};
+use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
 use crate::{AgentHandle, Error, Result, codec, memories::memory_query, opened::MemoryList};
 
 /// Which wordings, the oldest first.
@@ -37,7 +40,7 @@ impl WordingQuery {
         limit: u32::MAX,
     };
 
-    fn wanted(&self) -> AgentQuery {
+    fn agent_query(&self) -> AgentQuery {
         memory_query(match self.of {
             Some(number) => Selection::Numbers(vec![number]),
             None => Selection::Core,
@@ -65,83 +68,175 @@ impl WordingQuery {
     }
 }
 
-/// A wording that a memory stands for. `content`, `source` and the words let go are for the agent itself, and for
-/// an administrator under an access to all that the agent has granted.
+/// A wording that a memory stands for, without its words; `L` is what is told of each edit that let something of it
+/// go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Wording)]
-pub struct ShownWording {
+pub struct WordingFacts<L = LetGoFacts> {
     /// Which one it is, for the next page.
     #[serde(skip)]
     pub id: WordingId,
     /// The memory that it was given to: `restore` brings it back by this number.
     #[schema(value_type = u64)]
     pub number: Number,
-    /// The text as its author gave it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub content: Option<PrivateText>,
     /// Through which door it came.
     #[schema(value_type = schemas::Origin)]
     pub origin: Origin,
-    /// Where it came from, in the words of whoever saved it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub source: Option<PrivateText>,
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// What sessions let go of it, oldest first; empty where all of it is said.
-    pub let_go: Vec<ShownLetGo>,
+    pub let_go: Vec<L>,
 }
 
-/// What one edit of a session let go of a wording.
+/// The words of a wording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = LetGo)]
-pub struct ShownLetGo {
+pub struct WordingWords {
+    /// The text as its author gave it; left out where it was shredded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub content: Option<PrivateText>,
+    /// Where it came from, in the words of whoever saved it; left out where they said nothing of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub source: Option<PrivateText>,
+}
+
+/// A wording that a memory stands for, with its words for whoever may read them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShownWording {
+    /// What is no word, and what was let go.
+    #[serde(flatten)]
+    pub facts: WordingFacts<ShownLetGo>,
+    /// `None` for whoever may not read them.
+    #[serde(flatten)]
+    pub words: Option<WordingWords>,
+}
+
+/// That one edit of a session let go of something of a wording, without the words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LetGoFacts {
     /// The session.
     #[schema(value_type = String, format = Uuid)]
     pub session_id: SessionId,
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// The words, in the author's own form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<String>>)]
-    pub words: Option<Vec<PrivateText>>,
     /// How many words count as lost: all of a sentence whose meaning may have changed.
     pub lost_words: u64,
     /// Whether the memory that stood for it was deleted, and nothing carries it.
     pub deleted: bool,
 }
 
-impl ShownWording {
-    fn without_words(wording: &Wording) -> Self {
-        let let_go = wording.let_go.iter().map(|let_go| ShownLetGo {
+/// The words that an edit let go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LetGoWords {
+    /// The words, in the author's own form.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub words: Vec<PrivateText>,
+}
+
+/// What one edit of a session let go of a wording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShownLetGo {
+    /// What is no word.
+    #[serde(flatten)]
+    pub facts: LetGoFacts,
+    /// `None` for whoever may not read them.
+    #[serde(flatten)]
+    pub words: Option<LetGoWords>,
+}
+
+schema::one_object!(
+    ShownWording,
+    "Wording",
+    [WordingFacts<ShownLetGo>, WordingWords],
+    "A wording that a memory stands for. `content`, `source` and the words let go are for the agent itself, and for\n\
+     an administrator under an access to all that the agent has granted."
+);
+
+schema::one_object!(
+    ShownLetGo,
+    "LetGo",
+    [LetGoFacts, LetGoWords],
+    "What one edit of a session let go of a wording."
+);
+
+impl From<&LetGo> for LetGoFacts {
+    fn from(let_go: &LetGo) -> Self {
+        Self {
             session_id: let_go.session,
             at: let_go.at,
-            words: None,
             lost_words: let_go.words,
             deleted: let_go.deleted,
-        });
+        }
+    }
+}
+
+impl From<LetGoFacts> for ShownLetGo {
+    fn from(facts: LetGoFacts) -> Self {
+        Self { facts, words: None }
+    }
+}
+
+impl From<&Wording> for WordingFacts {
+    fn from(wording: &Wording) -> Self {
         Self {
             id: wording.id(),
             number: wording.number,
-            content: None,
             origin: wording.origin,
-            source: None,
             created_at: wording.created_at,
-            let_go: let_go.collect(),
+            let_go: wording.let_go.iter().map(LetGoFacts::from).collect(),
         }
+    }
+}
+
+impl<L> WordingFacts<L> {
+    /// With something else told of each edit that let something go.
+    fn map_let_go<M>(self, map: impl FnMut(L) -> M) -> WordingFacts<M> {
+        WordingFacts {
+            id: self.id,
+            number: self.number,
+            origin: self.origin,
+            created_at: self.created_at,
+            let_go: self.let_go.into_iter().map(map).collect(),
+        }
+    }
+}
+
+impl From<WordingFacts> for ShownWording {
+    fn from(facts: WordingFacts) -> Self {
+        Self {
+            facts: facts.map_let_go(ShownLetGo::from),
+            words: None,
+        }
+    }
+}
+
+impl Deref for ShownWording {
+    type Target = WordingFacts<ShownLetGo>;
+
+    fn deref(&self) -> &WordingFacts<ShownLetGo> {
+        &self.facts
+    }
+}
+
+impl Deref for ShownLetGo {
+    type Target = LetGoFacts;
+
+    fn deref(&self) -> &LetGoFacts {
+        &self.facts
     }
 }
 
 impl ShowsWords for ShownWording {
     fn words_shown(&self) -> ShownAmount {
-        let own = self.content.iter().chain(&self.source);
+        let content = self.words.as_ref().and_then(|words| words.content.as_ref());
+        let source = self.words.as_ref().and_then(|words| words.source.as_ref());
         let lost = self.let_go.iter().filter_map(|lost| lost.words.as_ref());
+        let lost = lost.flat_map(|lost| &lost.words);
         ShownAmount {
-            memories: u64::from(self.content.is_some()),
-            ..words(own.chain(lost.flatten()))
+            memories: u64::from(content.is_some()),
+            ..words(content.into_iter().chain(source).chain(lost))
         }
     }
 }
@@ -154,13 +249,13 @@ impl AgentLens<'_> {
     /// There is no memory of that number; the store fails.
     pub async fn wordings(&self, query: &WordingQuery) -> Result<Vec<ShownWording>> {
         let covers_all = |scope| scope == AccessScope::All;
-        let wanted = &query.wanted();
+        let wanted = &query.agent_query();
         self.look(wanted, covers_all, |mut look| async move {
             let loaded = look.load(wanted).await?;
             let selected = query.select(&loaded.memories)?;
             if look.sight == Sight::NoWords {
-                let seen = selected.iter().map(ShownWording::without_words);
-                return Ok(seen.collect());
+                let facts = selected.iter().map(WordingFacts::from);
+                return Ok(facts.map(ShownWording::from).collect());
             }
             look.agent.with_words(loaded.base.key(), selected).await
         })
@@ -173,23 +268,32 @@ impl AgentHandle {
         let ids: BTreeSet<WordingId> = all.iter().map(Wording::id).collect();
         let texts = self.texts_at(key, &ids).await?;
         let lost = self.deleted_words(key, &all).await?;
-        let view = |wording: Wording| {
-            let mut view = ShownWording::without_words(&wording);
-            for (shown, let_go) in view.let_go.iter_mut().zip(&wording.let_go) {
+        let shown = |wording: Wording| {
+            let words_of = |let_go: &LetGo| {
                 // What a delete let go is all of it, and stands in its record alone.
                 let in_record = lost.iter().filter(|(seq, lost)| {
                     let_go.deleted && *seq == let_go.seq && is_of(lost, &wording)
                 });
                 let in_record = in_record.flat_map(|(_, lost)| &lost.words);
-                shown.words = Some(let_go.lost.iter().chain(in_record).cloned().collect());
-            }
-            ShownWording {
+                LetGoWords {
+                    words: let_go.lost.iter().chain(in_record).cloned().collect(),
+                }
+            };
+            let mut let_go = wording.let_go.iter().map(words_of);
+            let facts = WordingFacts::from(&wording).map_let_go(|facts| ShownLetGo {
+                facts,
+                words: let_go.next(),
+            });
+            let words = WordingWords {
                 content: texts.get(&wording.id()).cloned(),
-                source: wording.source,
-                ..view
+                source: wording.source.clone(),
+            };
+            ShownWording {
+                facts,
+                words: Some(words),
             }
         };
-        Ok(all.into_iter().map(view).collect())
+        Ok(all.into_iter().map(shown).collect())
     }
 
     /// What the records of deletes tell of these wordings, each with its place in the log.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use memoir_app::{
-    AccessRequestView, AgentLens, AskOutcome, Error, Handling, MemoryPage, Provision, RecordFilter,
-    ShredWish, Viewer,
+    AgentLens, AskOutcome, Error, Handling, MemoryPage, Provision, RecordFilter,
+    ShownAccessRequest, ShredWish, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
@@ -15,6 +15,7 @@ use memoir_domain::{
     recall::RecallQuery,
     session::Mode,
 };
+use memoir_model::ModelError;
 use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
@@ -50,11 +51,11 @@ fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
     draft(AccessKind::Read { scope, minutes })
 }
 
-async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestView {
+async fn asked(wren: &TestAgent, draft: &AccessDraft) -> ShownAccessRequest {
     wren.agent.request_access(draft, &person()).await.unwrap()
 }
 
-async fn granted(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestView {
+async fn granted(wren: &TestAgent, draft: &AccessDraft) -> ShownAccessRequest {
     let request = asked(wren, draft).await;
     answer(wren, request.id, true).await.unwrap()
 }
@@ -63,11 +64,11 @@ async fn answer(
     wren: &TestAgent,
     id: AccessRequestId,
     yes: bool,
-) -> Result<AccessRequestView, Error> {
+) -> Result<ShownAccessRequest, Error> {
     wren.agent.answer_access(id, yes, None, &me()).await
 }
 
-async fn now(wren: &TestAgent, id: AccessRequestId) -> AccessRequestView {
+async fn now(wren: &TestAgent, id: AccessRequestId) -> ShownAccessRequest {
     let lens = wren.seen();
     lens.access_request(id).await.unwrap()
 }
@@ -175,7 +176,7 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
 async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_less() {
     let wren = TestAgent::new(&MEMORIES).await;
     let waiting = asked(&wren, &reading(AccessScope::Core, 30)).await;
-    let left = |request: &AccessRequestView| wren.agent.access_time_left(request);
+    let left = |request: &ShownAccessRequest| wren.agent.access_time_left(request);
     assert_eq!(left(&waiting), Duration::ZERO);
     let request = answer(&wren, waiting.id, true).await.unwrap();
     assert_eq!(left(&request), 30 * MINUTE);
@@ -524,7 +525,7 @@ async fn spec_5_2_what_cannot_be_recorded_is_not_shown() {
 async fn clock_trick(
     minutes_before: u64,
     trick: impl Fn(&TestAgent),
-) -> (TestAgent, AccessRequestView) {
+) -> (TestAgent, ShownAccessRequest) {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
     wren.clock.advance(minutes_before as u32 * MINUTE);
@@ -717,7 +718,7 @@ async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
     let reason = Some("Not today.".into());
     let me = me();
     let answered = wren.agent.answer_access(request.id, false, reason, &me);
-    assert!(answered.await.unwrap().reason.is_some());
+    assert!(answered.await.unwrap().words.reason.is_some());
     for (viewer, shown) in [
         (Viewer::Agent, true),
         (Viewer::administrator(person()), true),
@@ -725,7 +726,7 @@ async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
     ] {
         let lens = wren.agent.seen_by(viewer);
         let list = lens.access_requests(None, 5).await.unwrap();
-        assert_eq!(list[0].reason.is_some(), shown);
+        assert_eq!(list[0].words.reason.is_some(), shown);
         let one = lens.access_request(request.id).await.unwrap();
         assert_eq!(one, list[0]);
     }
@@ -855,7 +856,7 @@ async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
     let request = now(&wren, request.id).await;
     assert_eq!(request.state, AccessState::Granted);
     assert_eq!(
-        request.reason.unwrap().expose(),
+        request.words.reason.unwrap().expose(),
         "but only this once. {purpose}"
     );
     assert!(sees(&wren, 1).await);
@@ -897,7 +898,7 @@ async fn spec_5_2_anything_else_than_a_yes_of_the_model_is_a_no() {
 async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
-    let broken = || Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
+    let broken = || Turn::Error(refused_key());
     let script = wren.script([broken(), broken(), Turn::text("YES")]);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
@@ -909,13 +910,36 @@ async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
     assert_eq!(now(&wren, request.id).await.state, AccessState::Granted);
 }
 
+/// An error that no second attempt helps.
+fn refused_key() -> ModelError {
+    ModelError::Rejected {
+        status: 401,
+        code: None,
+        hint: None,
+    }
+}
+
+#[tokio::test]
+async fn spec_3_16_a_provider_that_is_busy_is_asked_for_access_once_more_at_once() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
+    let busy = || Turn::Error(ModelError::RateLimited { retry_after: None });
+    let cut_off = Turn::text("I think").cut();
+    let script = wren.script([busy(), busy(), cut_off, busy(), Turn::text("YES")]);
+    assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 1);
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Granted);
+    let rooms = script.requests();
+    let rooms: Vec<u32> = rooms.iter().map(|one| one.max_output_tokens).collect();
+    assert_eq!(rooms[..3], [rooms[0]; 3]);
+    assert_eq!(rooms[3..], [rooms[0] * 4; 2], "an answer cut off is no no");
+}
+
 #[tokio::test]
 async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
     let wren = TestAgent::new(&MEMORIES).await;
     let node = wren.another_process().memoir;
     let first = asked(&wren, &reading(AccessScope::Core, 20)).await;
-    let busy = Turn::Error(memoir_model::ModelError::RateLimited { retry_after: None });
-    let script = wren.script([busy, Turn::text("YES")]);
+    let script = wren.script([Turn::Error(refused_key()), Turn::text("YES")]);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(node.ask_for_access().await.unwrap(), 0);
     assert_eq!(script.requests().len(), 1, "not by the other one either");

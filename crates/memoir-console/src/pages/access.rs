@@ -6,7 +6,9 @@ use axum::{
     http::StatusCode,
 };
 use maud::{Markup, html};
-use memoir_app::{AccessRequestView, AgentEmbedding, AgentHandle, Error, SessionFacts};
+use memoir_app::{
+    AccessRequestFacts, AgentEmbedding, AgentHandle, Error, SessionFacts, ShownAccessRequest,
+};
 use memoir_domain::{
     AccessRequestId, SessionId,
     access::{
@@ -145,7 +147,7 @@ impl<'a> AccessForm<'a> {
         wish: AccessWish,
         agent: &AgentHandle,
         visitor: &Visitor,
-    ) -> Result<Option<AccessRequestView>, PageFailure> {
+    ) -> Result<Option<ShownAccessRequest>, PageFailure> {
         let Some(draft) = self.read(wish) else {
             return Ok(None);
         };
@@ -361,7 +363,7 @@ fn title(draft: &AccessForm<'_>, title: &str) -> String {
 /// What of the agent is open to somebody now, or waits for its answer; nothing where nothing is.
 pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let open = agent.open_access().await?;
-    let link = |request: &AccessRequestView| {
+    let link = |request: &AccessRequestFacts| {
         html! { a href=(path_of(request.id)) { (what(request)) } }
     };
     Ok(html! {
@@ -535,7 +537,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
     Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
-fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
+fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Requests for access, the newest first" }
@@ -553,7 +555,7 @@ fn table(agent: &AgentHandle, requests: &[AccessRequestView]) -> Markup {
     }
 }
 
-fn row(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
+fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" data-label="Asked" {
@@ -571,7 +573,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
     }
 }
 
-fn left(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
+fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
@@ -582,7 +584,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestView) -> Markup {
 }
 
 /// What is asked for, in words.
-pub(super) fn what(request: &AccessRequestView) -> Markup {
+pub(super) fn what(request: &AccessRequestFacts) -> Markup {
     html! {
         (labels::access(request.kind, request.scope))
         @if let Some(number) = request.memory { " memory " (number) }
@@ -593,13 +595,13 @@ pub(super) fn what(request: &AccessRequestView) -> Markup {
 }
 
 /// Where a request stands, in a word.
-pub(super) fn badge(request: &AccessRequestView) -> Markup {
+pub(super) fn badge(request: &AccessRequestFacts) -> Markup {
     let (class, text) = standing(request);
     html! { span class=(class) { (text) } }
 }
 
 /// How where a request stands looks, and the word for it.
-pub(super) fn standing(request: &AccessRequestView) -> (&'static str, &'static str) {
+pub(super) fn standing(request: &AccessRequestFacts) -> (&'static str, &'static str) {
     let class = match request.state {
         AccessState::Asked => "badge running",
         AccessState::Granted => "badge good",

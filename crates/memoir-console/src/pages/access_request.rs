@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
-use memoir_app::{AccessRequestView, AgentHandle};
+use memoir_app::{AgentHandle, ShownAccessRequest};
 use memoir_domain::{
     access::{AccessKindName, AccessState},
     audit::ActorKind,
@@ -37,7 +37,7 @@ pub(crate) struct PageQuery {
 pub(super) struct ShownRequest {
     pub(super) visitor: Visitor,
     pub(super) agent: AgentHandle,
-    pub(super) request: AccessRequestView,
+    pub(super) request: ShownAccessRequest,
 }
 
 impl ShownRequest {
@@ -237,7 +237,7 @@ fn reason(asked: &ShownRequest) -> Markup {
     html! {
         @if request.answered_at.is_some() {
             h3 { "What the agent said" }
-            @match &request.reason {
+            @match &request.words.reason {
                 Some(reason) => div.said dir="auto" { (reason.expose()) },
                 None if asked.is_own() => p.none { "No more than that." },
                 None => p.none { "That is for whoever asked." },

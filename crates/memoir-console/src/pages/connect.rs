@@ -12,7 +12,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{
-    AccessRequestView, AgentHandle, ClientAddress, Connecting, ConnectionWish, Error, OAuthClient,
+    AccessRequestFacts, AgentHandle, ClientAddress, Connecting, ConnectionWish, Error, OAuthClient,
 };
 use memoir_domain::{PrivateText, access::AccessState};
 
@@ -363,7 +363,7 @@ fn waiting(
     visitor: &Visitor,
     question: &ConnectionQuestion,
     agent: &AgentHandle,
-    request: &AccessRequestView,
+    request: &AccessRequestFacts,
 ) -> Markup {
     let id = agent.scope().agent.to_string();
     let is_granted = request.state == AccessState::Granted;

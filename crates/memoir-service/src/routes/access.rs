@@ -5,7 +5,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use memoir_app::AccessRequestView;
+use memoir_app::ShownAccessRequest;
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope},
@@ -103,7 +103,7 @@ impl NewAccessRequest {
 /// through its model or its own client; what it grants is for the token that asked, and for no other.
 #[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
     request_body = NewAccessRequest, params(schemas::AgentPath),
-    responses((status = 201, description = "The request, which waits for the agent's answer", body = AccessRequestView)))]
+    responses((status = 201, description = "The request, which waits for the agent's answer", body = ShownAccessRequest)))]
 pub(crate) async fn ask(
     caller: Caller,
     Path(agent): Path<String>,
@@ -121,7 +121,7 @@ pub(crate) async fn ask(
 /// Who asked the agent to be let in, and who looks or looked: newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
     params(schemas::AgentPath, PageParameters),
-    responses((status = 200, description = "One page", body = Page<AccessRequestView>)))]
+    responses((status = 200, description = "One page", body = Page<ShownAccessRequest>)))]
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
@@ -132,7 +132,7 @@ pub(crate) async fn list(
     let before: Option<(Timestamp, AccessRequestId)> = wanted.after()?;
     // One more than is shown tells whether there is a next page.
     let requests = reached.lens().access_requests(before, limit + 1).await?;
-    let place = |request: &AccessRequestView| (request.requested_at, request.id);
+    let place = |request: &ShownAccessRequest| (request.requested_at, request.id);
     let page = Page::of(requests, limit, place, |request| request);
     Ok(axum::Json(page).into_response())
 }
@@ -140,7 +140,7 @@ pub(crate) async fn list(
 /// One request for access, and what became of it.
 #[utoipa::path(get, path = "/v1/access-requests/{id}", tag = "access", operation_id = "get_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequestView)))]
+    responses((status = 200, description = "The request", body = ShownAccessRequest)))]
 pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
     Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
@@ -161,7 +161,7 @@ pub(crate) struct AccessAnswer {
 /// The agent's answer. With a yes, a memory that was asked to be shredded is shredded.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/answer", tag = "access", operation_id = "answer_access_request",
     request_body = AccessAnswer, params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequestView)))]
+    responses((status = 200, description = "The request", body = ShownAccessRequest)))]
 pub(crate) async fn answer(
     caller: Caller,
     Path(id): Path<String>,
@@ -175,7 +175,7 @@ pub(crate) async fn answer(
 /// Takes a request back, answered or not: what it granted ends at once.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/revoke", tag = "access", operation_id = "revoke_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
-    responses((status = 200, description = "The request", body = AccessRequestView)))]
+    responses((status = 200, description = "The request", body = ShownAccessRequest)))]
 pub(crate) async fn revoke(
     caller: Caller,
     Path(id): Path<String>,

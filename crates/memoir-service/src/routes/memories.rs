@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AccessRequestView, Handling, MemoryFacts, MemoryInput, MemoryPage, Saved, ShownMemory,
+    Handling, MemoryFacts, MemoryInput, MemoryPage, Saved, ShownAccessRequest, ShownMemory,
     ShownWording, ShredWish, Shredded, WordingQuery,
 };
 use memoir_domain::{
@@ -473,7 +473,7 @@ pub(crate) struct Shredding {
     params(schemas::MemoryPath, IfMatch),
     responses(
         (status = 200, description = "What is left of it", body = Shredded, headers(("ETag" = String))),
-        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = AccessRequestView)))]
+        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = ShownAccessRequest)))]
 pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,

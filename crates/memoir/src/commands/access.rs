@@ -1,6 +1,6 @@
 //! `memoir access`: asking an agent to be let in, and its answer (SPEC 5.2, 5.5).
 
-use memoir_app::{AccessRequestView, AskOutcome, Viewer};
+use memoir_app::{AskOutcome, ShownAccessRequest, Viewer};
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
@@ -187,7 +187,7 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
     tell(global, &lens.access_request(id).await?)
 }
 
-fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
+fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
         terminal::json(request)?;
         return Ok(Ending::Done);
@@ -210,7 +210,7 @@ fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
         }
         _ => {}
     }
-    let saying = request.still_said_by.iter().flatten().copied();
+    let saying = request.words.still_said_by.iter().flatten().copied();
     let saying: Vec<Number> = saying.collect();
     if !saying.is_empty() {
         terminal::note(&format!(
@@ -218,7 +218,7 @@ fn tell(global: &Global, request: &AccessRequestView) -> Outcome {
             show::numbers(&saying)
         ));
     }
-    if let Some(reason) = &request.reason {
+    if let Some(reason) = &request.words.reason {
         terminal::note(&format!(
             "the agent says: {}",
             terminal::safe_lines(reason.expose())

@@ -1,13 +1,13 @@
 //! Requests to agents to let somebody in.
 
-use memoir_app::AccessRequestView;
+use memoir_app::ShownAccessRequest;
 use memoir_domain::labels;
 
 use super::{TextTable, when};
 use crate::terminal::safe;
 
 /// Requests, one a line.
-pub(crate) fn list(requests: &[AccessRequestView]) -> String {
+pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     let mut table = TextTable::new([
         "request", "state", "asked", "until", "by", "for", "reads", "memories", "purpose",
     ])
@@ -30,7 +30,7 @@ pub(crate) fn list(requests: &[AccessRequestView]) -> String {
 }
 
 /// What is asked for.
-fn what(request: &AccessRequestView) -> String {
+fn what(request: &ShownAccessRequest) -> String {
     let what = labels::access(request.kind, request.scope);
     let what = match (request.session_id, request.memory) {
         (Some(session), _) => format!("{what} {session}"),

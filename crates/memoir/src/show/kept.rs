@@ -55,8 +55,13 @@ fn each(wording: &ShownWording) -> impl Iterator<Item = &ShownLetGo> {
 
 /// The words, or for whoever may not read them how many; and whether all went with the memory.
 fn words(lost: &ShownLetGo) -> String {
-    let words = lost.words.as_ref().map(|words| {
-        let words: Vec<_> = words.iter().map(PrivateText::expose).map(safe).collect();
+    let words = lost.words.as_ref().map(|let_go| {
+        let words: Vec<_> = let_go
+            .words
+            .iter()
+            .map(PrivateText::expose)
+            .map(safe)
+            .collect();
         words.join(", ")
     });
     let words = words.unwrap_or_else(|| counted(lost.lost_words, "word", "words"));

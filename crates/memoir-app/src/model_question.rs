@@ -1,0 +1,175 @@
+//! Asking a model outside of a session: again where the provider fails, as a session does (SPEC 3.16). Where the answer
+//! is to be JSON, with the provider's schema where it has such a thing, and once more where it cannot be read.
+
+use std::{pin::Pin, time::Duration};
+
+use memoir_domain::{answer::Unreadable, prompt::Prompt};
+use memoir_model::{AnswerSchema, Finish, Model, ModelError, ModelMessage, ModelRequest, Reply};
+use tokio::time::Instant;
+
+use crate::{Memoir, SessionLimits, settings::MORE_ROOM};
+
+/// What a model is asked for a JSON object.
+pub(crate) struct ModelQuestion {
+    pub(crate) prompt: Prompt,
+    pub(crate) schema: AnswerSchema,
+}
+
+/// Comes to its end when whoever asks has to stop. It is not looked at again after that.
+pub(crate) type Stop<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// Why a model has said nothing; in no words of the agent's.
+#[derive(Debug)]
+pub(crate) enum ModelFailure {
+    /// The provider refuses what it is asked, and would refuse it again.
+    Refused(String),
+    /// The provider failed for good, or the time is over.
+    Failed(String),
+}
+
+/// Why there is no answer that can be used.
+#[derive(Debug)]
+pub(crate) enum NotAnswered {
+    /// What was said cannot be used, not even after it was asked for once more.
+    Unreadable(Unreadable),
+    /// The model has said nothing.
+    Model(ModelFailure),
+    /// Whoever asked has to stop.
+    Stopped,
+}
+
+/// What one model is asked, and until when.
+pub(crate) struct ModelCall<'a> {
+    model: &'a dyn Model,
+    limits: SessionLimits,
+    request: ModelRequest,
+    /// One deadline for all attempts, waits and questions of a call: the claim of whoever asks lasts no longer.
+    deadline: Instant,
+}
+
+impl<'a> ModelCall<'a> {
+    /// Within `time` and the time of a session, whichever is shorter.
+    pub(crate) fn new(
+        model: &'a dyn Model,
+        prompt: Prompt,
+        limits: SessionLimits,
+        time: Duration,
+    ) -> Self {
+        let request = ModelRequest {
+            system: prompt.system,
+            messages: vec![ModelMessage::User(prompt.user)],
+            tools: Vec::new(),
+            answer_schema: None,
+            max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),
+            reasoning_effort: None,
+        };
+        Self {
+            model,
+            limits,
+            request,
+            deadline: Instant::now() + time.min(limits.time),
+        }
+    }
+
+    /// For the next answer, after one that was cut off.
+    pub(crate) fn give_more_room(&mut self) {
+        let room = &mut self.request.max_output_tokens;
+        *room = room.saturating_mul(MORE_ROOM);
+    }
+
+    /// One answer, after as many attempts and waits as a session's calls get (SPEC 3.16).
+    pub(crate) async fn answer(&mut self) -> Result<Reply, ModelFailure> {
+        let mut failures = 0;
+        loop {
+            let asked = self.model.complete(&self.request);
+            let error = match tokio::time::timeout_at(self.deadline, asked).await {
+                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    return Err(ModelFailure::Failed(
+                        "the model took too long to answer".to_owned(),
+                    ));
+                }
+            };
+            // At most once, and no attempt: without a schema the same question is another one.
+            if is_about_schema(&error) && self.request.answer_schema.take().is_some() {
+                continue;
+            }
+            failures += 1;
+            if error.is_about_request() {
+                return Err(ModelFailure::Refused(error.to_string()));
+            }
+            // A wait beyond the deadline would end as "too long", and hide what the provider said.
+            let wait = self.limits.wait_after(failures, &error);
+            match wait.filter(|wait| Instant::now() + *wait < self.deadline) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(ModelFailure::Failed(error.to_string())),
+            }
+        }
+    }
+}
+
+impl Memoir {
+    /// Asks, and reads the answer with `read`; until `stop`.
+    pub(crate) async fn question<T>(
+        &self,
+        model: &dyn Model,
+        question: ModelQuestion,
+        read: impl Fn(&str) -> Result<T, Unreadable>,
+        stop: &mut Stop<'_>,
+    ) -> Result<T, NotAnswered> {
+        let limits = self.settings.limits;
+        let mut call = ModelCall::new(model, question.prompt, limits, limits.time);
+        call.request.answer_schema = Some(question.schema);
+        tokio::select! {
+            // Who has to stop does not ask at all.
+            biased;
+            () = stop => Err(NotAnswered::Stopped),
+            answer = asked_twice(call, read) => answer,
+        }
+    }
+}
+
+async fn asked_twice<T>(
+    mut call: ModelCall<'_>,
+    read: impl Fn(&str) -> Result<T, Unreadable>,
+) -> Result<T, NotAnswered> {
+    let reply = call.answer().await?;
+    let unreadable = match read(reply.text.expose()) {
+        Ok(answer) => return Ok(answer),
+        Err(unreadable) => unreadable,
+    };
+    let messages = &mut call.request.messages;
+    // What was cut off is not echoed; nor is an empty answer: some providers refuse empty messages.
+    let is_cut = reply.finish == Finish::Length;
+    if !is_cut && !reply.text.expose().trim().is_empty() {
+        messages.push(ModelMessage::Assistant(reply.message));
+    }
+    let repair = format!(
+        "That cannot be used: {}. Nothing was changed. Answer once more, with the JSON object alone.",
+        unreadable.problem
+    );
+    messages.push(ModelMessage::User(repair.into()));
+    if is_cut {
+        call.give_more_room();
+    }
+    let reply = call.answer().await?;
+    read(reply.text.expose()).map_err(NotAnswered::Unreadable)
+}
+
+impl From<ModelFailure> for NotAnswered {
+    fn from(failure: ModelFailure) -> Self {
+        Self::Model(failure)
+    }
+}
+
+/// Whether it may be the schema that the provider does not know.
+fn is_about_schema(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Rejected {
+            status: 400 | 404 | 422 | 501,
+            ..
+        }
+    )
+}
