@@ -85,6 +85,8 @@ pub struct WordingFacts<L = LetGoFacts> {
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// What sessions let go of it, oldest first; empty where all of it is said.
+    // By name: what a type parameter stands for would not be described beside it.
+    #[schema(value_type = Vec<ShownLetGo>)]
     pub let_go: Vec<L>,
 }
 

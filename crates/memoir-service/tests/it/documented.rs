@@ -14,6 +14,31 @@ async fn the_description_is_served_to_everybody() {
     assert_eq!(&document, memoir_service::openapi());
 }
 
+/// Where a value points to, in it and in all that it holds.
+fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str));
+            fields.values().for_each(|field| references(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_part_that_the_description_points_to_is_in_it() {
+    let document = memoir_service::openapi();
+    let mut found = Vec::new();
+    references(document, &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    for reference in found {
+        let pointer = reference.strip_prefix('#');
+        let part = pointer.and_then(|pointer| document.pointer(pointer));
+        assert!(part.is_some(), "{reference} is nowhere");
+    }
+}
+
 #[tokio::test]
 async fn the_pages_need_nothing_but_themselves() {
     let installation = Installation::open().await;
