@@ -153,6 +153,7 @@ pub(crate) enum PageScript {
 impl PageScript {
     fn files(self) -> Vec<&'static AssetFile> {
         match self {
+            // In the order in which they run: uPlot before what draws with it.
             Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &UPLOT_LICENCE, &PLOT],
             Self::Live => vec![&LIVE],
             Self::Access => vec![&ACCESS],

@@ -27,6 +27,7 @@ impl SentForm {
     /// # Errors
     /// It has more than `most_bytes`, or is no form.
     pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, PageFailure> {
+        // That the connection broke is told alike: nobody reads that answer.
         let bytes = axum::body::to_bytes(body, most_bytes).await.map_err(|_| {
             PageFailure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")
         })?;
@@ -98,6 +99,7 @@ pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .collect();
+    // Pairs of texts can always be written.
     match serde_urlencoded::to_string(&given) {
         Ok(text) if !text.is_empty() => format!("{path}?{text}"),
         _ => path.to_owned(),

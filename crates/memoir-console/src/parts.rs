@@ -183,6 +183,7 @@ impl<'a> SignedInPage<'a> {
                     a.skip href="#main" { "Skip to the content" }
                     (top(self.visitor, self.place))
                     @if let Some(banner) = &self.banner { (banner) }
+                    // So that the link above moves the focus here too, and not the view alone.
                     main #main tabindex="-1" {
                         (notice(self.done))
                         (content)
@@ -263,6 +264,7 @@ pub(crate) fn bar(part: u64, whole: u64) -> Markup {
 
 /// As [`bar`], with a mark at what the part must not fall below.
 pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup {
+    // A mass may be over its budget, and the bar is full then.
     let width = words::percent(part, whole).min(100);
     let fill = if part > whole { "fill over" } else { "fill" };
     html! {

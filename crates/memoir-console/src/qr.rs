@@ -28,6 +28,7 @@ fn dark(code: &QrCode) -> String {
         let mut x = 0;
         while x < code.size() {
             let run = (x..code.size()).take_while(|at| code.get_module(*at, y));
+            // No row is longer than the picture, whose size is such a number.
             let length = i32::try_from(run.count()).unwrap_or_default();
             if length > 0 {
                 // Writing to a text does not fail.

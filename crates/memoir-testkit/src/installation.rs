@@ -259,6 +259,7 @@ impl InstallationFolder {
     /// # Panics
     /// It is open, or cannot be copied.
     pub fn copy_to(&self, to: &Path) {
+        // SQLite takes it away once the last one closes the database.
         let log = self.database().with_extension("db-wal");
         assert!(
             !log.exists(),

@@ -129,6 +129,7 @@ impl Postgres {
         let Some(programs) = programs() else {
             return Ok(None);
         };
+        // Another process may run the same tests beside this one.
         let name = format!("memoir-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder)?;
@@ -145,6 +146,7 @@ impl Postgres {
             databases: AtomicU64::new(0),
         };
         let begun = Instant::now();
+        // The server is up once it does what is to be done anyway.
         while server
             .query("postgres", "CREATE ROLE memoir LOGIN")
             .is_err()
@@ -167,6 +169,7 @@ impl Postgres {
     /// # Errors
     /// It cannot be started.
     pub fn pool(&mut self) -> io::Result<Option<(String, String)>> {
+        // Debian puts it where the `PATH` of an ordinary user does not lead.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
         let Some(program) = folders.find(|folder| folder.join("pgbouncer").is_file()) else {
@@ -199,6 +202,7 @@ impl Postgres {
         command.args(["-m", "immediate", "-w", "restart", "-D"]);
         command.arg(self.folder.join("data"));
         command.arg("-l").arg(self.folder.join("server.log"));
+        // The user may not be let into the folder that this process is in.
         self.user.inspect(|(user, group)| {
             command.uid(*user).gid(*group).current_dir("/");
         });

@@ -271,6 +271,7 @@ impl Served {
     /// # Panics
     /// It does not stop within a minute.
     pub async fn stop(self) {
+        // Where it has ended by itself, it has stopped.
         let _ = self.stop.send(());
         let stopped = tokio::time::timeout(STOP_TIME, self.running);
         stopped.await.unwrap().unwrap();

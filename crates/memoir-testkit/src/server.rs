@@ -152,11 +152,13 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    // A client that sends nothing would hold a thread until the end.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let received = read(&mut BufReader::new(stream))?;
     let (number, step) = {
         let mut all = lock(&shared.received);
         all.push(received.clone());
+        // Under both locks, so that the numbers of requests at the same time are those of their steps.
         (all.len(), lock(&shared.script).pop_front())
     };
     let step = step
@@ -195,6 +197,7 @@ fn act(
         ServerStep::CutConnection => head(200, &[], br#"{"choices":[{"mess"#, true),
         ServerStep::Hangup => Vec::new(),
         ServerStep::Slow(wait, step) => {
+            // In short waits, so that it ends with the server.
             let until = std::time::Instant::now() + wait;
             while std::time::Instant::now() < until && !shared.over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5).min(wait));

@@ -55,6 +55,7 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
     };
     MODEL.get_or_init(|| make).await;
     let name = format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed));
+    // To copy it takes less time than to run all migrations again.
     let copy = format!("CREATE DATABASE {name} OWNER memoir TEMPLATE model");
     server.query("postgres", &copy).unwrap();
     PostgresStore::open(&server.url("memoir", &name))

@@ -214,6 +214,7 @@ impl Config {
         };
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
+            // One that was named must be there.
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
@@ -314,6 +315,7 @@ fn without_value(message: &str) -> String {
         "invalid value: string \"",
         "unknown variant `",
     ];
+    // From the end: the value itself may hold these words.
     let expected = message.rsplit_once(", expected ");
     let begins = QUOTING.iter().find(|begin| message.starts_with(**begin));
     match begins.zip(expected) {
@@ -375,6 +377,7 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
 
 /// What a model of embeddings is sent before a text.
 fn before(field: &str, text: Option<String>) -> Result<Option<String>, String> {
+    // A prefix is a few words, such as `query: `; every text is sent with it.
     const MOST: usize = 200;
     match &text {
         Some(text) if text.chars().count() > MOST || text.contains(char::is_control) => Err(
@@ -390,6 +393,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
     }
     if let Some(address) = &section.address {
         let parsed = ClientAddress::parse(address);
+        // To the letter, since programs compare it so with the address that they know.
         if parsed.map_or(true, |parsed| parsed.origin() != *address) {
             return Err(
                 "`oauth.address` must be that by which clients know the service, with no path and no slash at the end: `https://` and a name in lower case, or `http://` on loopback"
@@ -511,6 +515,7 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
 fn prices(
     sections: BTreeMap<ModelName, PriceSection>,
 ) -> Result<BTreeMap<ModelName, Price>, String> {
+    // No price in any currency is near it; it keeps `inf` out, which TOML has and no cost can be added up with.
     const MOST: f64 = 1e9;
     sections
         .into_iter()
@@ -536,6 +541,7 @@ fn prices(
 }
 
 fn within(key: &str, value: f64, least: f64, most: f64) -> Result<f64, String> {
+    // `nan` is in no range.
     if (least..=most).contains(&value) {
         Ok(value)
     } else {

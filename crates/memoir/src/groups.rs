@@ -54,6 +54,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 
 /// The command with its own commands in groups.
 pub(crate) fn grouped(mut command: Command) -> Command {
+    // Before that, `help` is not among the commands.
     command.build();
     let mut list = String::new();
     for (title, names) in GROUPS {

@@ -81,6 +81,7 @@ pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
 /// The URL of the key store: that of the environment, or of the configuration; `None` where it is a file.
 fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
     match std::env::var_os(URL).filter(|url| !url.is_empty()) {
+        // What is no UTF-8 is no URL, and is refused as an empty one without being shown.
         Some(url) => KeysUrl(url.into_string().unwrap_or_default())
             .checked(URL)
             .map(Some)

@@ -23,6 +23,7 @@ mod terminal;
 mod watch;
 mod webhooks;
 
+// All threads wait for the allocator of musl; docs/packages.md has the figures.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
     };
+    // Before the runtime and the log: a hook makes its own runtime within its own limit, and writes its own log.
     if let cli::Command::Hook(hook) = arguments.command {
         return commands::hook::run(arguments.global, hook);
     }

@@ -31,6 +31,7 @@ pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
 
 impl RunningSession {
     pub(crate) fn id(&self) -> Option<SessionId> {
+        // Whoever panicked meanwhile left a whole value: it is written in one step.
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -164,6 +164,7 @@ pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str)
     let Some(seconds) = seconds else {
         return answer;
     };
+    // The path is that of an identifier, which a header can always hold.
     if let Ok(value) = HeaderValue::try_from(format!("{seconds}; url={path}")) {
         answer.headers_mut().insert(header::REFRESH, value);
     }

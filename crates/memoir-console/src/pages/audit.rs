@@ -35,6 +35,7 @@ pub(crate) async fn show(
     };
     let agent = match visitor.account.agent(name).await {
         Ok(agent) => agent,
+        // With the name still in its field, where it can be put right.
         Err(Error::NoAgent(_)) => return Ok(nobody(&visitor, name)),
         Err(error) => return Err(error.into()),
     };

@@ -74,6 +74,7 @@ pub(crate) async fn show(
         ..MemoryPage::default()
     };
     let mut rows = agent.memory_page(&asked).await?;
+    // One more than is shown tells whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -262,6 +263,7 @@ fn button(
     html! {
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
+            // With what is shown now, so that the page that is come back to shows the same.
             input type="hidden" name="after" value=(wanted.after);
             input type="hidden" name="kind" value=(wanted.kind.as_deref().unwrap_or_default());
             @if wanted.with_discarded() { input type="hidden" name="discarded" value="yes"; }

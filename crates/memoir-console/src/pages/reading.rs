@@ -340,6 +340,7 @@ pub(crate) async fn session(
 ) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let covers = |asked: &ShownRequest| {
+        // As texts, since the address may hold anything.
         let own = asked.request.session_id.map(|id| id.to_string());
         asked.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
@@ -348,6 +349,7 @@ pub(crate) async fn session(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
+    // The address may name a session of another agent.
     let id = look.asked.agent.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
     let asked = RecordFilter {

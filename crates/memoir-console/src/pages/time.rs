@@ -26,9 +26,11 @@ const LATEST: usize = 50;
 /// Sessions that are marked on the curve.
 const BANDS: usize = 200;
 /// The curve's measures, in its own units.
+// `assets/slider.js` moves along it by the same width.
 const WIDTH: u64 = 1_000;
 const HEIGHT: u64 = 400;
 /// What is left free above the highest point of the curve.
+// The line is as wide as its stroke, half of which would be cut off at the edge.
 const HEADROOM: u64 = 16;
 
 /// Which point is asked for. A page without scripts sends all of its fields together.
@@ -51,6 +53,7 @@ impl PageQuery {
     /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
     /// field that one counts which is not as it was shown.
     fn point(&self) -> Result<Option<Point>, &'static str> {
+        // First, since it is blank unless somebody filled it in, while the two others are sent with each look.
         if let Some(at) = &self.at {
             let at: Timestamp = at
                 .parse()
@@ -205,6 +208,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
 /// The mass after each record, above the slider's places, with the sessions behind it.
 fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
+    // An empty log has one point, at the beginning.
     let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
     let highest = history
         .mass
@@ -227,6 +231,7 @@ fn curve(view: &LookBack) -> Markup {
             svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
                 @for span in bands {
                     rect.band x=(across(span.first_seq.saturating_sub(1))) height=(HEIGHT)
+                        // The band of one record among many would be too narrow to be seen.
                         width=(across(span.last_seq - span.first_seq + 1).max(2)) {}
                 }
                 polygon.area points={ "0," (HEIGHT) " " (line) " " (WIDTH) "," (HEIGHT) } {}

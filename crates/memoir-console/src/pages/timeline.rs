@@ -124,6 +124,7 @@ impl TimelinePage {
         for (record, mass) in measured {
             let place = curve.at.len();
             // What the beginning was is not told where earlier records are left out.
+            // A page has no more than some two hundred records.
             let passed = i64::try_from(place).unwrap_or(i64::MAX);
             curve.at.push(passed + i64::from(self.is_more));
             curve.mass.push(mass);
@@ -230,6 +231,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
 }
 
 fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
+    // Without a mass at the beginning the bar is empty.
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
         tr role="row" data-seq=(record.seq) {

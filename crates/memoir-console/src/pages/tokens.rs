@@ -78,6 +78,7 @@ fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Tim
                 th role="columnheader" scope="col" { "How it stands" }
                 th role="columnheader" scope="col" { "Change" }
             } }
+            // The store gives the oldest first.
             tbody role="rowgroup" { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } }
         }
     }

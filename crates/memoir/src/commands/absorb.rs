@@ -168,6 +168,7 @@ pub(crate) async fn take(
     }
     let report = reading
         .await
+        // It panicked, which is told where it happens.
         .map_err(|_| Failure::new("the file was not read to its end"))??;
     Ok(HandedFile { handed, report })
 }
@@ -217,6 +218,7 @@ fn stream(
     }
     // Where the file broke off too: what came before that place is taken.
     if !batch.is_empty() {
+        // Where nobody takes them any more, whoever did has failed and tells why.
         let _ = batches.blocking_send(batch);
     }
     broken.map_or(Ok(report), Err)

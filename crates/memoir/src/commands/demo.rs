@@ -128,6 +128,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
     }
+    // In words on stderr, with `--json` too: stdout holds one document.
     let mut watcher = Watcher::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) => *session,

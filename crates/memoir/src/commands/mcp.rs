@@ -62,9 +62,11 @@ async fn pass_on(remote: &Remote) -> Outcome {
         if line.trim().is_empty() {
             continue;
         }
+        // What is no JSON is for the service to refuse.
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let answer = match remote.mcp(line).await {
             Ok(answer) => answer,
+            // To ask prints nothing, so that this cannot be.
             Err(Failure::PipeClosed) => None,
             Err(Failure::ShownFailure(told)) => {
                 let told = told.one_line();

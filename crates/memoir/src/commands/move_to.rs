@@ -102,8 +102,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ))
         .hint("it belongs to another installation; name another database, or put it away"));
     }
+    // The keys before the rows: what lies there can be opened wherever the move stops.
     move_keys(global, &to, &config).await?;
     if let Database::Postgres(store) = &there {
+        // Kept in the database, so that another attempt knows that these rows are its own.
         store.note_move(true).await?;
     }
     let bar = bar();
@@ -111,6 +113,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     for table in TABLES {
         fill(table, &from, &there, &bar).await?;
     }
+    // After all are filled: what was written here meanwhile shows in whichever table it is.
     for table in TABLES {
         moved.push((table.name, compare(table, &from, &there, &bar).await?));
     }
@@ -120,6 +123,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Database::File(store) => {
             // The last one to go puts everything into the file.
             drop(store);
+            // Under its own name once it is whole.
             let draft = draft(&to_path);
             fs::rename(&draft, &to_path).map_err(|error| Failure::file("move", &draft, &error))?;
         }
@@ -272,6 +276,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
                 .map_err(|error| Failure::file("read", path, &error))
         };
         let master = read(&file)?;
+        // An attempt before has put the same there.
         if !place.exists() {
             private_file::write(&place, &master)
                 .map_err(|error| Failure::file("write", &place, &error))?;
@@ -283,6 +288,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     let place = keys::store_path(&database::path(to.database.as_deref())?);
     let folder = database::folder_of(&place);
     let failed = |error| Failure::file("write", &place, &error);
+    // Anew with each attempt: keys may have been made or destroyed since.
     let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     keys.back_up(copy.path()).map_err(memoir_app::Error::from)?;
     copy.as_file().sync_all().map_err(failed)?;

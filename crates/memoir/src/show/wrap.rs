@@ -6,6 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// write without spaces are cut between characters.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.split('\n')
+        // A wide character takes two columns.
         .flat_map(|line| wrap_line(line, columns.max(2)))
         .collect()
 }
@@ -43,6 +44,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
+    // The mark takes a column.
     let mut used = 1;
     let fits = |character: &char| {
         used += character.width().unwrap_or(0);

@@ -105,6 +105,7 @@ impl NamedInput {
         let begun = bytes.len() as u64;
         let read = io::stdin()
             .lock()
+            // One more than may be shows that there is too much.
             .take((most_bytes + 1).saturating_sub(begun))
             .read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", &self.path, &error))?;
@@ -298,6 +299,7 @@ fn read(
             Err(_) => ControlFlow::Break(()),
         }
     })?;
+    // Where nobody takes them any more, whoever did has failed and tells why.
     let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
         let _ = sender.blocking_send(ForeignPart::Last);
@@ -320,6 +322,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
+            // The work first: where both are ready, nothing is drawn any more.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),

@@ -189,6 +189,7 @@ pub(super) fn take(
     kept: usize,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
+    // One at a time: where one goes, the places of the others move.
     let mut text = text.to_owned();
     loop {
         let root = JsonReader::read(&text)?;
@@ -374,6 +375,7 @@ impl<'a> JsonReader<'a> {
         self.space();
         let begin = self.at;
         let kind = match self.next() {
+            // Each level takes of the stack, and a file may be nothing but brackets.
             _ if depth > DEPTH => return Err(self.problem()),
             Some(b'{') => {
                 let mut members = Vec::new();
@@ -445,6 +447,7 @@ impl<'a> JsonReader<'a> {
 
     fn string(&mut self) -> Result<String, JsonProblem> {
         let rest = &self.text[self.at..];
+        // As the first of a stream, since the rest of the file stands behind it.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
         match values.next() {
             Some(Ok(string)) => {

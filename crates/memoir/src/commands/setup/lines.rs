@@ -43,6 +43,7 @@ pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem
     Ok(match table(text, name) {
         Some((begin, end)) => {
             let before = &text[..begin];
+            // One of them was put there with the table.
             let before = match before.ends_with("\n\n") {
                 true => &before[..before.len() - 1],
                 false => before,
@@ -135,6 +136,7 @@ pub(super) fn set_entry(
             if !rest.is_empty() {
                 return Err(format!("`{mapping}` is written on one line"));
             }
+            // As deep as the entries that are there: YAML takes no mapping with two depths.
             let next = text[at..].lines().find(|line| !line.trim().is_empty());
             let indent = next.map_or("", |line| &line[..line.len() - line.trim_start().len()]);
             let indent = if indent.is_empty() { "  " } else { indent };

@@ -72,6 +72,7 @@ impl DrawingBackend for &mut TerminalCells {
     }
 
     fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> CellsResult {
+        // The first three rows are numbered column by column, and the fourth one behind them.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let place = self.place(x.div_euclid(2), y.div_euclid(4));
         if let Some(place) = place.filter(|_| color.alpha > 0.0) {

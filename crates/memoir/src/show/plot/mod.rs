@@ -119,6 +119,7 @@ impl Plot {
         } else {
             most
         };
+        // A picture of nothing needs a height, too.
         most.saturating_add(most / 20).max(4)
     }
 
@@ -134,6 +135,7 @@ impl Plot {
             area.fill(&WHITE)?;
         }
         let begin = self.curve.first().map_or(0.0, |(at, _)| *at);
+        // A picture of one moment needs a width, too.
         let end = self
             .curve
             .last()
