@@ -35,6 +35,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
         HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
     ),
+    // What no page needs, no script that got into one can ask for.
     (
         HeaderName::from_static("permissions-policy"),
         "camera=(), geolocation=(), microphone=(), payment=()",
@@ -183,6 +184,7 @@ impl From<Error> for PageFailure {
 impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
+        // The way back depends on the path, which is not known here.
         let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
         // Beside the answer, since the frame needs whoever is signed in, and only the layer above knows who
@@ -214,7 +216,7 @@ fn status_of(code: &str) -> StatusCode {
         "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
             StatusCode::INTERNAL_SERVER_ERROR
         }
-        // What is left are rules that forbid it as things stand.
+        // What is left cannot be done as things stand.
         _ => StatusCode::CONFLICT,
     }
 }

@@ -173,6 +173,7 @@ pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
 }
 
 pub(crate) async fn serve(Path(name): Path<String>) -> Response {
+    // By its whole name: a page of another version asks for a file that is not here, and must not get this one.
     let Some(file) = FILES.iter().find(|file| file.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };

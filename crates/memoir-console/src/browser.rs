@@ -100,6 +100,7 @@ async fn let_in(
 fn comes_from_elsewhere(parts: &Parts) -> bool {
     let site = parts.headers.get("sec-fetch-site");
     let is_foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
+    // A look alone: what a form of another site was to do must not be done by way of this host's page.
     parts.method == Method::GET && parts.uri.path() == pages::connect::PATH && is_foreign
 }
 
@@ -232,6 +233,7 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
         None => {
             // By the host alone: behind what ends TLS the scheme that is seen here is not the browser's.
             let origin = text("origin").and_then(|origin| Some(origin.split_once("://")?.1));
+            // Two that are missing would be equal.
             origin.is_some() && origin == text("host")
         }
     };
@@ -339,7 +341,7 @@ fn cookie_of(
     // of another site comes with it.
     // `Path=/` and no `Domain` are what the prefix `__Host-` demands.
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
-    // Secrets are letters and digits, of which any header can be made.
+    // Secrets are in base64, which any header can hold.
     let mut value = HeaderValue::try_from(text).map_err(|_| {
         PageFailure::new(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -124,6 +124,7 @@ impl<'a> LabelledField<'a> {
 
     /// The name of somebody who signs in.
     pub(crate) fn username(&self, value: &str) -> Markup {
+        // Phones would begin a name with a capital letter.
         self.framed(html! {
             input id=(self.id) name=(self.id) type="text" autocomplete="username" required
                 autocapitalize="none" spellcheck="false" maxlength="100" value=(value)
@@ -145,6 +146,7 @@ impl<'a> LabelledField<'a> {
 
     /// Either of them.
     pub(crate) fn any_code(&self) -> Markup {
+        // No keyboard of digits: a recovery code has letters.
         self.typed_code(None, Some("one-time-code"), "40")
     }
 

@@ -201,6 +201,7 @@ impl<'a> SignedInPage<'a> {
 /// The name of the console, the way between its parts, and who is signed in.
 fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     let entry = |path: &str, text: &str, own: ConsoleSection| {
+        // Not `page`: what is shown may lie below it.
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
     };
@@ -215,6 +216,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
                 summary { (visitor.user.name) }
                 div.menu {
                     a.button href="/account" { "Your account" }
+                    // By forms, since a link can be put into any page and be followed unawares.
                     (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
                     (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
                         "Sign out everywhere", ""))
@@ -272,6 +274,7 @@ pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup 
             rect.track width="100" height="6" {}
             rect class=(fill) width=(width) height="6" {}
             @if let Some(line) = line {
+                // The gap keeps the line apart from a bar of any shade.
                 @let path = format!("M{} 0v6", words::percent(line, whole).min(100));
                 path.gap d=(path) {}
                 path.line d=(path) {}

@@ -143,6 +143,7 @@ fn of_session(session: &SessionMark) -> Happening {
     let is_undone = session.undone_at.is_some();
     let kind = match session.state {
         State::RolledBack => MarkKind::Back,
+        // Whatever its end was, what it did is undone.
         _ if is_undone => MarkKind::Back,
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
@@ -206,6 +207,7 @@ impl Figure<'_> {
                 @if !self.ranges.is_empty() {
                     div.buttons role="group" aria-label="Range" {
                         @for (days, text) in self.ranges {
+                            // The script presses the one that it draws.
                             button type="button" data-days=[days] aria-pressed="false" { (text) }
                         }
                     }

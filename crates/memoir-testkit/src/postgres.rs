@@ -132,6 +132,7 @@ impl Postgres {
         // Another process may run the same tests beside this one.
         let name = format!("memoir-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
+        // Refused where it is there, so that two servers never share one.
         fs::create_dir(&folder)?;
         // PostgreSQL refuses to run as root, which the folder's owner tells.
         let user = unprivileged(&folder)?;
@@ -225,6 +226,7 @@ impl Postgres {
             return Err(io::Error::other("PgBouncer cannot be killed"));
         }
         let begun = Instant::now();
+        // The keeper notes the number of the process that it starts.
         while fs::read_to_string(&file)? == before {
             if begun.elapsed() > PATIENCE {
                 return Err(io::Error::other("PgBouncer is not started again"));
@@ -256,6 +258,7 @@ impl Postgres {
     /// # Errors
     /// What the server says.
     pub fn follow(&self, page: &str) -> io::Result<()> {
+        // The page makes the role itself.
         self.query("postgres", "DROP ROLE memoir")?;
         for part in page.split("```sql\n").skip(1) {
             let sql = part.split("```").next().unwrap_or_default();
@@ -338,6 +341,7 @@ fn encoded(folder: &Path) -> String {
 fn run(script: &str, program: &Path, folder: &Path, user: Option<(u32, u32)>) -> io::Result<Child> {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program).arg(folder);
+    // The server ends with this pipe (see `RUN`).
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     if let Some((user, group)) = user {
         command.uid(user).gid(group).current_dir("/");

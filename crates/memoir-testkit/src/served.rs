@@ -59,6 +59,7 @@ impl TestInstallation {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind(address).await.unwrap();
         let mut socket = listener.local_addr().unwrap();
+        // To this address nobody can connect.
         if socket.ip().is_unspecified() {
             socket.set_ip([127, 0, 0, 1].into());
         }

@@ -447,6 +447,7 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
         addresses: addresses?,
         id,
         name,
+        // Only programs that registered themselves have such a time.
         registered_at: None,
     })
 }

@@ -48,6 +48,7 @@ pub(crate) fn file(url: Option<&str>) -> Result<PathBuf, Failure> {
 
 /// The URL, where it names a database of PostgreSQL.
 pub(crate) fn postgres(url: Option<&str>) -> Option<&str> {
+    // PostgreSQL's own programs take both.
     url.filter(|url| url.starts_with("postgres:") || url.starts_with("postgresql:"))
 }
 

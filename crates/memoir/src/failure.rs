@@ -309,6 +309,7 @@ impl ShownFailure {
     pub(crate) fn one_line(&self) -> String {
         let hint = self.hint.as_deref();
         let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+        // A log has one line for each.
         format!("{}{hint}", self.message).replace(['\n', '\r'], " ")
     }
 

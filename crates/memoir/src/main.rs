@@ -74,9 +74,11 @@ fn main() -> ExitCode {
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
         .and_then(|runtime| {
+            // Before the log, of which they are a layer.
             let traces = Traces::start(&arguments, runtime.handle());
             start_log(traces.as_ref(), verbose);
             let ending = runtime.block_on(commands::run(arguments));
+            // While the runtime is there, by which they are sent.
             if let Some(traces) = traces {
                 runtime.block_on(traces.finish());
             }
@@ -120,6 +122,7 @@ fn typed() -> clap::error::Result<Arguments> {
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // Nobody listens to what cannot be printed.
     let _ = error.print();
+    // As `memoir setup` writes a hook: the command comes first.
     let is_hook = std::env::args().nth(1).is_some_and(|name| name == "hook");
     match error.exit_code() {
         0 => ExitCode::SUCCESS,

@@ -111,6 +111,7 @@ impl Remote {
             .client
             .post(self.place(&["mcp"]))
             .header("content-type", "application/json")
+            // The protocol has each client take both.
             .header("accept", "application/json, text/event-stream")
             .body(message);
         let text = self.text(request).await?;
@@ -148,6 +149,7 @@ impl Remote {
 
     async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
         let away = |error: reqwest::Error| {
+            // The innermost one says why; the others name the address once more.
             let failure = Failure::new(format!(
                 "no answer from `{}`: {}",
                 self.url,

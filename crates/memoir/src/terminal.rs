@@ -59,6 +59,7 @@ fn page(text: &str) -> bool {
         return false;
     };
     let mut command = shell(&pager);
+    // What the user has set for `less` stays.
     if std::env::var_os("LESS").is_none() {
         // Colours as they are, and nothing is cleared.
         command.env("LESS", "FRX");
@@ -82,6 +83,7 @@ fn pager(text: &str, rows: Option<u16>, named: Option<String>) -> Option<String>
     // As many lines as rows are too many: the prompt of the shell takes one.
     let is_long = text.lines().count() >= usize::from(rows?);
     let pager = named.unwrap_or_else(|| "less".to_owned());
+    // `cat` would do no more than to print it.
     (is_long && !pager.trim().is_empty() && pager != "cat").then_some(pager)
 }
 
@@ -220,6 +222,7 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
 
 /// Control characters, and those that reorder or hide what stands beside them.
 fn is_driving(character: char) -> bool {
+    // Those of the upper range too: `\u{9b}` begins a sequence as ESC does with a bracket.
     character.is_control()
         || matches!(
             character,

@@ -97,6 +97,7 @@ impl Watcher {
                 styled(YELLOW, "declined", &quoted)
             }
             Progress::Opened { .. } => self.opened(progress),
+            // It does not count among the edits (SPEC 3.11).
             Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {
                 styled(GREEN, "flag", &done(tool, memories))
             }

@@ -374,6 +374,7 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                     @for request in &open {
                         li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
                             @match request.state {
+                                // A grant ends within the hour, so that the time of day says when.
                                 AccessState::Granted => {
                                     "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
                                 }

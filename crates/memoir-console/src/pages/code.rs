@@ -93,6 +93,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
                     header::SET_COOKIE,
                     browser::set_cookie(&console, Some(made.secret.expose()))?,
                 ),
+                // The password need not count any longer than until the code is given.
                 (header::SET_COOKIE, browser::set_passage(&console, None)?),
             ]);
             Ok((cookies, see_other(next)).into_response())

@@ -93,6 +93,7 @@ fn answer(
     issuer: &str,
     parameters: &[(&str, &str)],
 ) -> String {
+    // As it came: the program knows its question by it.
     let state = state.map(|state| ("state", state));
     let mut all = parameters.to_vec();
     all.extend(state);
@@ -140,6 +141,7 @@ pub(crate) async fn decide(
         }
         Err(error) => return Err(error.into()),
     };
+    // A name may change between this page and the next one.
     let id = agent.scope().agent.to_string();
     match decision {
         "connect" => match agent.connect(&question.wish, &visitor).await {
@@ -154,6 +156,7 @@ pub(crate) async fn decide(
             let actor = visitor.actor();
             let asked = agent.request_connection(&client, &purpose, &actor);
             match asked.await {
+                // To the page itself, which is loaded again until the agent has answered.
                 Ok(_) => Ok(see_other(&question.path(&id))),
                 Err(Error::Invalid(invalid)) => {
                     faults.add(PURPOSE.0, PURPOSE.1, &invalid.problem);
@@ -162,6 +165,7 @@ pub(crate) async fn decide(
                 Err(error) => Err(error.into()),
             }
         }
+        // No button of the page sends anything else.
         _ => Err(PageFailure::invalid("The form cannot be read.")),
     }
 }

@@ -150,6 +150,7 @@ pub(crate) async fn show(
 
 fn table(told: &MassCurve) -> Markup {
     let happenings = plot::happenings(&told.history);
+    // Numbered before they are turned round: what happened is found by the place among all points, oldest first.
     let points = told.history.points.iter().enumerate().rev();
     html! {
         table.cards role="table" {

@@ -240,6 +240,7 @@ fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
 
 /// What can be done with a memory, by the words of the addresses.
 fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
+    // Nothing brings back what was shredded.
     if row.shredded_at.is_some() {
         Vec::new()
     } else if row.discarded_at.is_some() {
@@ -284,6 +285,7 @@ pub(crate) async fn handle(
         "unprotect" => Handling::Unprotect,
         "discard" => Handling::Discard,
         "restore" => Handling::Restore,
+        // No button of the page leads anywhere else.
         _ => {
             return Err(PageFailure::invalid(
                 "There is nothing of that name to be done.",

@@ -120,6 +120,7 @@ impl GrantedLook {
         let content = html! {
             p.crumb { a href=(path) { "The request" } }
             h1 { (heading) }
+            // For `access.js`: why the page was closed, that the service is out of reach, and what is read out.
             div #closed role="alert" tabindex="-1" {}
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
@@ -360,6 +361,7 @@ pub(crate) async fn session(
     let records = records_after(&look, &asked, &wanted, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
+        // Once: the pages behind the first one go on with the records.
         @if wanted.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
@@ -524,6 +526,7 @@ fn side_words(side: &Value) -> Markup {
         other => other.to_string(),
     };
     html! {
+        // A side with a text is a memory: no setting is called so.
         @if let Some(content) = side.get("content").and_then(Value::as_str) {
             (said(content))
             (tags(side.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)))

@@ -86,6 +86,7 @@ pub(crate) async fn turn_on(
             let shown = shown_once(visitor, "The second factor is on", &codes);
             Ok(([(header::SET_COOKIE, cookie)], shown).into_response())
         }
+        // It fitted a moment ago, and its time may be over by now.
         None => Ok(wrong_device(&visitor, &offer, faults)),
     }
 }
@@ -122,6 +123,7 @@ fn setting_up(
         (faults.summary())
         @if let Some(refusal) = refusal { (refused(refusal)) }
         h2 { "1. Show this to the app" }
+        // Without the picture the secret is still there to be typed.
         @if let Some(picture) = qr::picture(&offer.uri, "The secret, for the camera of the device") {
             (picture)
         }

@@ -135,6 +135,7 @@ pub(crate) async fn show(
                 // `live.js` puts the focus here where the button that had it is gone.
                 h2 #heading tabindex="-1" { "Session of " (parts::time(session.started_at)) }
                 div.now {
+                    // `live.js` puts each such part in the place of the one from before.
                     div data-part="following" { @if follows { (following(id)) } }
                     p data-part="state" { (state(session)) }
                 }

@@ -116,6 +116,7 @@ pub(crate) async fn show(
 async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure> {
     let view = agent.look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
+    // As texts, since the address may hold anything.
     let found = sessions.find(|span| span.id.to_string() == session);
     let missing = || {
         PageFailure::new(
@@ -186,6 +187,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
         form.past #past method="get" action=(path) autocomplete="off" {
             (curve(view))
             label.hidden for="slide" { "Point in its history" }
+            // Without a text of its own, a slider is read out as a bare number.
             input #slide name="slide" type="range" min="0" max=(newest) step="1" value=(view.seq)
                 aria-valuetext=(place(view));
             p.ends { span { "Before the first record" } strong #place { (place(view)) } span { "Now" } }

@@ -77,6 +77,7 @@ impl TimelinePage {
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
+                    // Without scripts nothing would stand below the heading.
                     section.scripted aria-labelledby="mass" {
                         h2 #mass { "Mass" }
                         (figure(&curve))

@@ -109,6 +109,7 @@ fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) 
 
 fn standing(token: &TokenView, now: Timestamp) -> Markup {
     html! {
+        // First, since a token that somebody revoked may have ended as well.
         @if let Some(at) = token.revoked_at { span.badge.bad { "revoked" } " " (parts::time(at)) }
         @else if token.expires_at.is_some_and(|at| at <= now) { span.badge.plain { "ended" } }
         @else { span.badge.good { "lets it in" } }

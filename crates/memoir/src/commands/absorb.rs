@@ -92,6 +92,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let absorbed = read(&agent).await?;
     let ending = match absorbed.failure {
+        // First: an interruption is no failure, whatever else did not come to its end.
         _ if absorbed.is_interrupted => Ending::Interrupted,
         Some(_) => Ending::Refused,
         None => Ending::Done,
@@ -276,6 +277,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let bar = &progress.bar;
     bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: AbsorbProgress| {
+        // Others may add messages meanwhile, and read some.
         bar.set_length(progress.messages + progress.pending);
         bar.set_position(progress.messages);
         bar.set_message(counted(progress.saved, "memory", "memories"));

@@ -173,6 +173,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         ))
         .hint(format!("give the agent's token in {TOKEN}")));
     }
+    // The agent answers, and its owner in its name.
     let me = Actor::agent(agent.name());
     let is_granted = arguments.answer == YesOrNo::Yes;
     let request = agent

@@ -157,6 +157,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     if verified.valid {
         return Ok(Ending::Done);
     }
+    // As a failure, so that a script sees it by the status.
     Err(misfit(&verified))
 }
 

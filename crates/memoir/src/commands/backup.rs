@@ -84,6 +84,7 @@ struct BackupOutput<'a> {
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database = database::file(global.database.as_deref())?;
+    // To open one that is not there would make it.
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))

@@ -85,6 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
         let path = folder.path().to_owned();
         let closed = folder.close();
+        // It is told where something is left behind, which nobody expects of it.
         closed.map_err(|error| Failure::file("remove", &path, &error))?;
         return ending.unwrap_or(Ok(Ending::Interrupted));
     }
@@ -182,6 +183,7 @@ async fn sums(
         session_tokens: session.post_session_tokens,
         database_is_sound: findings
             .iter()
+            // The other areas are about models and schedules, of which a demonstration says nothing.
             .filter(|finding| finding.area == "database")
             .all(|finding| finding.severity == memoir_app::Severity::Ok),
     })

@@ -76,6 +76,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// The text as it comes out of the editor; `None` where it is as before.
 async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
+    // In the order in which other programs take them.
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
         let editor = std::env::var(name).ok()?;
         (!editor.trim().is_empty()).then_some(editor)

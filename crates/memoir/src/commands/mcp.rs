@@ -28,6 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    // No folder is told: a project's is the one in which the program has started this.
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {
         if let Some(told) = remote::warning_of(url) {

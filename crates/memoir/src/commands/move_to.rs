@@ -69,6 +69,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         database: Some(arguments.to),
         ..global.clone()
     };
+    // What is here is only read; there a folder may have to be made.
     let (from_path, to_path) = (
         database::path(global.database.as_deref())?,
         database::prepare(to.database.as_deref())?,
@@ -85,6 +86,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
+    // As a database and not as an installation: rows are moved as they lie, and nothing is opened of them.
     let from = match database::postgres(global.database.as_deref()) {
         Some(url) => Database::Postgres(PostgresStore::open(url).await?),
         None => Database::File(SqliteStore::open(&from_path)?),
@@ -134,6 +136,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Says what was moved, once all of it is verified in its new place.
 async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
+    // As any other command opens it, with the keys that were moved.
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
     if let Some(bad) = verified.iter().find(|one| !one.valid) {

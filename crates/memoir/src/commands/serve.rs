@@ -235,6 +235,7 @@ fn raise_file_limit() -> usize {
     /// Files that are no connection of a client.
     const OWN_FILES: u64 = 256;
     let limit = getrlimit(Resource::Nofile);
+    // So far a process may raise its own limit.
     let raised = Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,

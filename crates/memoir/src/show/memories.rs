@@ -144,6 +144,7 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
             memory.number.to_string(),
             memory.tokens.to_string(),
             flags(memory, None),
+            // Some of each text is shown in any case.
             cut(&one_line(memory.content()), columns.max(16)),
         ]);
     }

@@ -236,6 +236,7 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     }
     match view.settings.expose().get(field.as_str()) {
         Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
+        // A prompt may be the agent's own words, and goes to no browser.
         Some(Value::String(text)) if !field.is_text() => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         // A blank stands for the default, so that no tags at all need a sign of their own.

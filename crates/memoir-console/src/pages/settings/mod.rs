@@ -259,6 +259,7 @@ pub(crate) async fn change(
     }
     let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
     // What the form was filled in on is held against the settings as they are where it is written.
+    // Borrowed, since there may be several attempts.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
     let attempt = |agent: AgentHandle| async move {
         let standing = SettingsView::of(&agent).await?;
@@ -278,6 +279,7 @@ pub(crate) async fn change(
     };
     match agent.at_newest(attempt).await? {
         Ok(view) => {
+            // By a word alone: the warnings may quote the prompts.
             let done = match view.words.warnings.is_empty() {
                 true => "configured",
                 false => "configured_with_placeholders",

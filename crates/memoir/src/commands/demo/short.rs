@@ -102,6 +102,7 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
         }
         say(&format!("   delete #{number}  done"))?;
     }
+    // What follows is done with the guard that agents have by default.
     let guard = [(Field::LossGuard, None)];
     agent.configure(&guard, &administrator()).await?;
     Ok(is_undone)

@@ -120,6 +120,7 @@ fn title(memory: &ShownMemory) -> String {
         }
         title.push_str(word);
     }
+    // One more, for the mark that it was cut.
     title.chars().take(TITLE_CHARACTERS + 1).collect()
 }
 

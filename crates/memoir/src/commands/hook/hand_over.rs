@@ -57,6 +57,7 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
 /// The same command line, with the word that it is to be done now.
 fn start(payload: &Payload) -> Result<(), Failure> {
     let problem = |error| Failure::new(format!("cannot start handing over: {error}"));
+    // This very binary: on the host's `PATH` may be another one, or none.
     let program = std::env::current_exe().map_err(problem)?;
     let mut command = Command::new(program);
     command

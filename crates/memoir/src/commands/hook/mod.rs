@@ -102,6 +102,7 @@ impl Arguments {
 /// Answers, and ends with success whatever came of it.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
+    // First: whatever goes wrong, nothing else tells of it.
     let log = Log::open(&arguments);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {

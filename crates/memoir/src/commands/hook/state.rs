@@ -179,6 +179,7 @@ impl LockedSession {
         };
         let written = serde_json::to_vec(&kept)
             .map_err(std::io::Error::from)
+            // The lock goes with the file.
             .and_then(|text| file.write(text, kept.is_waiting));
         written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
     }
@@ -191,6 +192,7 @@ impl LockedSession {
         }
         self.context.as_ref().is_some_and(|context| {
             let was_there = memory.updated_at <= context.at
+                // An older entry of the journal had left the context by then.
                 && (memory.is_core() || memory.created_at > context.at.plus_days(-JOURNAL_DAYS));
             was_there && !context.left_out.contains(&memory.number)
         })
@@ -252,6 +254,7 @@ pub(super) fn forget_old(now: Timestamp) {
     let Some(folder) = folder() else {
         return;
     };
+    // What cannot be read now is forgotten another time.
     for file in fs::read_dir(folder.join(SESSIONS))
         .into_iter()
         .flatten()

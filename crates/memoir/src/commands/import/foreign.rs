@@ -54,6 +54,7 @@ impl NamedInput {
         let mut head = Vec::new();
         let mut is_folder = false;
         if path == Path::new("-") {
+            // What is behind it is read later, and the two are put together (`into_input`, `into_bytes`).
             let read = io::stdin().lock().take(HEAD_BYTES).read_to_end(&mut head);
             read.map_err(failed)?;
         } else {
@@ -138,6 +139,7 @@ pub(super) async fn run(
     let recognised = import.recognised().clone();
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
+    // Pages of this very agent come back to it; those of another are as good as another program's.
     let is_own = recognised
         .pages_of
         .as_ref()
@@ -243,6 +245,7 @@ impl Shaping {
 
     fn shape(&self, memory: ImportedMemory) -> ForeignMemory {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
+        // What the user says comes before what the file says.
         let kind = match self.kind {
             Some(kind) => kind,
             None if memory.tags.iter().any(is_core) => Kind::Core,
@@ -284,6 +287,7 @@ fn read(
     let mut batch = Vec::new();
     let mut characters = 0;
     let report = import.read(options, &mut |memory| {
+        // It becomes the system prompt instead.
         if shaping.without_persona && memory.is_persona {
             return ControlFlow::Continue(());
         }
@@ -478,6 +482,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     ];
     let mut text = String::new();
     for (name, count, note) in rows {
+        // These say something also where they are 0.
         let is_always = matches!(
             name,
             "read" | "kept" | "to keep" | "doubles" | "junk" | "not understood"

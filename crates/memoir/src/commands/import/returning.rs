@@ -76,6 +76,7 @@ pub(super) async fn run(
     let agent = installation.own(agent).await?;
     let options = ImportOptions {
         now,
+        // A page that Memoir wrote is a memory, whatever it is called.
         instructions: false,
         limits: ImportLimits::default(),
     };

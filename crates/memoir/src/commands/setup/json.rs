@@ -117,6 +117,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
             }
         }
     }
+    // Not a byte becomes different where it says this already.
     if value_of(text, node).as_ref() == Some(value) {
         return Ok(text.to_owned());
     }

@@ -10,6 +10,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
     let block = format!("[{name}]\n{body}");
     check_toml(text)?;
     let changed = match table(text, name) {
+        // White space behind it is no difference.
         Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
         Some((begin, end)) => {
             let space = &text[begin..end][text[begin..end].trim_end().len()..];
@@ -84,6 +85,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
 fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
+        // Not what the parser says, which would quote the line.
         .map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
@@ -122,6 +124,7 @@ pub(super) fn set_entry(
     name: &str,
     body: &[String],
 ) -> Result<String, JsonProblem> {
+    // Taken out first, so that it is there once.
     let text = remove_entry(text, mapping, name);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
@@ -160,6 +163,7 @@ pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
     let mut is_inside = false;
     let mut gone = None;
     for line in text.split_inclusive('\n') {
+        // A blank line ends nothing in YAML.
         let is_blank = line.trim().is_empty();
         if !is_blank && depth(line) == 0 {
             is_inside = line.starts_with(&format!("{mapping}:"));

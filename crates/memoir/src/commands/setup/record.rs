@@ -86,6 +86,7 @@ impl ProgramRecord {
             .into_iter()
             .flatten()
             .flatten()
+            // What cannot be read names no folder, and a folder too many stays.
             .filter_map(|record| fs::read(record.path()).ok())
             .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, WrittenFile>>(&text).ok())
             .flat_map(BTreeMap::into_values)

@@ -34,6 +34,7 @@ impl TerminalCells {
         let character = |(dots, sign): (&u8, &Option<char>)| match (dots, sign) {
             (_, Some(sign)) => *sign,
             (0, None) => ' ',
+            // Each of the 256 patterns is a character, beginning there.
             (dots, None) => char::from_u32(0x2800 + u32::from(*dots)).unwrap_or(' '),
         };
         let mut text = String::new();
