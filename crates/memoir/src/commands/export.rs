@@ -214,8 +214,8 @@ fn somebody_listens(in_json: bool) -> Result<(), Failure> {
 /// a one too: it is opened on the null device then, and takes everything without an error.
 #[cfg(unix)]
 fn goes_nowhere(stream: &impl std::os::fd::AsFd) -> bool {
-    // A file of its own descriptor, since it closes the one that it is made of.
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    // A file of its own descriptor, since it closes the one that it is made of.
     let of_stream = stream
         .as_fd()
         .try_clone_to_owned()
