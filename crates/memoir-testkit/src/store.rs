@@ -37,6 +37,7 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
 
     use crate::Postgres;
 
+    // A server and a database to copy from for all tests of the process, and a copy for each.
     static SERVER: OnceLock<Postgres> = OnceLock::new();
     static MODEL: OnceCell<()> = OnceCell::const_new();
     static COPIES: AtomicU32 = AtomicU32::new(0);

@@ -301,6 +301,7 @@ fn located(error: &toml::de::Error, text: &str) -> String {
     let message = without_value(error.message());
     match error.span() {
         Some(span) => {
+            // The parser names no place within a letter.
             let before = text.get(..span.start).unwrap_or_default();
             format!("line {}: {message}", before.matches('\n').count() + 1)
         }

@@ -81,6 +81,7 @@ pub(crate) fn grouped(mut command: Command) -> Command {
 fn wrapped(about: &str) -> String {
     // With what stands before it, within 80 columns.
     const ROOM: usize = 64;
+    // As wide as what stands before the first line: the name in twelve columns, and three blanks.
     const BESIDE: &str = "\n               ";
     let mut text = String::new();
     let mut line = 0;

@@ -200,6 +200,7 @@ async fn question(
         let mut given = given.iter();
         given.find_map(|(known, value)| (*known == name).then_some(value.as_str()))
     };
+    // Without one no program is found.
     let client = of("client_id").unwrap_or_default();
     // Who asks and where it may be reached come first. Until both are known nothing is sent to an address that
     // the question names.

@@ -51,6 +51,7 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
 }
 
 fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {
+    // As wide as a number of six places and the gap behind it.
     const INDENT: usize = 8;
     let mut text = String::new();
     for memory in memories {

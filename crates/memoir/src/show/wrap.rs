@@ -21,6 +21,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             used = 0;
         }
         for character in word.chars() {
+            // Whoever wraps a text has made control characters visible in it; all others have a width.
             let width = character.width().unwrap_or(0);
             // A space at the end of a line takes no room there.
             if used + width > columns && character != ' ' {

@@ -104,6 +104,7 @@ pub(super) fn prompt(memories: &[HookMemory]) -> String {
 
 /// Where Goose reads what is to be before its model.
 const HINTS: &str = "goose/.goosehints";
+// Comments of Markdown, by which the part is found again.
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 

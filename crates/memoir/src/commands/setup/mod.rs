@@ -351,6 +351,7 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
 
 /// The lines that differ, and three around each.
 fn only_near_changes(text: &str) -> String {
+    // As many as `diff -u` shows.
     const AROUND: usize = 3;
     let lines: Vec<&str> = text.lines().collect();
     let differs = |line: &&str| {

@@ -23,6 +23,7 @@ use pixels::Pixels;
 
 use super::thousands;
 
+// Not told apart by colour alone: what was completed is a circle, and what was taken back a cross.
 const MASS: RGBColor = RGBColor(31, 87, 164);
 const TAKEN_BACK: RGBColor = RGBColor(192, 57, 43);
 const BUDGET: RGBColor = RGBColor(120, 120, 120);
