@@ -24,14 +24,18 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // For browsers that do not know `frame-ancestors`: on a page that another one frames, a click can be stolen.
     (header::X_FRAME_OPTIONS, "DENY"),
     // Not `no-referrer`: browsers would send forms without their origin then.
     (header::REFERRER_POLICY, "same-origin"),
+    // A page may show words under a grant, or a secret that is shown once: no copy of it stays in the browser.
     (header::CACHE_CONTROL, "no-store"),
+    // A page of another site that opens this one in a window keeps no hold on it.
     (
         HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
     ),
+    // What no page needs, no script that got into one can ask for.
     (
         HeaderName::from_static("permissions-policy"),
         "camera=(), geolocation=(), microphone=(), payment=()",
@@ -60,6 +64,7 @@ pub(crate) fn with_headers(mut response: Response) -> Response {
             "form-action 'self'",
             &format!("form-action 'self' {origin}"),
         );
+        // Otherwise the stricter policy stays, and the browser refuses to go on.
         if let Ok(policy) = HeaderValue::try_from(policy) {
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -76,6 +81,7 @@ pub(crate) fn page(markup: Markup) -> Response {
 
 /// To another page, after a form was carried out.
 pub(crate) fn see_other(path: &str) -> Response {
+    // With 303: the browser goes on with `GET`, so that to load the page again does not send the form again.
     Redirect::to(path).into_response()
 }
 
@@ -134,6 +140,7 @@ impl PageFailure {
     fn way_back(&self, path: &str) -> Option<(String, &'static str)> {
         let is_gone = matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE);
         let mut parts = path.split('/').skip(1);
+        // Three parts, since the way back from the page of an agent itself is the fleet, to which every failure leads.
         match (parts.next()?, parts.next()?, parts.next()?) {
             _ if is_gone => None,
             ("agents", agent, _) => Some((format!("/agents/{agent}"), "Back to the agent")),
@@ -157,6 +164,7 @@ impl PageFailure {
 impl From<Error> for PageFailure {
     fn from(error: Error) -> Self {
         let status = status_of(error.code());
+        // A refusal has none; by it whoever runs the service finds the failure in the log.
         let fault = FaultId::of(&error);
         // What went wrong inside is for the log.
         let told = match status {
@@ -176,6 +184,7 @@ impl From<Error> for PageFailure {
 impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
+        // The way back depends on the path, which is not known here.
         let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
         // Beside the answer, since the frame needs whoever is signed in, and only the layer above knows who
@@ -207,6 +216,7 @@ fn status_of(code: &str) -> StatusCode {
         "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
             StatusCode::INTERNAL_SERVER_ERROR
         }
+        // What is left cannot be done as things stand.
         _ => StatusCode::CONFLICT,
     }
 }

@@ -12,6 +12,7 @@ use crate::answer::PageFailure;
 /// written as its four bytes in percent signs.
 pub(crate) const MOST_BYTES: usize = 2 << 20;
 /// No form of anybody else is longer.
+// A password of 1,000 characters takes 12,000 bytes of it, each character written as twelve.
 pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 
 /// The field that shows that a form was shown to this very browser.
@@ -27,9 +28,11 @@ impl SentForm {
     /// # Errors
     /// It has more than `most_bytes`, or is no form.
     pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, PageFailure> {
+        // That the connection broke is told alike: nobody reads that answer.
         let bytes = axum::body::to_bytes(body, most_bytes).await.map_err(|_| {
             PageFailure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")
         })?;
+        // Not what the parser says, which may quote what was typed.
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
             .map_err(|_| PageFailure::invalid("The form cannot be read."))?;
         let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
@@ -98,6 +101,7 @@ pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .collect();
+    // Pairs of texts can always be written.
     match serde_urlencoded::to_string(&given) {
         Ok(text) if !text.is_empty() => format!("{path}?{text}"),
         _ => path.to_owned(),

@@ -13,6 +13,7 @@ pub(crate) fn picture(text: &str, label: &str) -> Option<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size() + 2 * EDGE;
     Some(html! {
+        // Edges that are smoothed would blur squares of few pixels.
         svg.qr viewBox={ "0 0 " (size) " " (size) } role="img" aria-label=(label) focusable="false"
             shape-rendering="crispEdges" {
             rect width=(size) height=(size) fill="#fff" {}
@@ -28,11 +29,13 @@ fn dark(code: &QrCode) -> String {
         let mut x = 0;
         while x < code.size() {
             let run = (x..code.size()).take_while(|at| code.get_module(*at, y));
+            // No row is longer than the picture, whose size is such a number.
             let length = i32::try_from(run.count()).unwrap_or_default();
             if length > 0 {
                 // Writing to a text does not fail.
                 let _ = write!(path, "M{} {}h{length}v1h-{length}z", x + EDGE, y + EDGE);
             }
+            // A light square is passed by itself.
             x += length.max(1);
         }
     }

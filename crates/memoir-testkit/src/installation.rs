@@ -94,6 +94,7 @@ impl TestInstallation {
     #[must_use]
     pub fn with_clock(self, clock: impl Into<Arc<TestClock>>) -> Self {
         let clock = clock.into();
+        // What is open has the clock from before.
         Self { clock, ..self }.another_process()
     }
 
@@ -244,6 +245,7 @@ impl InstallationFolder {
     /// It cannot be opened.
     pub fn open_elsewhere(&self) -> TestInstallation {
         let store = Arc::new(SqliteStore::open(&self.database()).unwrap());
+        // Keys of its own, read from the files as another process reads them.
         self.open_under(store, keys_in(self.path()))
     }
 
@@ -259,6 +261,7 @@ impl InstallationFolder {
     /// # Panics
     /// It is open, or cannot be copied.
     pub fn copy_to(&self, to: &Path) {
+        // SQLite takes it away once the last one closes the database.
         let log = self.database().with_extension("db-wal");
         assert!(
             !log.exists(),

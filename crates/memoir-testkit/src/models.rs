@@ -32,6 +32,7 @@ impl SetModel {
     }
 
     fn model(&self) -> MutexGuard<'_, Arc<dyn Model>> {
+        // A panic in another thread says nothing of the model.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

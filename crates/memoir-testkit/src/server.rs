@@ -125,6 +125,7 @@ impl ScriptedServer {
 
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
+        // Before the listener is woken, which looks at it.
         self.shared.over.store(true, Ordering::SeqCst);
         // Wakes the listener, which otherwise waits for the next connection.
         let _ = TcpStream::connect(self.address);
@@ -144,6 +145,7 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.over.load(Ordering::SeqCst) {
             return;
         }
+        // What broke off before it was taken is no request.
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
         // A client that went away is for the client's test to notice.
@@ -152,11 +154,14 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    // A client that sends nothing would hold a thread until the end.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let received = read(&mut BufReader::new(stream))?;
+    // Let go before the answer, which may take its time while others are answered.
     let (number, step) = {
         let mut all = lock(&shared.received);
         all.push(received.clone());
+        // Under both locks, so that the numbers of requests at the same time are those of their steps.
         (all.len(), lock(&shared.script).pop_front())
     };
     let step = step
@@ -195,6 +200,7 @@ fn act(
         ServerStep::CutConnection => head(200, &[], br#"{"choices":[{"mess"#, true),
         ServerStep::Hangup => Vec::new(),
         ServerStep::Slow(wait, step) => {
+            // In short waits, so that it ends with the server.
             let until = std::time::Instant::now() + wait;
             while std::time::Instant::now() < until && !shared.over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5).min(wait));

@@ -227,6 +227,7 @@ impl ModelAnswer {
                     json!({
                         "id": format!("call_{number}_{index}"),
                         "type": "function",
+                        // In this form arguments are a text.
                         "function": {"name": name, "arguments": arguments.to_string()},
                     })
                 });

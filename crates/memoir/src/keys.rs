@@ -62,6 +62,7 @@ pub(crate) async fn shared(
     let Some(KeysUrl(url)) = url(config)? else {
         return Ok(None);
     };
+    // By which a key store that lies where the data lie is told.
     let data = match database::postgres(global.database.as_deref()) {
         Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,
@@ -81,6 +82,7 @@ pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
 /// The URL of the key store: that of the environment, or of the configuration; `None` where it is a file.
 fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
     match std::env::var_os(URL).filter(|url| !url.is_empty()) {
+        // What is no UTF-8 is no URL, and is refused as an empty one without being shown.
         Some(url) => KeysUrl(url.into_string().unwrap_or_default())
             .checked(URL)
             .map(Some)

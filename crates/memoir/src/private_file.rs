@@ -16,6 +16,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A temporary file is its owner's only from the beginning.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
+    // Otherwise writing a file would close it to others who may read it.
     if let Ok(found) = fs::metadata(path) {
         file.as_file().set_permissions(found.permissions())?;
     }

@@ -35,6 +35,7 @@ impl ProgressLine {
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
+        // First, so that nothing draws the bar again once it is gone.
         self.coming.abort();
         self.bar.finish_and_clear();
     }

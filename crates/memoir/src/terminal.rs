@@ -39,6 +39,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Whether long texts are printed as they are, on a terminal too.
+// For the whole process: who prints knows nothing of what was typed.
 static UNPAGED: AtomicBool = AtomicBool::new(false);
 
 /// Prints long texts as they are from now on.
@@ -58,6 +59,7 @@ fn page(text: &str) -> bool {
         return false;
     };
     let mut command = shell(&pager);
+    // What the user has set for `less` stays.
     if std::env::var_os("LESS").is_none() {
         // Colours as they are, and nothing is cleared.
         command.env("LESS", "FRX");
@@ -78,8 +80,10 @@ fn page(text: &str) -> bool {
 
 /// The pager for a text on a terminal with so many rows; `None` for none.
 fn pager(text: &str, rows: Option<u16>, named: Option<String>) -> Option<String> {
+    // As many lines as rows are too many: the prompt of the shell takes one.
     let is_long = text.lines().count() >= usize::from(rows?);
     let pager = named.unwrap_or_else(|| "less".to_owned());
+    // `cat` would do no more than to print it.
     (is_long && !pager.trim().is_empty() && pager != "cat").then_some(pager)
 }
 
@@ -158,11 +162,13 @@ pub(crate) fn bars() -> ProgressDrawTarget {
 
 /// Prints to stderr what went wrong.
 pub(crate) fn problem(text: &str) {
+    // Where stderr is closed, nobody can be told.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| match error.kind() {
+        // No signal ends the process then: Rust has it ignored.
         io::ErrorKind::BrokenPipe => Failure::PipeClosed,
         _ => Failure::new(format!("cannot write to stdout: {error}")),
     })
@@ -203,7 +209,9 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
+            // A line break of Windows is one line break.
             '\r' if with_lines && characters.peek() == Some(&'\n') => {}
+            // How wide a tab is depends on where it stands, which columns do not know.
             '\t' if with_lines => escaped.push_str("    "),
             _ if drives(character) => escaped.extend(character.escape_default()),
             _ => escaped.push(character),
@@ -214,6 +222,7 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
 
 /// Control characters, and those that reorder or hide what stands beside them.
 fn is_driving(character: char) -> bool {
+    // Those of the upper range too: `\u{9b}` begins a sequence as ESC does with a bracket.
     character.is_control()
         || matches!(
             character,

@@ -137,6 +137,7 @@ impl<'a> AccessForm<'a> {
     fn fault(&mut self, invalid: &Invalid) {
         let fields = [PURPOSE, SCOPE, MINUTES, EXPIRES_AT];
         let found = fields.iter().find(|(id, _)| *id == invalid.field);
+        // What the form has no field for is told at the field that every form has.
         let (id, label) = found.unwrap_or(&PURPOSE);
         self.faults.add(id, label, &invalid.problem);
     }
@@ -304,6 +305,7 @@ async fn tab(
 ) -> PageResult {
     let before = form::place(wanted.at, wanted.request.as_deref())?;
     let lens = agent.seen_by(visitor.viewer());
+    // One more than is shown tells whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let is_more = requests.len() > AT_ONCE as usize;
     requests.truncate(AT_ONCE as usize);
@@ -374,6 +376,7 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                     @for request in &open {
                         li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
                             @match request.state {
+                                // A grant ends within the hour, so that the time of day says when.
                                 AccessState::Granted => {
                                     "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
                                 }
@@ -563,10 +566,12 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             }
             td role="cell" data-label="Who" { (request.asked_by.name) }
             td role="cell" data-label="To see" { span { (what(request)) } }
+            // In whichever direction its script runs.
             td role="cell" data-label="What for" { div.said.cut dir="auto" { (request.purpose.expose()) } }
             td role="cell" data-label="State" { (badge(request)) }
             td role="cell" data-label="Left" { (left(agent, request)) }
             td.figure role="cell" data-label="Looks" {
+                // Under any other kind of request nothing is read.
                 @if request.scope.is_some() { (words::number(request.reads)) } @else { span.none { "–" } }
             }
         }
@@ -576,6 +581,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
 fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
+            // By the clock that leaves it less: one that is put back prolongs nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }
             _ => span.none { "–" },
@@ -608,6 +614,7 @@ pub(super) fn standing(request: &AccessRequestFacts) -> (&'static str, &'static 
         AccessState::Refused => "badge bad",
         AccessState::Done | AccessState::Revoked | AccessState::Expired => "badge plain",
     };
+    // Both are the same state: a request that nobody answered, and a grant whose time is over.
     let is_unanswered = request.state == AccessState::Expired && request.answered_at.is_none();
     (
         class,

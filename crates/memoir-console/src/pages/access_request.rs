@@ -47,6 +47,7 @@ impl ShownRequest {
     /// The account has no such request.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
+        // By whoever looks, since the agent's reason is shown to whoever asked alone.
         let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
         Ok(Self {
             visitor,
@@ -164,6 +165,7 @@ pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str)
     let Some(seconds) = seconds else {
         return answer;
     };
+    // The path is that of an identifier, which a header can always hold.
     if let Ok(value) = HeaderValue::try_from(format!("{seconds}; url={path}")) {
         answer.headers_mut().insert(header::REFRESH, value);
     }
@@ -176,6 +178,7 @@ fn actions(asked: &ShownRequest) -> Markup {
     let tokens = format!("{}/tokens", agent_path(asked.agent.scope().agent));
     let (text, name) = match (request.state, is_own) {
         (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
+        // Only a look goes on until somebody ends it.
         (AccessState::Granted, true) if request.scope.is_some() => ("Stop looking", "Stop looking"),
         _ => ("Take it back", "Take the request back"),
     };

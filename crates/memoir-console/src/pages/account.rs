@@ -176,6 +176,7 @@ pub(crate) async fn end_sign_in(
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> PageResult {
+    // An identifier that is none is that of no sign-in.
     let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
     visitor.end_sign_in(id).await?;
     // Whoever ends the own one is asked to sign in there.

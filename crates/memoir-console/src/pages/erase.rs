@@ -35,11 +35,13 @@ pub(crate) async fn erase(
     let typed = form.field(NAME);
     // Held against the name within the decision, so that an agent that was renamed meanwhile is not erased by
     // its old one.
+    // Names are the same whatever the case (SPEC 2.2).
     let name = fold_name(typed.trim());
     let named = agent.where_agent(move |now| name == fold_name(&now.name));
     let mut faults = Faults::default();
     match named.erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
+        // That is how a decision answers whose condition does not hold.
         Err(Error::Changed) => {
             faults.add(NAME, "Name", "is not the name of this agent");
         }

@@ -43,6 +43,7 @@ impl PageQuery {
     fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
         let wanted = self.sort.as_deref();
         let found = COLUMNS.iter().find(|column| Some(column.1) == wanted);
+        // The word is whatever the address says.
         *found.unwrap_or(&COLUMNS[0])
     }
 
@@ -233,6 +234,7 @@ fn next(standing: &ListedAgent) -> Markup {
             .and_then(|value| value.as_bool())
     };
     html! {
+        // What keeps the schedule from it comes first: one that is due and paused is not asked.
         @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
         @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
         @else if let Some(due) = agent.refinement_due {

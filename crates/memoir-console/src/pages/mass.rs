@@ -74,6 +74,7 @@ async fn mass_changes(
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
     // An agent of an hour has no 720 parts: each would be shorter than what is drawn, or a row of the table an
     // empty one.
+    // By a clock that was put back it may be made ahead of now, and has no parts then.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.stats(None, Some(now), parts).await?.history,
@@ -94,6 +95,7 @@ pub(crate) async fn curve(
     let wanted: PageQuery = form::query(query.as_deref())?;
     let (days, ..) = wanted.range()?;
     let agent = visitor.account.agent(&agent).await?;
+    // The curve knows whole seconds.
     let told = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
 }
@@ -148,6 +150,7 @@ pub(crate) async fn show(
 
 fn table(told: &MassCurve) -> Markup {
     let happenings = plot::happenings(&told.history);
+    // Numbered before they are turned round: what happened is found by the place among all points, oldest first.
     let points = told.history.points.iter().enumerate().rev();
     html! {
         table.cards role="table" {

@@ -74,6 +74,7 @@ pub(crate) async fn show(
         ..MemoryPage::default()
     };
     let mut rows = agent.memory_page(&asked).await?;
+    // One more than is shown tells whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -239,6 +240,7 @@ fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
 
 /// What can be done with a memory, by the words of the addresses.
 fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
+    // Nothing brings back what was shredded.
     if row.shredded_at.is_some() {
         Vec::new()
     } else if row.discarded_at.is_some() {
@@ -262,6 +264,7 @@ fn button(
     html! {
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
+            // With what is shown now, so that the page that is come back to shows the same.
             input type="hidden" name="after" value=(wanted.after);
             input type="hidden" name="kind" value=(wanted.kind.as_deref().unwrap_or_default());
             @if wanted.with_discarded() { input type="hidden" name="discarded" value="yes"; }
@@ -282,6 +285,7 @@ pub(crate) async fn handle(
         "unprotect" => Handling::Unprotect,
         "discard" => Handling::Discard,
         "restore" => Handling::Restore,
+        // No button of the page leads anywhere else.
         _ => {
             return Err(PageFailure::invalid(
                 "There is nothing of that name to be done.",

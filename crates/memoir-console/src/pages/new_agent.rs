@@ -29,6 +29,7 @@ const FIRST: [Field; 4] = [
     Field::CoreTokenBudget,
 ];
 /// What fewer are.
+// All others but `active`: one that is made out of service could not do anything.
 const MORE: [Field; 15] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
@@ -97,6 +98,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
         faults,
         view: None,
     };
+    // What was typed there, and what is wrong with it, must not be hidden.
     let is_any_more = MORE
         .into_iter()
         .any(|field| !form.field(field.as_str()).trim().is_empty());

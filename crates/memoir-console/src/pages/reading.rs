@@ -120,6 +120,7 @@ impl GrantedLook {
         let content = html! {
             p.crumb { a href=(path) { "The request" } }
             h1 { (heading) }
+            // For `access.js`: why the page was closed, that the service is out of reach, and what is read out.
             div #closed role="alert" tabindex="-1" {}
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
@@ -340,6 +341,7 @@ pub(crate) async fn session(
 ) -> PageResult {
     let wanted: PageQuery = form::query(query.as_deref())?;
     let covers = |asked: &ShownRequest| {
+        // As texts, since the address may hold anything.
         let own = asked.request.session_id.map(|id| id.to_string());
         asked.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
@@ -348,6 +350,7 @@ pub(crate) async fn session(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
+    // The address may name a session of another agent.
     let id = look.asked.agent.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
     let asked = RecordFilter {
@@ -358,6 +361,7 @@ pub(crate) async fn session(
     let records = records_after(&look, &asked, &wanted, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
+        // Once: the pages behind the first one go on with the records.
         @if wanted.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
@@ -522,6 +526,7 @@ fn side_words(side: &Value) -> Markup {
         other => other.to_string(),
     };
     html! {
+        // A side with a text is a memory: no setting is called so.
         @if let Some(content) = side.get("content").and_then(Value::as_str) {
             (said(content))
             (tags(side.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)))

@@ -126,13 +126,16 @@ pub(crate) async fn show(
     let live = agent.live_session(id).await?;
     let records = timeline::TimelinePage::load(&agent, id, wanted.before).await?;
     let session = &live.session;
+    // On an earlier page nothing new would be seen.
     let follows = session.state.is_running() && records.is_latest();
     let content = html! {
         (agent_head(&agent, Tab::Sessions))
         div #session data-events=[follows.then(|| format!("/sessions/{id}/events"))] {
             div.headline {
+                // `live.js` puts the focus here where the button that had it is gone.
                 h2 #heading tabindex="-1" { "Session of " (parts::time(session.started_at)) }
                 div.now {
+                    // `live.js` puts each such part in the place of the one from before.
                     div data-part="following" { @if follows { (following(id)) } }
                     p data-part="state" { (state(session)) }
                 }

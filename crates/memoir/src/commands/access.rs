@@ -126,6 +126,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         kind,
         purpose: arguments.purpose,
     };
+    // About embeddings there is one question alone, so that the kind does not count.
     let request = match arguments.embeddings {
         true => agent.request_embeddings(&draft.purpose, &actor).await?,
         false => agent.request_access(&draft, &actor).await?,
@@ -134,9 +135,11 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     match agent.ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}
         AskOutcome::Failed(problem) => {
+            // The request stays, for the agent's own client to answer.
             terminal::note(&format!("the agent's model was not asked: {problem}"));
         }
     }
+    // As whoever asked: what the agent said to it is for them.
     let lens = agent.seen_by(Viewer::administrator(actor));
     let request = lens.access_request(id).await?;
     tell(global, &request)
@@ -170,6 +173,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         ))
         .hint(format!("give the agent's token in {TOKEN}")));
     }
+    // The agent answers, and its owner in its name.
     let me = Actor::agent(agent.name());
     let is_granted = arguments.answer == YesOrNo::Yes;
     let request = agent

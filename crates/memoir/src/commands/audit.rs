@@ -100,6 +100,7 @@ async fn checkpoint(global: &Global) -> Outcome {
     if global.json {
         terminal::json(&signed)?;
     } else {
+        // The note alone, byte for byte: a file that it is written to is what is verified later.
         terminal::data(signed.checkpoint.as_bytes())?;
         terminal::note(&format!(
             "keep this note outside of this machine, and with it the public key that checks it:\n{}",
@@ -156,6 +157,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     if verified.valid {
         return Ok(Ending::Done);
     }
+    // As a failure, so that a script sees it by the status.
     Err(misfit(&verified))
 }
 

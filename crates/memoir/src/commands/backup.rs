@@ -84,6 +84,7 @@ struct BackupOutput<'a> {
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database = database::file(global.database.as_deref())?;
+    // To open one that is not there would make it.
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
@@ -91,6 +92,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         );
     }
     for path in [file, keys_file] {
+        // A link that leads nowhere is there, too.
         if path.symlink_metadata().is_ok() {
             return Err(
                 Failure::new(format!("`{}` is there already", path.display()))
@@ -159,6 +161,7 @@ fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     let failed = |error| Failure::file("write", path, &error);
     draft.as_file().sync_all().map_err(failed)?;
     let bytes = draft.as_file().metadata().map_err(failed)?.len();
+    // What somebody else made there meanwhile stays.
     draft
         .persist_noclobber(path)
         .map_err(|error| failed(error.error))?;
@@ -190,6 +193,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         let mut from = fs::File::open(from).map_err(failed)?;
         std::io::copy(&mut from, &mut to).map_err(failed)?;
     }
+    // SQLite takes an empty file for a new database, in which nothing is wrong.
     let is_empty = fs::metadata(&copy).is_ok_and(|found| found.len() == 0);
     if is_empty || SqliteStore::is_foreign(&copy) {
         return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
@@ -232,6 +236,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
 async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result<u64, Failure> {
     let one = MemoryPage {
         limit: 1,
+        // An agent may have discarded memories alone.
         with_discarded: true,
         ..MemoryPage::default()
     };
@@ -240,6 +245,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         let account = memoir.account(&account.name).await?;
         let agents = match account.agents().await {
             Ok(agents) => agents,
+            // What is wrong with one account does not keep the others from being looked at.
             Err(error) => {
                 findings.push(format!(
                     "the agents of account `{}`: {error}",
@@ -250,6 +256,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         };
         for agent in agents {
             let looked = match account.agent(&agent.id.to_string()).await {
+                // Its facts are read from what is sealed, which must open for them.
                 Ok(handle) => handle.memory_page(&one).await,
                 Err(error) => Err(error),
             };

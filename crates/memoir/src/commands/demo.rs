@@ -85,6 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
         let path = folder.path().to_owned();
         let closed = folder.close();
+        // It is told where something is left behind, which nobody expects of it.
         closed.map_err(|error| Failure::file("remove", &path, &error))?;
         return ending.unwrap_or(Ok(Ending::Interrupted));
     }
@@ -128,6 +129,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
     }
+    // In words on stderr, with `--json` too: stdout holds one document.
     let mut watcher = Watcher::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) => *session,
@@ -181,6 +183,7 @@ async fn sums(
         session_tokens: session.post_session_tokens,
         database_is_sound: findings
             .iter()
+            // The other areas are about models and schedules, of which a demonstration says nothing.
             .filter(|finding| finding.area == "database")
             .all(|finding| finding.severity == memoir_app::Severity::Ok),
     })

@@ -28,6 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    // No folder is told: a project's is the one in which the program has started this.
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {
         if let Some(told) = remote::warning_of(url) {
@@ -62,9 +63,11 @@ async fn pass_on(remote: &Remote) -> Outcome {
         if line.trim().is_empty() {
             continue;
         }
+        // What is no JSON is for the service to refuse.
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let answer = match remote.mcp(line).await {
             Ok(answer) => answer,
+            // To ask prints nothing, so that this cannot be.
             Err(Failure::PipeClosed) => None,
             Err(Failure::ShownFailure(told)) => {
                 let told = told.one_line();

@@ -48,6 +48,7 @@ enum ModeArgument {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    // Before anything is opened: a name that is none is a slip.
     let model = arguments
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
@@ -158,6 +159,7 @@ fn rolled_back(session: &ShownSession) -> String {
     const TINY_TOKENS: u64 = 400;
     const NOTHING_LOST: &str = "nothing is lost; everything that it did was taken back";
     let is_tripped = session
+        // Each limit of the breaker has a code of its own (SPEC 3.13).
         .end_reason
         .is_some_and(|reason| reason.starts_with("breaker"));
     match (session.pre_session_tokens, session.threshold) {

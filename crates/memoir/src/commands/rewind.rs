@@ -37,6 +37,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let actor = administrator();
     let to = match (arguments.to, arguments.to_record) {
         (Some(time), _) => Point::Time(time),
+        // Without a time there is a record: the arguments ask for one of the two.
         (None, record) => Point::Record(record.unwrap_or_default()),
     };
     let rewound = if arguments.dry_run {
@@ -53,6 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note(&format!(
             "`memoir rewind {} --to-record {}` takes it back",
             safe(agent.name()),
+            // The first record has the place 1.
             seq - 1
         ));
     }

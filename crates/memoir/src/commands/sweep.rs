@@ -34,6 +34,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             other => ending = other,
         }
     }
+    // After the jobs: what they saved may have made an agent due.
     let due = installation.account.due_agents().await?;
     if due.is_empty() && is_idle && !global.json {
         terminal::note("no agent is due");
@@ -49,6 +50,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             Ok(Ran::Driven(session)) => {
                 tell(global, &session, trigger)?;
                 let fine = matches!(session.state, State::Completed | State::Declined);
+                // Whoever cancels a session of a sweep by Ctrl-C means all of it.
                 if session.end_reason == Some("cancelled") {
                     return Ok(Ending::Interrupted);
                 }

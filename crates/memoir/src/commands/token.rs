@@ -80,6 +80,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .hint("leave `--agent` out, or give `--role agent`"));
         }
         (RoleArgument::Agent, name) => {
+            // The arguments ask for a name with this role.
             let agent = installation
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;

@@ -51,6 +51,7 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
 }
 
 fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {
+    // As wide as a number of six places and the gap behind it.
     const INDENT: usize = 8;
     let mut text = String::new();
     for memory in memories {
@@ -144,6 +145,7 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
             memory.number.to_string(),
             memory.tokens.to_string(),
             flags(memory, None),
+            // Some of each text is shown in any case.
             cut(&one_line(memory.content()), columns.max(16)),
         ]);
     }

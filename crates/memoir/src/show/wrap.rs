@@ -6,6 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// write without spaces are cut between characters.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.split('\n')
+        // A wide character takes two columns.
         .flat_map(|line| wrap_line(line, columns.max(2)))
         .collect()
 }
@@ -20,6 +21,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             used = 0;
         }
         for character in word.chars() {
+            // Whoever wraps a text has made control characters visible in it; all others have a width.
             let width = character.width().unwrap_or(0);
             // A space at the end of a line takes no room there.
             if used + width > columns && character != ' ' {
@@ -43,6 +45,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
+    // The mark takes a column.
     let mut used = 1;
     let fits = |character: &char| {
         used += character.width().unwrap_or(0);

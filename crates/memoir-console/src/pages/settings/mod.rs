@@ -74,6 +74,7 @@ impl SettingsView {
 
     /// Whether there were more changes after that place in the log than are looked at.
     fn is_cut_after(&self, seen: u64) -> bool {
+        // Fewer than were asked for are all that there are.
         let is_full = self.changes.len() == LATEST as usize;
         is_full && self.changes.last().is_some_and(|oldest| oldest.seq > seen)
     }
@@ -221,6 +222,7 @@ impl SettingsForm {
                 let (who, at) = (who(&change.actor), words::second(change.recorded_at));
                 ("Changed", format!("{who} at {at}"))
             }
+            // Among the changes that are not looked at may be one of it.
             None if standing.is_cut_after(seen) => ("Perhaps changed", "somebody else".to_owned()),
             _ => return None,
         };
@@ -257,11 +259,13 @@ pub(crate) async fn change(
     }
     let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
     // What the form was filled in on is held against the settings as they are where it is written.
+    // Borrowed, since there may be several attempts.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
     let attempt = |agent: AgentHandle| async move {
         let standing = SettingsView::of(&agent).await?;
         let mut draft = sent.clone();
         draft.check(assigned, &standing, seen);
+        // An answer, since what is wrong in the form is not mended by another attempt.
         if !draft.faults.is_empty() {
             return Ok(Err((standing, draft)));
         }
@@ -275,6 +279,7 @@ pub(crate) async fn change(
     };
     match agent.at_newest(attempt).await? {
         Ok(view) => {
+            // By a word alone: the warnings may quote the prompts.
             let done = match view.words.warnings.is_empty() {
                 true => "configured",
                 false => "configured_with_placeholders",

@@ -65,6 +65,7 @@ fn confirm(name: &str) -> Result<(), Failure> {
         .lock()
         .read_line(&mut typed)
         .map_err(|error| Failure::new(format!("cannot read the name: {error}")))?;
+    // Names are the same whatever the case (SPEC 2.2).
     if fold_name(typed.trim()) == fold_name(name) {
         return Ok(());
     }

@@ -66,6 +66,7 @@ pub(super) async fn write(
             fs::create_dir_all(inner).map_err(failed)?;
         }
         fs::write(&whole, page(memory, agent.name(), layout)).map_err(failed)?;
+        // Brackets end the text of a link.
         let title = title(memory).replace(['[', ']'], " ");
         index.push_str(&format!("- [{}]({})\n", title, path.display()));
     }
@@ -91,6 +92,7 @@ fn place_of(memory: &ShownMemory, layout: PageLayout) -> PathBuf {
         .take(SLUG_CHARACTERS)
         .collect();
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
+    // With zeros, so that a list by name is one by number.
     let name = format!("{:05}-{}.md", memory.number.0, parts.join("-"));
     match layout {
         PageLayout::Folders => Path::new(memory.kind.as_str()).join(name),
@@ -103,6 +105,7 @@ fn title(memory: &ShownMemory) -> String {
     let text = memory.content();
     let mut lines = text
         .lines()
+        // Without the marks of headings and lists.
         .map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let line = safe(line);
@@ -117,6 +120,7 @@ fn title(memory: &ShownMemory) -> String {
         }
         title.push_str(word);
     }
+    // One more, for the mark that it was cut.
     title.chars().take(TITLE_CHARACTERS + 1).collect()
 }
 

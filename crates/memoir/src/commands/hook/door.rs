@@ -169,6 +169,7 @@ impl ReachedMemory {
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
                 (requests, sessions) = (asked.items, sat.items);
+                // Asked only where something waits: it is one more request, and the host waits.
                 messages = match waits.pending > 0 && has_reader(remote).await? {
                     true => 0,
                     false => waits.pending,
@@ -199,10 +200,12 @@ impl ReachedMemory {
             Self::Away(remote) => {
                 let query = RecallQuery::of_prompt(prompt.expose(), limit).text;
                 let query = end_of(query.expose(), REMOTE_QUESTION);
+                // A blank question is answered with all memories, the newest first.
                 if query.trim().is_empty() {
                     return Ok(Vec::new());
                 }
                 let limit = limit.to_string();
+                // Scores are told to whoever wants an explanation.
                 let wanted = [("q", query), ("limit", &limit), ("explain", "true")];
                 let mut found = remote
                     .get::<Items<HookMemory>>("memories", &wanted)
@@ -244,6 +247,7 @@ impl MessageReceiver for ReachedMemory {
                 agent,
             } => {
                 let actor = installation.owner_or_actor(agent).await?;
+                // Not at once: the conversation may go on.
                 Ok(agent.hand_over(messages, false, actor.kind).await?)
             }
             Self::Away(remote) => {

@@ -102,6 +102,7 @@ impl Arguments {
 /// Answers, and ends with success whatever came of it.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
+    // First: whatever goes wrong, nothing else tells of it.
     let log = Log::open(&arguments);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
@@ -119,6 +120,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     // This one watches and the first one works, whose memory grows in larger pieces than any other's.
     thread::spawn(move || {
         thread::sleep(limit.saturating_sub(began.elapsed()));
+        // Whoever is first decides: the answer is printed, or the process ends without a word.
         if !settled.swap(true, Ordering::SeqCst) {
             watching.note(&format!("no answer within {} ms", limit.as_millis()));
             // What the work did to the database is whole or not at all.
@@ -126,6 +128,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         }
     });
     let answer = caught(|| answer_event(&global, &arguments, &log));
+    // In a loop, since `park` may come back by itself.
     while is_settled.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
         thread::park();
@@ -174,6 +177,7 @@ fn answer_event(
         };
         if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
+            // Once a session, and not with each prompt.
             if let Some(told) = arguments.url.as_deref().and_then(warning_of) {
                 log.note(&told);
             }
@@ -221,6 +225,7 @@ async fn session_start(
     let room = arguments
         .max_tokens
         .unwrap_or_else(|| arguments.client.context_tokens());
+    // Before the session's file is held: what takes longest keeps no other hook waiting.
     let context = door.context(room).await?;
     let text = text::start(&context, &door.waiting().await?);
     let told = door.digest(&text).await?;
@@ -233,6 +238,7 @@ async fn session_start(
         at: now,
         left_out: context.left_out,
     });
+    // The conversation may have been summed up, and what was shown beside its prompts with it.
     session.shown = ShownMemories::default();
     session.keep()?;
     let is_told = is_again && since < ONE_EVENT;

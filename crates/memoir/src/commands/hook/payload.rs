@@ -42,6 +42,7 @@ impl Payload {
                 .filter(|_| !told["timestamp"].is_null())
                 .map(|_| Client::Copilot),
         };
+        // For a program that tells no `cwd`.
         let roots = told["workspace_roots"][0].as_str().map(str::to_owned);
         Self {
             session: text(&["session_id", "sessionId", "conversation_id"]),

@@ -24,6 +24,7 @@ pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
         }
         text.push_str("## Waiting for you in Memoir\n");
         for line in lines {
+            // Writing to a text does not fail.
             let _ = write!(text, "\n- {line}");
         }
     }
@@ -69,6 +70,7 @@ fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
 pub(super) fn choose(found: impl Iterator<Item = HookMemory>) -> Vec<HookMemory> {
     let mut room = SHOWN_CHARACTERS;
     found
+        // What has no room makes way for what is shorter.
         .filter(|memory| {
             let length = memory.content.chars() as u64;
             let fits = length <= room;
@@ -102,6 +104,7 @@ pub(super) fn prompt(memories: &[HookMemory]) -> String {
 
 /// Where Goose reads what is to be before its model.
 const HINTS: &str = "goose/.goosehints";
+// Comments of Markdown, by which the part is found again.
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 

@@ -54,6 +54,7 @@ impl NamedInput {
         let mut head = Vec::new();
         let mut is_folder = false;
         if path == Path::new("-") {
+            // What is behind it is read later, and the two are put together (`into_input`, `into_bytes`).
             let read = io::stdin().lock().take(HEAD_BYTES).read_to_end(&mut head);
             read.map_err(failed)?;
         } else {
@@ -105,6 +106,7 @@ impl NamedInput {
         let begun = bytes.len() as u64;
         let read = io::stdin()
             .lock()
+            // One more than may be shows that there is too much.
             .take((most_bytes + 1).saturating_sub(begun))
             .read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", &self.path, &error))?;
@@ -137,6 +139,7 @@ pub(super) async fn run(
     let recognised = import.recognised().clone();
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
+    // Pages of this very agent come back to it; those of another are as good as another program's.
     let is_own = recognised
         .pages_of
         .as_ref()
@@ -242,6 +245,7 @@ impl Shaping {
 
     fn shape(&self, memory: ImportedMemory) -> ForeignMemory {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
+        // What the user says comes before what the file says.
         let kind = match self.kind {
             Some(kind) => kind,
             None if memory.tags.iter().any(is_core) => Kind::Core,
@@ -283,6 +287,7 @@ fn read(
     let mut batch = Vec::new();
     let mut characters = 0;
     let report = import.read(options, &mut |memory| {
+        // It becomes the system prompt instead.
         if shaping.without_persona && memory.is_persona {
             return ControlFlow::Continue(());
         }
@@ -298,6 +303,7 @@ fn read(
             Err(_) => ControlFlow::Break(()),
         }
     })?;
+    // Where nobody takes them any more, whoever did has failed and tells why.
     let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
         let _ = sender.blocking_send(ForeignPart::Last);
@@ -320,6 +326,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
+            // The work first: where both are ready, nothing is drawn any more.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),
@@ -475,6 +482,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     ];
     let mut text = String::new();
     for (name, count, note) in rows {
+        // These say something also where they are 0.
         let is_always = matches!(
             name,
             "read" | "kept" | "to keep" | "doubles" | "junk" | "not understood"

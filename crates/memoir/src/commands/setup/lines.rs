@@ -10,6 +10,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
     let block = format!("[{name}]\n{body}");
     check_toml(text)?;
     let changed = match table(text, name) {
+        // White space behind it is no difference.
         Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
         Some((begin, end)) => {
             let space = &text[begin..end][text[begin..end].trim_end().len()..];
@@ -43,6 +44,7 @@ pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem
     Ok(match table(text, name) {
         Some((begin, end)) => {
             let before = &text[..begin];
+            // One of them was put there with the table.
             let before = match before.ends_with("\n\n") {
                 true => &before[..before.len() - 1],
                 false => before,
@@ -83,6 +85,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
 fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
+        // Not what the parser says, which would quote the line.
         .map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
@@ -121,6 +124,7 @@ pub(super) fn set_entry(
     name: &str,
     body: &[String],
 ) -> Result<String, JsonProblem> {
+    // Taken out first, so that it is there once.
     let text = remove_entry(text, mapping, name);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
@@ -135,6 +139,7 @@ pub(super) fn set_entry(
             if !rest.is_empty() {
                 return Err(format!("`{mapping}` is written on one line"));
             }
+            // As deep as the entries that are there: YAML takes no mapping with two depths.
             let next = text[at..].lines().find(|line| !line.trim().is_empty());
             let indent = next.map_or("", |line| &line[..line.len() - line.trim_start().len()]);
             let indent = if indent.is_empty() { "  " } else { indent };
@@ -158,6 +163,7 @@ pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
     let mut is_inside = false;
     let mut gone = None;
     for line in text.split_inclusive('\n') {
+        // A blank line ends nothing in YAML.
         let is_blank = line.trim().is_empty();
         if !is_blank && depth(line) == 0 {
             is_inside = line.starts_with(&format!("{mapping}:"));

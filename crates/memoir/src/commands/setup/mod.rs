@@ -129,6 +129,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
+            // Once it is agreed: until then nothing is made.
             if let Some(agent) = &agent {
                 make(global, &arguments, agent).await?;
             }
@@ -170,6 +171,7 @@ async fn call(
         words.extend(["--url".to_owned(), url.clone()]);
     } else {
         if global.database.is_some() {
+            // Absolute, since a program starts Memoir in whichever folder it is.
             let path = database::path(global.database.as_deref())?;
             words.extend(["--database".to_owned(), absolute(&path)?]);
         }
@@ -215,6 +217,7 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
         return installation.own(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
+    // A token that opens nothing is told now, and not in a log of hooks that nobody reads.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
         Ok(token) if !token.is_empty() => remote::keep_token(url, agent, Some(&token)),
@@ -249,6 +252,7 @@ fn taken_back(
     folders: &Folders,
     record: &ProgramRecord,
 ) -> Result<Vec<FileChange>, Failure> {
+    // What is Memoir's is known by its name and not by what it calls.
     let nobody = ProgramCall {
         program: String::new(),
         arguments: Vec::new(),
@@ -258,6 +262,7 @@ fn taken_back(
         .map(|edit| {
             let path = &edit.path;
             let removed = |text: &str| {
+                // From the last one on: a part stands behind what it needs beside it.
                 edit.parts
                     .iter()
                     .rev()
@@ -346,9 +351,11 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
 
 /// The lines that differ, and three around each.
 fn only_near_changes(text: &str) -> String {
+    // As many as `diff -u` shows.
     const AROUND: usize = 3;
     let lines: Vec<&str> = text.lines().collect();
     let differs = |line: &&str| {
+        // The sign stands behind the colour.
         let plain = anstream::adapter::strip_str(line).to_string();
         plain.starts_with(['+', '-'])
     };
