@@ -179,7 +179,7 @@ fn hint(error: &Error) -> Option<String> {
         | Error::Store(store::Error::Busy)
         | Error::Keys(memoir_vault::Error::Busy) => "try again",
         Error::Store(store::Error::OutcomeUnknown(_)) => {
-            "look whether it is there before doing it again: `memoir audit show AGENT` ends with what was done last"
+            "look whether it is there before doing it again: `memoir audit list AGENT` ends with what was done last"
         }
         Error::Store(store::Error::Newer { .. })
         | Error::Keys(memoir_vault::Error::Newer { .. }) => "use the newer version of Memoir",

@@ -132,7 +132,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     // In words on stderr, with `--json` too: stdout holds one document.
     let mut watcher = Watcher::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
-        Ran::Driven(session) => *session,
+        Ran::Driven(session) | Ran::Cancelled(session) => *session,
         Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),
     };
     let query = RecordFilter {

@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 use crate::{
     cli::Global,
     commands::passphrase,
+    database::folder_of,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     show::counted,
@@ -280,6 +281,8 @@ fn write(
         announce()?;
         return fill(&file).map_err(failed);
     }
+    // What a link points to is written, and the link stays.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let file = draft(folder_of(path), fill).map_err(failed)?;
     announce()?;
     file.persist(path).map_err(|error| failed(error.into()))?;
@@ -305,13 +308,6 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = folder;
     Ok(())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
 }
 
 fn write_lines(lines: &[Line], file: impl Write) -> io::Result<()> {

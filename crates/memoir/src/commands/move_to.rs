@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use memoir_domain::session::Driver;
 use memoir_store::{
     Store,
@@ -361,7 +361,7 @@ fn key(table: &Table, row: &Cells) -> Cells {
 
 /// What is being done on stderr, which shows itself on a terminal only.
 fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, terminal::bars());
     if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos} rows, {per_sec}") {
         bar.set_style(style);
     }

@@ -70,7 +70,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.seen_by(installation.viewer(&agent).await?);
     let mut watcher = Watcher::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {
-        Ran::Driven(session) => {
+        Ran::Driven(session) | Ran::Cancelled(session) => {
             tell(global, &session)?;
             ending(&session)
         }
@@ -82,8 +82,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// What became of a session.
 pub(crate) enum Ran {
-    /// It came to an end, by itself or by Ctrl-C.
+    /// It came to an end, by itself or by somebody who cancelled it elsewhere.
     Driven(Box<ShownSession>),
+    /// It was ended by Ctrl-C.
+    Cancelled(Box<ShownSession>),
     /// None was begun: another worker has run one since.
     NotDue,
     /// None was begun, since nothing could be taken away in it.
@@ -121,7 +123,7 @@ pub(crate) async fn drive(
         }
     };
     match unless_interrupted(cancelling).await {
-        Some(session) => Ok(Ran::Driven(Box::new(session?))),
+        Some(session) => Ok(Ran::Cancelled(Box::new(session?))),
         None => Ok(Ran::Interrupted),
     }
 }

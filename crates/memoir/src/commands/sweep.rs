@@ -49,14 +49,14 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         match drive(&lens, &options, &mut Watcher::new(global.json)).await {
             Ok(Ran::Driven(session)) => {
                 tell(global, &session, trigger)?;
-                let fine = matches!(session.state, State::Completed | State::Declined);
-                // Whoever cancels a session of a sweep by Ctrl-C means all of it.
-                if session.end_reason == Some("cancelled") {
-                    return Ok(Ending::Interrupted);
-                }
-                if !fine {
+                if !matches!(session.state, State::Completed | State::Declined) {
                     ending = Ending::Refused;
                 }
+            }
+            // Whoever cancels a session of a sweep by Ctrl-C means all of it.
+            Ok(Ran::Cancelled(session)) => {
+                tell(global, &session, trigger)?;
+                return Ok(Ending::Interrupted);
             }
             Ok(Ran::NotDue) => {}
             Ok(Ran::NotAsked(found)) => {

@@ -58,6 +58,16 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
             std::fs::metadata(&out).unwrap().permissions().mode() & 0o777,
             0o600
         );
+        // Through a link what it points to is written, and the link stays.
+        let link = installation.path("link.jsonl");
+        std::os::unix::fs::symlink(&out, &link).unwrap();
+        std::fs::write(&out, "old").unwrap();
+        installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
+        assert!(link.is_symlink());
+        assert_eq!(
+            std::fs::read_to_string(&out).unwrap(),
+            installation.ok(&["export", "wren"])
+        );
     }
     let refused = installation.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
     assert!(

@@ -19,6 +19,24 @@ fn mem0() -> Value {
 }
 
 #[test]
+fn spec_2_1_tags_that_find_no_place_beside_the_users_are_counted() {
+    let installation = Installation::with_agent();
+    let file = installation.write("mem0.json", mem0().to_string());
+    // "Prefers tea" has two tags, "Parks in bay four" three; of each one finds a place.
+    let mut arguments = vec!["import", "wren", &file];
+    let own: Vec<String> = (0..15).map(|at| format!("own{at}")).collect();
+    for tag in &own {
+        arguments.extend(["--tag", tag]);
+    }
+    let told = installation.json(&arguments);
+    assert_eq!(told["tags_left_out"], 3, "{told}");
+    let kept = installation.json(&["ledger", "wren", "--all"]);
+    for memory in kept["items"].as_array().unwrap() {
+        assert_eq!(memory["tags"].as_array().unwrap().len(), 16, "{memory}");
+    }
+}
+
+#[test]
 fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     let installation = Installation::with_agent();
     let file = installation.write("mem0.json", mem0().to_string());

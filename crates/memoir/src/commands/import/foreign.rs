@@ -15,7 +15,12 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, MemoryInput, TakeOver, TakenOver};
-use memoir_domain::{PrivateText, agent::Field, import::ForeignGone, memory::Kind};
+use memoir_domain::{
+    PrivateText,
+    agent::Field,
+    import::ForeignGone,
+    memory::{Kind, TAGS_LIMIT},
+};
 use memoir_import::{
     Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
     NoMemoryClass, Recognised, may_be_memories,
@@ -243,7 +248,8 @@ impl Shaping {
         }
     }
 
-    fn shape(&self, memory: ImportedMemory) -> ForeignMemory {
+    /// The memory as it is taken over, and how many of its own tags found no place beside the user's.
+    fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
         // What the user says comes before what the file says.
         let kind = match self.kind {
@@ -252,12 +258,15 @@ impl Shaping {
             None => memory.kind.unwrap_or(self.default),
         };
         let mut tags = self.tags.clone();
+        let mut left_out = 0;
         for tag in memory.tags {
-            if !tags.contains(&tag) && tags.len() < memoir_domain::memory::TAGS_LIMIT {
-                tags.push(tag);
+            match tags.contains(&tag) {
+                true => {}
+                false if tags.len() < TAGS_LIMIT => tags.push(tag),
+                false => left_out += 1,
             }
         }
-        ForeignMemory {
+        let shaped = ForeignMemory {
             input: MemoryInput {
                 content: memory.content,
                 kind: Some(kind),
@@ -271,7 +280,8 @@ impl Shaping {
                 why: gone.why.as_str(),
                 at: gone.at,
             }),
-        }
+        };
+        (shaped, left_out)
     }
 }
 
@@ -285,14 +295,16 @@ fn read(
     sender: &mpsc::Sender<ForeignPart>,
 ) -> Result<ImportReport, Error> {
     let mut batch = Vec::new();
-    let mut characters = 0;
-    let report = import.read(options, &mut |memory| {
+    let (mut characters, mut tags_left_out) = (0, 0);
+    let mut report = import.read(options, &mut |memory| {
         // It becomes the system prompt instead.
         if shaping.without_persona && memory.is_persona {
             return ControlFlow::Continue(());
         }
         characters += memory.content.chars();
-        batch.push(shaping.shape(memory));
+        let (shaped, left_out) = shaping.shape(memory);
+        batch.push(shaped);
+        tags_left_out += left_out;
         if batch.len() < BATCH && characters < BATCH_CHARACTERS {
             return ControlFlow::Continue(());
         }
@@ -303,6 +315,7 @@ fn read(
             Err(_) => ControlFlow::Break(()),
         }
     })?;
+    report.tags_left_out += tags_left_out;
     // Where nobody takes them any more, whoever did has failed and tells why.
     let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
