@@ -44,7 +44,7 @@ const MINUTES: (&str, &str) = ("minutes", "Minutes");
 const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
 
 #[derive(Default, Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct AccessPageQuery {
     /// What to ask for: chosen already, where a link leads here from what somebody wants to see.
     scope: Option<String>,
     /// The last request of the page before: its time in microseconds and its identifier.
@@ -190,16 +190,16 @@ impl<'a> AccessForm<'a> {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: AccessPageQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = AccessForm {
-        scope: wanted.scope.as_deref().unwrap_or("core"),
+        scope: query.scope.as_deref().unwrap_or("core"),
         minutes: USUAL_MINUTES,
         ..AccessForm::default()
     };
-    tab(&visitor, &agent, &wanted, &draft).await
+    tab(&visitor, &agent, &query, &draft).await
 }
 
 pub(crate) async fn ask(
@@ -285,7 +285,7 @@ async fn form_page(
     draft: &AccessForm<'_>,
 ) -> PageResult {
     match wish {
-        AccessWish::Look => tab(visitor, agent, &PageQuery::default(), draft).await,
+        AccessWish::Look => tab(visitor, agent, &AccessPageQuery::default(), draft).await,
         AccessWish::Token => token_page(visitor, agent, draft).await,
         AccessWish::Embeddings => embeddings_page(visitor, agent, draft).await,
         AccessWish::Shredding(number) => shred_page(visitor, agent, number, draft).await,
@@ -300,10 +300,10 @@ pub(super) fn path_of(request: AccessRequestId) -> String {
 async fn tab(
     visitor: &Visitor,
     agent: &AgentHandle,
-    wanted: &PageQuery,
+    query: &AccessPageQuery,
     draft: &AccessForm<'_>,
 ) -> PageResult {
-    let before = form::place(wanted.at, wanted.request.as_deref())?;
+    let before = form::place(query.at, query.request.as_deref())?;
     let lens = agent.seen_by(visitor.viewer());
     // One more than is shown tells whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
@@ -348,7 +348,7 @@ async fn tab(
     };
     let title = title(draft, &format!("Access to {}", agent.name()));
     Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
-        .done(wanted.done.as_deref())
+        .done(query.done.as_deref())
         .show(content))
 }
 

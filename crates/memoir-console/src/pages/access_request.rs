@@ -29,7 +29,7 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct AccessRequestPageQuery {
     done: Option<String>,
 }
 
@@ -124,9 +124,9 @@ impl ShownRequest {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: AccessRequestPageQuery = form::query(raw_query.as_deref())?;
     let asked = ShownRequest::find(visitor, &request).await?;
     let request = &asked.request;
     let content = html! {
@@ -151,7 +151,7 @@ pub(crate) async fn show(
     };
     let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
     let shown = SignedInPage::new(&asked.visitor, &title, ConsoleSection::Fleet)
-        .done(wanted.done.as_deref())
+        .done(query.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);
     // So that the page tells of the end where no script runs.

@@ -26,7 +26,7 @@ use crate::{
 const PASSWORD: &str = "password";
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct AccountPageQuery {
     done: Option<String>,
 }
 
@@ -70,9 +70,9 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
 
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: AccountPageQuery = form::query(raw_query.as_deref())?;
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
     let sign_ins = visitor.sign_ins().await?;
@@ -101,7 +101,7 @@ pub(crate) async fn show(
         }
     };
     let sheet = SignedInPage::new(&visitor, "Your account", ConsoleSection::Account)
-        .done(wanted.done.as_deref());
+        .done(query.done.as_deref());
     Ok(sheet.show(content))
 }
 

@@ -28,7 +28,7 @@ use crate::{
 const LATEST: u32 = 5;
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct AgentPageQuery {
     done: Option<String>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: AgentPageQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = refine::RefineForm::default();
-    page(&console, &visitor, &agent, wanted.done.as_deref(), &draft).await
+    page(&console, &visitor, &agent, query.done.as_deref(), &draft).await
 }
 
 /// The page, with what was typed into its form and what was wrong with it.

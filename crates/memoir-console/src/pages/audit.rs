@@ -13,7 +13,7 @@ use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
 use memoir_domain::labels;
 use serde_json::{Map, Value};
 
-use super::{Tab, agent_head, agent_path, audit_filter::PageQuery, settings::setting};
+use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
 use crate::{
     answer::{PageResult, page_of},
     browser::Visitor,
@@ -27,10 +27,10 @@ use crate::{
 const AT_ONCE: u32 = 50;
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
-    let Some(name) = &wanted.agent else {
+    let query: AuditQuery = form::query(raw_query.as_deref())?;
+    let Some(name) = &query.agent else {
         return Ok(overview(&visitor, "", &Faults::default()));
     };
     let agent = match visitor.account.agent(name).await {
@@ -39,15 +39,15 @@ pub(crate) async fn show(
         Err(Error::NoAgent(_)) => return Ok(nobody(&visitor, name)),
         Err(error) => return Err(error.into()),
     };
-    let (search, faults) = wanted.read();
-    let before = wanted.before()?;
+    let (search, faults) = query.read();
+    let before = query.before()?;
     // Apart from what is looked for, whose newest record need not be the log's.
     let newest = agent
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
     // With something wrong in the form, what was found would answer another question.
     let found = match faults.is_empty() {
-        true => found(&agent, &wanted, &search, before).await?,
+        true => found(&agent, &query, &search, before).await?,
         false => html! {},
     };
     let content = html! {
@@ -56,7 +56,7 @@ pub(crate) async fn show(
         section aria-labelledby="records" {
             h2 #records { "Records" }
             (faults.wrong())
-            (wanted.form(&faults))
+            (query.form(&faults))
             (found)
         }
     };
@@ -94,7 +94,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
 /// One page of what is looked for.
 async fn found(
     agent: &AgentHandle,
-    wanted: &PageQuery,
+    query: &AuditQuery,
     search: &RecordFilter,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
@@ -103,8 +103,8 @@ async fn found(
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
-    let next = next.map(|last| wanted.address(Some(last.seq)));
-    let newest = wanted.address(None);
+    let next = next.map(|last| query.address(Some(last.seq)));
+    let newest = query.address(None);
     Ok(html! {
         @if records.is_empty() { p.empty { "No records here." } } @else { (table(&records)) }
         (parts::pages(

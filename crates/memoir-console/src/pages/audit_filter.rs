@@ -20,7 +20,7 @@ const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
 /// What stands in the address, as it was typed.
 #[derive(Default, Deserialize)]
-pub(super) struct PageQuery {
+pub(super) struct AuditQuery {
     pub(super) agent: Option<String>,
     action: Option<String>,
     actor: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct PageQuery {
     before: Option<String>,
 }
 
-impl PageQuery {
+impl AuditQuery {
     /// What is looked for, and what is wrong with each field.
     pub(super) fn read(&self) -> (RecordFilter, Faults) {
         let mut faults = Faults::default();

@@ -31,7 +31,7 @@ const PATH: &str = "/sign-in/code";
 pub(super) const CODE: &str = "code";
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct CodePageQuery {
     /// The path that somebody came for.
     next: Option<String>,
     /// Whether a recovery code is to be typed.
@@ -59,17 +59,17 @@ pub(super) fn ask(
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
     request: Request,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: CodePageQuery = form::query(raw_query.as_deref())?;
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
     };
     let shown = CodePage {
         name: &half.name,
-        next: browser::own_path(wanted.next.as_deref().unwrap_or("/")),
-        by_recovery: wanted.recovery.is_some(),
+        next: browser::own_path(query.next.as_deref().unwrap_or("/")),
+        by_recovery: query.recovery.is_some(),
     };
     Ok(page(content(&shown, None)))
 }

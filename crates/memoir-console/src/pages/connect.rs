@@ -104,11 +104,12 @@ fn answer(
 pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     // As pairs, since what is given twice must be noticed.
-    let pairs: Vec<(String, String)> = serde_urlencoded::from_str(&query.unwrap_or_default())
-        .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
+    let pairs: Vec<(String, String)> =
+        serde_urlencoded::from_str(&raw_query.unwrap_or_default())
+            .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     let agent = pairs.iter().find(|(name, _)| name == AGENT.0);
     let agent = agent.map(|(_, value)| value.clone()).unwrap_or_default();
     match question(&console, &visitor, &pairs).await? {

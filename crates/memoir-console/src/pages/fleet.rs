@@ -31,7 +31,7 @@ const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
 ];
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct FleetPageQuery {
     q: Option<String>,
     sort: Option<String>,
     turn: Option<String>,
@@ -39,10 +39,10 @@ pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
-impl PageQuery {
+impl FleetPageQuery {
     fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
-        let wanted = self.sort.as_deref();
-        let found = COLUMNS.iter().find(|column| Some(column.1) == wanted);
+        let sort = self.sort.as_deref();
+        let found = COLUMNS.iter().find(|column| Some(column.1) == sort);
         // The word is whatever the address says.
         *found.unwrap_or(&COLUMNS[0])
     }
@@ -56,7 +56,7 @@ impl PageQuery {
         self.page.unwrap_or(1).max(1)
     }
 
-    fn query(&self) -> FleetQuery {
+    fn fleet_query(&self) -> FleetQuery {
         let (order, _, _, greatest_first) = self.column();
         FleetQuery {
             text: self.q.clone().unwrap_or_default(),
@@ -89,49 +89,49 @@ impl PageQuery {
 
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
-    let fleet = visitor.account.fleet(&wanted.query()).await?;
+    let query: FleetPageQuery = form::query(raw_query.as_deref())?;
+    let fleet = visitor.account.fleet(&query.fleet_query()).await?;
     let content = html! {
         div.headline {
             h1 { "Fleet" }
             div.told-by {
-                (search(&wanted))
+                (search(&query))
                 a.button href="/agents/new" { "New agent" }
             }
         }
         p.count { (words::counted(fleet.total, "agent", "agents"))
-            @if let Some(text) = &wanted.q { " with “" (text) "” in the name" }
+            @if let Some(text) = &query.q { " with “" (text) "” in the name" }
         }
         @if fleet.agents.is_empty() {
-            (nobody(&wanted))
+            (nobody(&query))
         } @else {
-            (table(&wanted, &fleet))
-            (pager(&wanted, fleet.total))
+            (table(&query, &fleet))
+            (pager(&query, fleet.total))
         }
     };
     Ok(SignedInPage::new(&visitor, "Fleet", ConsoleSection::Fleet)
-        .done(wanted.done.as_deref())
+        .done(query.done.as_deref())
         .show(content))
 }
 
-fn search(wanted: &PageQuery) -> Markup {
+fn search(query: &FleetPageQuery) -> Markup {
     html! {
         form.search role="search" method="get" action="/" {
-            @if let Some(sort) = &wanted.sort { input type="hidden" name="sort" value=(sort); }
-            @if wanted.is_turned() { input type="hidden" name="turn" value="yes"; }
+            @if let Some(sort) = &query.sort { input type="hidden" name="sort" value=(sort); }
+            @if query.is_turned() { input type="hidden" name="turn" value="yes"; }
             label.hidden for="q" { "Name of an agent" }
             input #q name="q" type="search" placeholder="Name" maxlength="100"
-                value=(wanted.q.as_deref().unwrap_or_default());
+                value=(query.q.as_deref().unwrap_or_default());
             button.quiet type="submit" { "Search" }
         }
     }
 }
 
-fn nobody(wanted: &PageQuery) -> Markup {
+fn nobody(query: &FleetPageQuery) -> Markup {
     html! {
-        @if wanted.q.is_some() || wanted.page() > 1 {
+        @if query.q.is_some() || query.page() > 1 {
             p.empty { "Nobody here. " a href="/" { "Show all agents" } }
         } @else {
             p.empty { "There are no agents yet. " a href="/agents/new" { "Make the first one" } "." }
@@ -139,13 +139,13 @@ fn nobody(wanted: &PageQuery) -> Markup {
     }
 }
 
-fn table(wanted: &PageQuery, fleet: &FleetView) -> Markup {
+fn table(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
     html! {
         div.scroll {
             table.cards role="table" {
-                caption.hidden { "Agents, sorted by " (wanted.column().2.to_lowercase()) }
+                caption.hidden { "Agents, sorted by " (query.column().2.to_lowercase()) }
                 thead role="rowgroup" {
-                    tr role="row" { @for column in COLUMNS { (heading(wanted, column)) } }
+                    tr role="row" { @for column in COLUMNS { (heading(query, column)) } }
                 }
                 tbody role="rowgroup" {
                     @for standing in &fleet.agents { (row(standing)) }
@@ -156,11 +156,11 @@ fn table(wanted: &PageQuery, fleet: &FleetView) -> Markup {
 }
 
 fn heading(
-    wanted: &PageQuery,
+    query: &FleetPageQuery,
     (order, word, text, greatest_first): (FleetOrder, &str, &str, bool),
 ) -> Markup {
-    let is_sorted = wanted.column().0 == order;
-    let is_turned = is_sorted && wanted.is_turned();
+    let is_sorted = query.column().0 == order;
+    let is_turned = is_sorted && query.is_turned();
     let descending = greatest_first != is_turned;
     let sorted = if descending {
         "descending"
@@ -168,7 +168,7 @@ fn heading(
         "ascending"
     };
     // Whoever asks for the order that there is gets it the other way round.
-    let path = wanted.address(word, is_sorted && !is_turned, 1);
+    let path = query.address(word, is_sorted && !is_turned, 1);
     let is_figure = !matches!(
         order,
         FleetOrder::Name | FleetOrder::Outcome | FleetOrder::LastSession | FleetOrder::Next
@@ -247,10 +247,10 @@ fn next(standing: &ListedAgent) -> Markup {
     }
 }
 
-fn pager(wanted: &PageQuery, total: u64) -> Markup {
+fn pager(query: &FleetPageQuery, total: u64) -> Markup {
     let last = total.div_ceil(u64::from(AT_ONCE));
-    let number = wanted.page();
-    let path = |page| wanted.address(wanted.column().1, wanted.is_turned(), page);
+    let number = query.page();
+    let path = |page| query.address(query.column().1, query.is_turned(), page);
     let before = (number > 1).then(|| path(number - 1));
     let after = (number < last).then(|| path(number + 1));
     html! {

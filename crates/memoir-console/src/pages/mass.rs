@@ -39,7 +39,7 @@ const LEGEND: [(MarkKind, &str); 3] = [
 ];
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct MassQuery {
     days: Option<u32>,
 }
 
@@ -49,7 +49,7 @@ struct MassCurve {
     budget: u64,
 }
 
-impl PageQuery {
+impl MassQuery {
     /// The range that was asked for.
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), PageFailure> {
         let mut ranges = RANGES.into_iter();
@@ -90,10 +90,10 @@ pub(crate) async fn curve(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
-    let (days, ..) = wanted.range()?;
+    let query: MassQuery = form::query(raw_query.as_deref())?;
+    let (days, ..) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
     // The curve knows whole seconds.
     let told = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
@@ -126,10 +126,10 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
-    let (days, _, rows) = wanted.range()?;
+    let query: MassQuery = form::query(raw_query.as_deref())?;
+    let (days, _, rows) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
     let told = mass_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));

@@ -22,7 +22,7 @@ use crate::{
 const AT_ONCE: u32 = 50;
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct MemoryListQuery {
     /// The number of the last memory of the page before.
     #[serde(default)]
     after: u64,
@@ -34,7 +34,7 @@ pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
-impl PageQuery {
+impl MemoryListQuery {
     fn with_discarded(&self) -> bool {
         self.discarded.as_deref() == Some("yes")
     }
@@ -56,17 +56,17 @@ impl PageQuery {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: MemoryListQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let asked = MemoryPage {
-        after: wanted.after,
+        after: query.after,
         limit: AT_ONCE + 1,
-        kind: kind(wanted.kind.as_deref())?,
-        with_discarded: wanted.with_discarded(),
-        protected: (wanted.only.as_deref() == Some("protected")).then_some(true),
-        faded: match wanted.only.as_deref() {
+        kind: kind(query.kind.as_deref())?,
+        with_discarded: query.with_discarded(),
+        protected: (query.only.as_deref() == Some("protected")).then_some(true),
+        faded: match query.only.as_deref() {
             Some("faded") => Some(agent.faded(true)),
             Some("shown") => Some(agent.faded(false)),
             _ => None,
@@ -79,27 +79,27 @@ pub(crate) async fn show(
     rows.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let next = rows.last().filter(|_| is_more);
-    let next = next.map(|last| wanted.address(&path, last.number.0, ""));
-    let first = wanted.address(&path, 0, "");
+    let next = next.map(|last| query.address(&path, last.number.0, ""));
+    let first = query.address(&path, 0, "");
     let content = html! {
         (agent_head(&agent, Tab::Memories))
         (filter(
-            wanted.kind.as_deref(),
-            Some(wanted.only.as_deref().unwrap_or_default()),
-            wanted.with_discarded(),
+            query.kind.as_deref(),
+            Some(query.only.as_deref().unwrap_or_default()),
+            query.with_discarded(),
             &path,
         ))
         @if rows.is_empty() { p.empty { "No memories here." } }
-        @else { (table(&visitor, &wanted, &agent, &rows)) }
+        @else { (table(&visitor, &query, &agent, &rows)) }
         (parts::pages(
             "Pages",
-            (wanted.after > 0).then_some((first.as_str(), "← From the beginning")),
+            (query.after > 0).then_some((first.as_str(), "← From the beginning")),
             next.as_deref().map(|path| (path, "Next page →")),
         ))
     };
     let title = format!("Memories of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
-        .done(wanted.done.as_deref())
+        .done(query.done.as_deref())
         .show(content))
 }
 
@@ -165,7 +165,7 @@ pub(super) fn filter(
 
 fn table(
     visitor: &Visitor,
-    wanted: &PageQuery,
+    query: &MemoryListQuery,
     agent: &AgentHandle,
     rows: &[MemoryFacts],
 ) -> Markup {
@@ -182,7 +182,7 @@ fn table(
                 th role="columnheader" scope="col" { "Change" }
             } }
             tbody role="rowgroup" {
-                @for row in rows { (memory(visitor, wanted, agent, (row, longest))) }
+                @for row in rows { (memory(visitor, query, agent, (row, longest))) }
             }
         }
     }
@@ -190,7 +190,7 @@ fn table(
 
 fn memory(
     visitor: &Visitor,
-    wanted: &PageQuery,
+    query: &MemoryListQuery,
     agent: &AgentHandle,
     (row, longest): (&MemoryFacts, u64),
 ) -> Markup {
@@ -207,7 +207,7 @@ fn memory(
             td role="cell" data-label="Change" {
                 div.buttons {
                     @for (handling, text) in offered(row) {
-                        (button(visitor, wanted, agent, row.number, handling, text))
+                        (button(visitor, query, agent, row.number, handling, text))
                     }
                     @if row.shredded_at.is_none() {
                         a.button href={ (agent_path(agent.scope().agent)) "/memories/" (row.number.0) "/shred" }
@@ -254,7 +254,7 @@ fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
 
 fn button(
     visitor: &Visitor,
-    wanted: &PageQuery,
+    query: &MemoryListQuery,
     agent: &AgentHandle,
     number: Number,
     handling: &str,
@@ -265,10 +265,10 @@ fn button(
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
             // With what is shown now, so that the page that is come back to shows the same.
-            input type="hidden" name="after" value=(wanted.after);
-            input type="hidden" name="kind" value=(wanted.kind.as_deref().unwrap_or_default());
-            @if wanted.with_discarded() { input type="hidden" name="discarded" value="yes"; }
-            input type="hidden" name="only" value=(wanted.only.as_deref().unwrap_or_default());
+            input type="hidden" name="after" value=(query.after);
+            input type="hidden" name="kind" value=(query.kind.as_deref().unwrap_or_default());
+            @if query.with_discarded() { input type="hidden" name="discarded" value="yes"; }
+            input type="hidden" name="only" value=(query.only.as_deref().unwrap_or_default());
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
     }
@@ -294,7 +294,7 @@ pub(crate) async fn handle(
     };
     let actor = visitor.actor();
     agent.handle(Number(number), handling, &actor).await?;
-    let back = PageQuery {
+    let back = MemoryListQuery {
         after: 0,
         kind: Some(form.field("kind").to_owned()),
         discarded: Some(form.field("discarded").to_owned()),

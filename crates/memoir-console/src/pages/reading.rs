@@ -183,7 +183,7 @@ fn said(text: &str) -> Markup {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct ReadingQuery {
     /// The number of the last memory of the page before, or the place of its last record.
     #[serde(default)]
     after: u64,
@@ -195,7 +195,7 @@ pub(crate) struct PageQuery {
     session: Option<String>,
 }
 
-impl PageQuery {
+impl ReadingQuery {
     /// What is asked of the memories; of a grant of the core memories nothing else is.
     fn page(&self, scope: Option<AccessScopeName>) -> Result<MemoryPage, PageFailure> {
         // Whatever the address asks for: under a grant of the core it is the core.
@@ -232,14 +232,14 @@ impl PageQuery {
 pub(crate) async fn memories(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match GrantedLook::at(visitor, &request, ReadingPart::Memories).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let page = wanted.page(look.asked.request.scope)?;
+    let page = query.page(look.asked.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
     // What the grant does not cover comes without words, and is no memory to be read.
     memories.retain(|memory| memory.words.is_some());
@@ -247,17 +247,17 @@ pub(crate) async fn memories(
     memories.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", look.asked.path());
     let next = memories.last().filter(|_| is_more);
-    let next = next.map(|last| wanted.address(&path, last.number.0));
-    let first = wanted.address(&path, 0);
+    let next = next.map(|last| query.address(&path, last.number.0));
+    let first = query.address(&path, 0);
     let read = html! {
-        @if look.asked.request.scope == Some(AccessScopeName::All) { (memories::filter(wanted.kind.as_deref(), None, wanted.with_discarded(), &path)) }
+        @if look.asked.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
         }
         (parts::pages(
             "Pages",
-            (wanted.after > 0).then_some((first.as_str(), "← From the beginning")),
+            (query.after > 0).then_some((first.as_str(), "← From the beginning")),
             next.as_deref().map(|path| (path, "Next page →")),
         ))
     };
@@ -298,14 +298,14 @@ fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
 pub(crate) async fn sessions(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match GrantedLook::at(visitor, &request, ReadingPart::Sessions).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let before = form::place(wanted.at, wanted.session.as_deref())?;
+    let before = form::place(query.at, query.session.as_deref())?;
     // Without words: these are on the pages of the sessions.
     let agent = &look.asked.agent;
     let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
@@ -337,9 +337,9 @@ pub(crate) async fn sessions(
 pub(crate) async fn session(
     Extension(visitor): Extension<Visitor>,
     Path((request, session)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let covers = |asked: &ShownRequest| {
         // As texts, since the address may hold anything.
         let own = asked.request.session_id.map(|id| id.to_string());
@@ -358,11 +358,11 @@ pub(crate) async fn session(
         ..RecordFilter::default()
     };
     let path = format!("{}/sessions/{id}", look.asked.path());
-    let records = records_after(&look, &asked, &wanted, &path).await?;
+    let records = records_after(&look, &asked, &query, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
         // Once: the pages behind the first one go on with the records.
-        @if wanted.after == 0 { (session_words(&session)) }
+        @if query.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
             (records)
@@ -418,15 +418,15 @@ fn sides(before: Option<Markup>, after: Option<Markup>) -> Markup {
 pub(crate) async fn records(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match GrantedLook::at(visitor, &request, ReadingPart::Records).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
     let path = format!("{}/records", look.asked.path());
-    let records = records_after(&look, &RecordFilter::default(), &wanted, &path).await?;
+    let records = records_after(&look, &RecordFilter::default(), &query, &path).await?;
     let read = html! { h2.hidden { "Records, the oldest first" } (records) };
     let heading = format!("Records of {}", look.asked.agent.name());
     look.show(&heading, Some(ReadingPart::Records), read).await
@@ -436,11 +436,11 @@ pub(crate) async fn records(
 async fn records_after(
     look: &GrantedLook,
     asked: &RecordFilter,
-    wanted: &PageQuery,
+    query: &ReadingQuery,
     path: &str,
 ) -> Result<Markup, PageFailure> {
     // Places are kept as signed numbers, and an address may hold any.
-    let from = wanted.after.saturating_add(1).min(i64::MAX as u64);
+    let from = query.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
     let mut records = lens.record_page(asked, from, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
@@ -452,7 +452,7 @@ async fn records_after(
         @for record in &records { article.record { (record_words(record)) } }
         (parts::pages(
             "Pages",
-            (wanted.after > 0).then_some((path, "← From the beginning")),
+            (query.after > 0).then_some((path, "← From the beginning")),
             next.as_deref().map(|path| (path, "Next page →")),
         ))
     })

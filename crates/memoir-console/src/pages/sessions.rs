@@ -27,7 +27,7 @@ use crate::{
 const AT_ONCE: u32 = 50;
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct SessionListQuery {
     /// The last session of the page before: its time in microseconds and its identifier.
     at: Option<i64>,
     session: Option<String>,
@@ -39,11 +39,11 @@ pub(crate) struct PageQuery {
 pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: SessionListQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let before = form::place(wanted.at, wanted.session.as_deref())?;
+    let before = form::place(query.at, query.session.as_deref())?;
     let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
@@ -119,12 +119,12 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Path(session): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: SessionListQuery = form::query(raw_query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.live_session(id).await?;
-    let records = timeline::TimelinePage::load(&agent, id, wanted.before).await?;
+    let records = timeline::TimelinePage::load(&agent, id, query.before).await?;
     let session = &live.session;
     // On an earlier page nothing new would be seen.
     let follows = session.state.is_running() && records.is_latest();
@@ -150,7 +150,7 @@ pub(crate) async fn show(
     };
     let title = format!("Session of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
-        .done(wanted.done.as_deref())
+        .done(query.done.as_deref())
         .scripts(&[PageScript::Plot, PageScript::Live])
         .show(content))
 }

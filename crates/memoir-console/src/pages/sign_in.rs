@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct SignInQuery {
     /// The path that somebody came for.
     next: Option<String>,
     done: Option<String>,
@@ -36,13 +36,13 @@ struct Filled<'a> {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: SignInQuery = form::query(raw_query.as_deref())?;
     // Here and where the form is sent: both come from whoever made the link.
-    let next = browser::own_path(wanted.next.as_deref().unwrap_or("/"));
+    let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
         return Ok(see_other(next));
     }
@@ -53,7 +53,7 @@ pub(crate) async fn show(
     // Before anything is typed: a password that was sent in the open is known to whoever listens.
     let refused = console.check_transport(&head).err();
     let has_users = console.memoir().has_users().await?;
-    let markup = sign_in_page(&filled, wanted.done.as_deref(), has_users, refused.as_ref());
+    let markup = sign_in_page(&filled, query.done.as_deref(), has_users, refused.as_ref());
     Ok(page(markup))
 }
 

@@ -35,7 +35,7 @@ const HEADROOM: u64 = 16;
 
 /// Which point is asked for. A page without scripts sends all of its fields together.
 #[derive(Default, Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct TimeMachineQuery {
     /// The number in the field.
     record: Option<String>,
     /// The place of the slider.
@@ -49,7 +49,7 @@ pub(crate) struct PageQuery {
     done: Option<String>,
 }
 
-impl PageQuery {
+impl TimeMachineQuery {
     /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
     /// field that one counts which is not as it was shown.
     fn point(&self) -> Result<Option<Point>, &'static str> {
@@ -75,13 +75,13 @@ impl PageQuery {
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: TimeMachineQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let wrong = |problem: &str| (None, Some(problem.to_owned()));
-    let (point, mut problem) = match wanted.point() {
-        Ok(None) => match &wanted.before {
+    let (point, mut problem) = match query.point() {
+        Ok(None) => match &query.before {
             Some(session) => (Some(before(&agent, session).await?), None),
             None => (None, None),
         },
@@ -104,7 +104,7 @@ pub(crate) async fn show(
         &agent,
         &view,
         problem.as_deref(),
-        wanted.done.as_deref(),
+        query.done.as_deref(),
     );
     Ok(match problem {
         Some(_) => page_of(StatusCode::BAD_REQUEST, shown),
@@ -485,8 +485,8 @@ mod tests {
     use super::*;
 
     fn asked(query: &str) -> Result<Option<Point>, &'static str> {
-        let wanted: PageQuery = form::query(Some(query)).unwrap();
-        wanted.point()
+        let query: TimeMachineQuery = form::query(Some(query)).unwrap();
+        query.point()
     }
 
     #[test]

@@ -48,7 +48,7 @@ const LISTED: usize = 10;
 const SEEN: &str = "seen";
 
 #[derive(Deserialize)]
-pub(crate) struct PageQuery {
+pub(crate) struct SettingsPageQuery {
     done: Option<String>,
 }
 
@@ -121,13 +121,13 @@ pub(crate) async fn show(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
+    RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let wanted: PageQuery = form::query(query.as_deref())?;
+    let query: SettingsPageQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = SettingsForm::default();
     let told = SettingsNotice {
-        done: wanted.done.as_deref(),
+        done: query.done.as_deref(),
         ..SettingsNotice::faults(&draft)
     };
     let standing = SettingsView::of(&agent).await?;
