@@ -448,6 +448,7 @@ impl Memoir {
                 else {
                     return false;
                 };
+                // Digests are compared, not secrets: how long it takes tells nothing that helps to guess one.
                 code == digest
                     && token::fits_challenge(proof.verifier, challenge)
                     && proof.address.is_none_or(|given| given == address)

@@ -246,6 +246,7 @@ impl AgentHandle {
             still_said_by,
             derived: Vec::new(),
         };
+        // The answer first: on the record consent stands before what was done by it.
         let decision = match answer {
             Some(answer) => answer.then(decision),
             None => decision,

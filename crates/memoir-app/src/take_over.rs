@@ -168,6 +168,7 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
+        // Facts alone tell which numbers an import gave: nothing need be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
         Ok(import::told_by(&records.collect::<Result<Vec<_>>>()?))
     }

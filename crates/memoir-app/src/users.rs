@@ -473,6 +473,7 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
+        // Before it is looked at whether there is anybody, so that the time of the answer does not tell.
         let fits = fits(password, hash).await?;
         let Some(user) = user else {
             return Ok(None);

@@ -189,6 +189,8 @@ impl Recent {
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is answered from what is kept: whatever a panic left here, a commit that rests on it is checked by the
+    // store.
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -81,6 +81,7 @@ impl RehearsalCopy {
     /// Makes `memories`, which are as they are, into those of the copy. All that the rehearsal touched are
     /// among them afterwards.
     pub(super) fn lay_over(&self, memories: &mut BTreeMap<Number, Memory>) {
+        // What was saved since has a number that the copy may have given to a memory of its own.
         memories.retain(|number, _| *number < self.first_new);
         let touched = self.touched.values();
         memories.extend(touched.map(|touched| (touched.number, touched.after.clone())));

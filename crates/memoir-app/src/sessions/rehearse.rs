@@ -185,6 +185,7 @@ impl Rehearsal {
         }
         let mut touches = false;
         let mut holding = BTreeSet::from([number]);
+        // Oldest first, so that what an edit made is known before a later one goes on with it.
         for edit in &mut self.edits {
             if edit.numbers.iter().any(|number| holding.contains(number)) {
                 touches = true;
@@ -287,6 +288,7 @@ impl AgentHandle {
                 core_tokens_before,
                 core_tokens_after: decision.agent.tally.core_tokens,
             }),
+            // Why it cannot be applied is what was asked for; that the store fails is an error here as anywhere.
             Err(
                 error @ (Error::NotApplicable { .. } | Error::EditRefused { .. } | Error::Start(_)),
             ) => Err(error),
@@ -329,6 +331,7 @@ impl AgentHandle {
             .find(|session| session.id == applied)
             .cloned();
         let session = session.ok_or_else(no_session)?;
+        // Written as well: by which session it was applied is kept in its row.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
             applied_by: Some(applied),
@@ -433,6 +436,7 @@ impl AgentHandle {
             tool: Some(knife::Tool::Complete),
             call: Ok(KnifeCall::Complete { summary }),
         };
+        // The edits are the agent's, as it rehearsed them; the end is that of whoever applies them.
         made.decide(&complete, rehearsed.id, actor, now)?;
         made.decision
             .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
@@ -529,8 +533,10 @@ impl RehearsedAgent {
                 self.take(*decision);
                 Ok(result)
             }
+            // Protecting what somebody has protected since changes nothing, and stands in nobody's way.
             CallOutcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
             CallOutcome::Answer(result) => Err(refused(result)),
+            // Nothing is written yet that there would be to take back: of the rollback only its answer is used.
             CallOutcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
             CallOutcome::Search(_) | CallOutcome::Survey => {
                 Err(not_applicable(id, "it holds a search"))
