@@ -618,6 +618,7 @@ impl AccessRequest {
                     self.state = AccessState::Done;
                     self.ended_at = Some(at);
                 }
+                // Of a leave that stands nothing is ever used up: Memoir writes no such record.
                 AccessKind::Embeddings { .. } => return None,
             },
             (Action::AccessRevoked | Action::AccessExpired, state) if state.is_open() => {
@@ -783,6 +784,7 @@ pub fn request(
     let mut draft = Draft::new(agent, None, now);
     let body = said(Some(&asked.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
+    // Made from its record, as verifying makes it: row and log cannot say different things.
     draft.access = draft
         .records()
         .iter()

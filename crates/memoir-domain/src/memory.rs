@@ -367,7 +367,7 @@ impl Memory {
         self.is_kept_core() || self.kind == Kind::Core && wording.is_deleted()
     }
 
-    /// Who of those that count it added its wordings is an administrator: all, none, or some (SPEC 3.4).
+    /// Whether an administrator added any of the wordings that it stands for (SPEC 3.4).
     pub fn is_added_by_administrator(&self) -> bool {
         let mut all = self.wordings.iter();
         all.any(|wording| wording.added_by == ActorKind::Administrator)

@@ -250,7 +250,7 @@ impl Rehearsal {
 }
 
 impl AgentHandle {
-    /// Does for real, in one step, what a rehearsal came to. Cap, protection, breaker and floor are
+    /// Does for real, in one step, what a rehearsal came to. Cap, protection, losses and breaker are
     /// checked again.
     ///
     /// # Errors

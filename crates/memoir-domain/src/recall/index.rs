@@ -287,6 +287,7 @@ impl RecallIndex {
         groups.sort_unstable();
         let length = groups.len() as u32;
         for same in groups.chunk_by(|one, other| one == other) {
+            // What is there more often than that hardly counts for more (`saturated`).
             let times = (same.len() as u32).min(TIMES);
             // Slots only grow, so that each list stays sorted by pushing.
             self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
@@ -428,6 +429,7 @@ impl RecallIndex {
         });
         if unit == new {
             let letters = word.chars().take(LETTERS + 1).count();
+            // The word that is meant may be shorter by the letter that slipped in.
             if (SLIP_LETTERS - 1..=LETTERS).contains(&letters) && is_lettered(word) {
                 let place = self.letters.len() as u32;
                 self.letters.extend(word.as_bytes());
