@@ -162,6 +162,7 @@ impl Extent {
         }
         let is_own = self.holds(memory.number);
         let mut wordings = memory.wordings.iter();
+        // A session has put together what the import gave with what it did not: one cannot go without the other.
         let is_tied = wordings.any(|wording| self.holds(wording.number) != is_own);
         let protected_since = memory.protected_seq.is_some_and(|seq| seq > self.seq);
         is_tied || is_own && protected_since

@@ -340,6 +340,7 @@ struct ByteWriter(Vec<u8>);
 impl ByteWriter {
     /// Seven bits a byte, the lowest first.
     fn number(&mut self, mut value: u64) {
+        // Seven bits a byte: most numbers here are small, and a log has hundreds of summaries.
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
             value >>= 7;

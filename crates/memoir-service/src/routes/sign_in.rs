@@ -344,6 +344,7 @@ fn busy() -> Problem {
 fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_foreign = match text("sec-fetch-site") {
+        // `none`: a person has typed the address, or opened it from a bookmark.
         Some(site) => !matches!(site, "same-origin" | "none"),
         // Older browsers, and those that come without TLS.
         None => text("origin").is_some_and(|origin| {
@@ -398,6 +399,8 @@ pub(crate) fn check_transport(
 
 /// Where the attempt comes from: what the proxy says last, since all before that is the client's word.
 pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
+    // The last one is the word of the proxy in front of this service. Whatever stands before it, a client may have
+    // sent.
     let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)
