@@ -315,6 +315,7 @@ impl Builder {
             let sequence = word.chars().next().is_some_and(is_unspaced);
             let entry = self.entry(word);
             entry.classes[place] |= class;
+            // Where the language is not sure, nothing is free, and what turns in any language turns.
             entry.classes[NONE] |= class & !FREE;
             if sequence {
                 let length = word.chars().count().min(16) as u8;

@@ -340,6 +340,7 @@ impl<'a> Pair<'a> {
 
     /// The places of `s` in `n`, if `n` says it.
     fn says_at(&self) -> Option<Vec<u32>> {
+        // Most sentences lack a word, which the bits tell; laying two beside each other takes longer.
         let signature = |words: &[Word]| words.iter().fold(0, |bits, word| bits | bit(word.key));
         let (s, n) = (signature(self.s), signature(self.n));
         if s & n != s {
