@@ -98,6 +98,7 @@ impl<'a> ReadIn<'a> {
         if let Some(fate) = self.said(wording, s) {
             return fate;
         }
+        // Two answers: what shares most words with the sentence may turn it, and so lose all of it.
         let mut best: Option<(usize, Vec<bool>)> = None;
         let mut nearest: Option<(usize, usize)> = None;
         for n in self.closest(wording, s) {
