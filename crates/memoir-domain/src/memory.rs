@@ -482,7 +482,7 @@ impl NewMemory {
 /// # Errors
 /// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
-    // A date ahead would keep an entry from fading. A core memory does not fade, and may be of any day.
+    // A core memory does not fade, and may be of any day.
     if kind == Kind::Journal && !at.is_believed_at(now) {
         return Err(Invalid::new(
             "created_at",
