@@ -405,6 +405,7 @@ impl Account {
             TokenSecret::generate()
         };
         let actor = user.actor();
+        // Before the write: one that fails loses a count by which nothing is decided.
         let failures = self.take_failures(user.id);
         let mut facts = Facts::default().user(user.id);
         facts = facts.code("with", if by_browser { "browser" } else { "token" });

@@ -229,6 +229,7 @@ impl Memoir {
 
     /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
+        // What is sealed with a key whose file went away is lost with the process.
         self.keys.check_there()?;
         let key = self.account_key(user.account).await?;
         user.row(&self.sealer(&key))
@@ -306,6 +307,7 @@ impl Account {
         name: &str,
         password: Password,
     ) -> Result<Option<UserView>> {
+        // The store looks again as it writes, so that of two at once one is the first.
         if self.memoir.ever_had_users().await? {
             return Ok(None);
         }
@@ -632,6 +634,7 @@ impl Account {
         generation: u64,
         code: &PrivateText,
     ) -> Result<(Verdict, Option<User>)> {
+        // When the code came, however often it has to be looked at.
         let seconds = self.memoir.now().microseconds().div_euclid(1_000_000);
         again(|| async {
             let Some(mut user) = self.user_of(id, generation).await? else {

@@ -63,6 +63,7 @@ impl Sealer<'_> {
     }
 
     pub(super) fn nonce(&self) -> Result<Nonce> {
+        // Drawn for each seal: 192 random bits do not come twice, however many rows and processes there are.
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;
         Ok(Nonce::from_random(nonce))

@@ -399,6 +399,7 @@ impl AgentHandle {
         let digester = loaded.digester();
         let limits = self.memoir.settings.loss_limits;
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+        // `begin` gives exactly the session that it begins.
         let session = begun.sessions[0].clone();
         let opened = lifecycle::open(
             begun.agent,
@@ -428,6 +429,7 @@ impl AgentHandle {
         for edit in &rehearsal.edits {
             made.make(edit, rehearsed.id, &self.as_actor(), now)?;
         }
+        // It has one, since it was completed.
         let summary = rehearsed
             .summary
             .clone()
@@ -481,6 +483,7 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<()> {
+        // What the rehearsal made may have another number here: others may have been given since.
         let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
         let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
         let request = edit
@@ -511,6 +514,7 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<ToolResult> {
+        // None: the first refusal ends the applying.
         let refusals = BTreeMap::new();
         let view = View {
             agent: &self.agent,
@@ -553,6 +557,7 @@ impl RehearsedEdit {
             knife::Tool::Consolidate => KnifeCall::Consolidate {
                 numbers: numbers.to_vec(),
                 content: self.content.clone()?,
+                // Needed by no edit here: `View::is_confirmed` says yes to all.
                 confirm: None,
             },
             knife::Tool::Update => KnifeCall::Update {

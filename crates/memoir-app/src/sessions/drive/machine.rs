@@ -176,6 +176,7 @@ impl Machine {
     }
 
     fn ask(&mut self, request: ModelRequest) -> Vec<SessionEffect> {
+        // Attempts are counted for each request.
         self.failures = 0;
         act(SessionAction::Call(Box::new(request)))
     }
