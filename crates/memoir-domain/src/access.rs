@@ -596,6 +596,7 @@ impl AccessRequest {
         match (record.action, self.state) {
             (Action::AccessGranted, state) if state == asked => {
                 self.answer(record);
+                // A shredding is written with the answer: from then on there is nothing left to be used.
                 self.state = if is_shred { AccessState::Done } else { granted };
                 self.ended_at = is_shred.then_some(at);
                 self.expires_at = record.facts.time_of(EXPIRES_AT)?;
@@ -1075,6 +1076,7 @@ fn said(words: Option<&PrivateText>) -> RecordBody {
 fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
     let who = quote::quote(&request.asked_by.name);
     let purpose = quote::quote(request.purpose.expose());
+    // Told is of what was granted, and so answered.
     let day = request.answered_at.unwrap_or(request.requested_at).date();
     let entry = match request.kind {
         AccessKind::Read { scope, minutes } => {

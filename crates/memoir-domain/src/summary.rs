@@ -182,6 +182,7 @@ impl LogPast {
             self.standing.apply_event(event);
         }
         for (number, glance) in &summary.memories {
+            // No memory has the number 0.
             let Some(index) = usize::try_from(number.0)
                 .ok()
                 .and_then(|at| at.checked_sub(1))

@@ -169,6 +169,7 @@ impl fmt::Debug for RecallIndex {
 
 impl Drop for RecallIndex {
     fn drop(&mut self) {
+        // The other fields that come from words wipe themselves (`Wiped`).
         for list in &mut self.postings {
             list.zeroize();
         }
@@ -260,6 +261,7 @@ impl RecallIndex {
                     groups.push(self.units.as_slice()[unit as usize].group);
                 }
                 TermKind::Mark => {
+                    // Never looked for by itself, so that it needs no list.
                     let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
                     self.sequence.push(unit);
                 }
@@ -923,6 +925,7 @@ impl RecallIndex {
                 let is_found = best.iter().any(|known| known.found.slot == at);
                 if !is_found && narrowed.admits(slot) && self.corrects(&new, old, *most_shared) {
                     found.retain(|known| known.slot != at);
+                    // The old one is among them: the best are the first of these.
                     let place = found.iter().position(|known| known.slot == old.slot);
                     found.insert(place.unwrap_or(0), new);
                 }
@@ -1221,6 +1224,7 @@ fn tag_key(tag: &str) -> u64 {
 }
 
 fn pair_key([one, other]: [u64; 2]) -> u64 {
+    // A pair has an order: the two in the other one are another pair.
     one.rotate_left(23) ^ other.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
 }
 
