@@ -62,6 +62,7 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
         // A file may say any time, and nothing was discarded in the future.
         let at = gone.at.unwrap_or(now).min(now);
         let memory = NewMemory {
+            // Not now, as where nothing is said: it would begin after its end.
             created_at: Some(memory.created_at.unwrap_or(at)),
             constitutional: false,
             ..memory

@@ -130,6 +130,7 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
         return Err(Invalid::too_long(field, length, limit));
     }
     if let Some((at, found)) = first_control(text) {
+        // By its number: shown as it is, it would do to a terminal what it is refused for.
         return Err(Invalid::new(
             field,
             format!(
@@ -327,6 +328,7 @@ impl Memory {
     /// where one of these was given back since, its words still stand in the text.
     pub fn origin(&self) -> Origin {
         let origins = self.wordings.iter().map(|wording| wording.origin);
+        // Never of none: the door's is always there.
         origins.chain([self.door.origin]).max().unwrap_or_default()
     }
 
@@ -592,6 +594,7 @@ impl Tally {
 
     /// Wordings of which everything is still said.
     pub fn carried_count(&self) -> u64 {
+        // As in `remove`: stored counts may have been tampered with.
         self.wording_count.saturating_sub(self.let_go_count)
     }
 

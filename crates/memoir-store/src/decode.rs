@@ -531,6 +531,7 @@ impl<'row> Columns<'row> {
         let key = match self.row.value(0) {
             Ok(ColumnValue::Integer(number)) => format!("row {number}"),
             Ok(ColumnValue::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
+                // Of whatever table: all identifiers are written in one form.
                 (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
                 (Err(_), 32) => format!("row {}", HEXLOWER.encode(bytes)),
                 _ => "a row without an identifier".to_owned(),
