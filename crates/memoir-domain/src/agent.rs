@@ -324,6 +324,7 @@ impl LostByDay {
 
     /// Counts one memory out. The counts must hold it.
     pub fn remove(&mut self, memory: &Memory) {
+        // As in `Tally::remove`: stored counts may have been tampered with.
         self.count(memory, |value, by| *value = value.saturating_sub(by));
     }
 

@@ -240,6 +240,7 @@ impl Live {
                 std::future::pending::<()>().await;
             }
         };
+        // Woken or not: the next look tells whether there is anything.
         let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
     }
 
