@@ -607,6 +607,7 @@ impl Account {
     /// # Errors
     /// The account has none of that identifier; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
+        // Among the account's own: of another account's token nothing is told here, and nothing done.
         let rows = self.memoir.store.tokens(self.id).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
@@ -650,6 +651,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoToken`], for a token of another agent too; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
+        // Among the agent's own, for the same reason.
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;

@@ -44,6 +44,7 @@ impl Failures {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = all.entry(user).or_default();
         *count = count.saturating_add(1);
+        // One was just added, so that there is a logarithm.
         let is_round = FIRST_TOLD.pow(count.ilog10()) == *count;
         Some(*count).filter(|count| is_round && *count >= FIRST_TOLD)
     }
@@ -98,6 +99,7 @@ impl Account {
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
         match self.make(decision, WrittenBeside::default()).await {
+            // Of two who begin it at once, the second goes on with what the first has begun.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
             made => made,
         }
@@ -238,6 +240,8 @@ impl Memoir {
             let told = self.store.records(scope, &filter).await?;
             last = last
                 .into_iter()
+                // An administrator of any account closes and opens the installation: the newest record of all logs
+                // counts.
                 .chain(told)
                 .max_by_key(|row| row.recorded_at);
         }
@@ -245,6 +249,8 @@ impl Memoir {
             .as_ref()
             .is_some_and(|row| row.action == Action::InstallationClosed);
         let told_at = last.map_or(closing.changed_at, |row| row.recorded_at);
+        // The later of the two: whoever opens it puts that on the record first, and may not have come to the key store
+        // yet.
         let settled_at = closing
             .changed_at
             .max(told_at)
@@ -283,6 +289,7 @@ impl Memoir {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
             Ok::<_, Error>(found.map(|found| found.agent.document.version))
         };
+        // Rows are read one after the other: what is changed in between would look like a misfit.
         again(|| async {
             let before = version().await?;
             let misfits = account.held_against_log().await?;
@@ -412,6 +419,7 @@ impl Account {
             if let Some(id) = fact(row, "token") {
                 let told = told.entry(id).or_default();
                 told.seq = row.seq;
+                // A token that was revoked never counts again.
                 told.is_over |= is_over;
             }
         }

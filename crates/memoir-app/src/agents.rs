@@ -43,6 +43,8 @@ impl Account {
     ) -> Result<()> {
         let memoir = &self.memoir;
         let name = decision.agent.name.clone();
+        // Asked before a key is made: that a name is taken happens often, and would leave a key behind each time.
+        // Whoever takes it in between is found by the commit.
         let taken = memoir
             .store
             .agent_named(self.id, &agent::fold_name(&name))
@@ -121,6 +123,7 @@ impl Account {
                 row = snapshot.map(|snapshot| snapshot.agent);
             }
         }
+        // An identifier that is nobody's may still be a name.
         if row.is_none() {
             let folded = agent::fold_name(name.trim());
             row = store.agent_named(self.id, &folded).await?;
@@ -172,6 +175,7 @@ impl AgentHandle {
         let id = session.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
         let owner = store.session_owner(self.scope.account, id).await?;
+        // Of another agent's session not even that there is one is told.
         if owner != Some(self.scope) {
             return Err(unknown());
         }
@@ -204,6 +208,7 @@ impl AgentHandle {
                 changed.words.warnings = placeholder_warnings(assignments);
                 Ok(changed)
             }
+            // Only the commit knows: names are unique by an index of the store.
             Err(Error::Store(memoir_store::Error::NameTaken)) => {
                 let name = assignments.iter().find(|(field, _)| *field == Field::Name);
                 Err(Error::NameTaken(

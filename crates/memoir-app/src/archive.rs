@@ -27,6 +27,7 @@ const VERSION: u32 = 1;
 
 /// What is sealed.
 #[derive(Serialize, Deserialize)]
+// An archive that says more than this version knows would be taken in with something missing.
 #[serde(deny_unknown_fields)]
 struct ArchiveContents {
     version: u32,
@@ -138,6 +139,7 @@ impl Account {
             ..
         } = blocking(move || ArchiveContents::open(&passphrase, &sealed)).await?;
         let ids = self.memoir.ids();
+        // New ones, since the same archive may be taken in twice, or where it came from.
         let renamed = traveller
             .sessions
             .iter()

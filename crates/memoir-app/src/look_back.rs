@@ -256,6 +256,8 @@ impl AgentHandle {
             if now.agent.tally.shredded_count != shredded {
                 return Ok(());
             }
+            // Whatever was loaded has a version; with one that none has, the store would keep nothing. Under the
+            // version just read, since words that are taken out from here on make another one.
             let version = now.base.version().unwrap_or_default();
             let keeping = self
                 .memoir
@@ -290,6 +292,7 @@ impl AgentHandle {
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let hash = rows.last().map_or(loaded.base.head(), |row| row.hash);
         let is_whole = rows.iter().map(|row| row.seq).eq(first..end);
+        // Only at the end of the log is it known which hash there has to be.
         let ends = end < loaded.agent.next_seq || hash == loaded.base.head();
         if !is_whole || !ends {
             // Says which, and whether somebody wrote meanwhile.

@@ -200,6 +200,7 @@ impl Memoir {
 }
 
 fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
+    // Compared as accounts are looked up, so that the settings may write a name in any case.
     let own = agent::fold_name(&notice.account_name);
     accounts.is_none_or(|names| {
         names
@@ -211,6 +212,7 @@ fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
 /// How long to wait after that attempt; `None` after the last one.
 fn wait_after(attempt: u32, asked: Option<Duration>) -> Option<Duration> {
     let growing = doubled(FIRST_WAIT, attempt, LONGEST_WAIT);
+    // Never a range that is none: what grows is cut to the longest wait.
     let wait = asked.map_or(growing, |asked| asked.clamp(growing, LONGEST_WAIT));
     (attempt < ATTEMPTS).then_some(wait)
 }

@@ -295,7 +295,10 @@ impl AgentHandle {
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
+        // Before the index is looked at: the server may take its time, and the answer is to be of the moment at which
+        // it is given.
         let asked = self.asked(query, self.serving().await?).await?;
+        // The server's own time is counted with the models'.
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;

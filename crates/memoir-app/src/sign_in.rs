@@ -152,6 +152,7 @@ impl Memoir {
         let Some((account, user)) = self.find_user(account, name, password).await? else {
             return Ok(SignIn::Refused);
         };
+        // A code of somebody who has no second factor is passed over: the password is enough.
         let Some(code) = code.filter(|_| user.sealed.second_factor.is_some()) else {
             return account.enter(user, false, expires_at).await;
         };
@@ -211,6 +212,7 @@ impl Memoir {
         let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
             return Ok(None);
         };
+        // It opens, so that `passage` sealed it from a name: nothing of it is lost here.
         let name = String::from_utf8_lossy(&opened).into_owned();
         let memoir = self.clone();
         Ok(Some(HalfSignedIn {
@@ -339,6 +341,7 @@ impl Passing {
 
     /// What it is for and until when.
     fn columns(self, ends_at: &[u8; 9]) -> Vec<u8> {
+        // What it is for is bound as well: the proof of a password must not pass for the offer of a device.
         [&[self as u8], ends_at.as_slice()].concat()
     }
 }
@@ -402,6 +405,7 @@ impl Account {
             TokenSecret::generate()
         };
         let actor = user.actor();
+        // Before the write: one that fails loses a count by which nothing is decided.
         let failures = self.take_failures(user.id);
         let mut facts = Facts::default().user(user.id);
         facts = facts.code("with", if by_browser { "browser" } else { "token" });

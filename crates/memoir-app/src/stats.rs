@@ -360,6 +360,7 @@ impl AgentHandle {
             let wanted = page
                 .into_iter()
                 .filter(|row| row.columns.started_at <= until);
+            // The pages are newest first: what began before ends the search.
             for row in wanted.take_while(|row| row.columns.started_at >= since) {
                 marks.push(codec::session(None, row)?.0.into());
             }

@@ -152,6 +152,7 @@ impl AgentHandle {
             }
             let (agent, now) = (together.agent.clone(), self.memoir.now());
             taken.first = Some(before.next_number);
+            // Something was taken, so that there is a last number.
             taken.last = Some(Number(agent.next_number.0 - 1));
             taken.seq = Some(agent.next_seq);
             let decision = import::taken(agent, &before, how.format, &[], &how.actor, now);
@@ -168,6 +169,7 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
+        // Facts alone tell which numbers an import gave: nothing need be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
         Ok(import::told_by(&records.collect::<Result<Vec<_>>>()?))
     }
@@ -180,6 +182,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<()> {
         let (_, undone) = self.imports().await?;
+        // Each batch is of its own moment. Whoever writes meanwhile makes what is decided by them a conflict.
         for numbers in batches(&loaded.agent) {
             let batch = self
                 .load(&memory_query(Selection::Numbers(numbers)))
@@ -348,6 +351,7 @@ impl AgentHandle {
         if dry_run {
             return Ok(ImportUndone {
                 import_seq: extent.seq,
+                // Nothing is on the record.
                 seq: 0,
                 discarded: kept,
             });
@@ -359,6 +363,7 @@ impl AgentHandle {
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
+                // Whether what was written so far is seen here does not matter: each batch has memories of its own.
                 let batch = self
                     .load(&memory_query(Selection::Numbers(numbers)))
                     .await?;
@@ -396,6 +401,7 @@ fn contended(error: Error) -> Error {
 fn batches(agent: &Agent) -> impl Iterator<Item = Vec<Number>> + use<> {
     let end = agent.next_number.0;
     let begins = (0..end.div_ceil(BATCH)).map(|batch| batch * BATCH);
+    // Numbers begin at 1.
     begins.map(move |begin| (begin.max(1)..end.min(begin + BATCH)).map(Number).collect())
 }
 

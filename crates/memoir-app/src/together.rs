@@ -94,6 +94,7 @@ impl AgentHandle {
         // What this process keeps of the agent is of the version before, and goes with the next look, which
         // sees another one.
         self.memoir.changes.tell(self.scope);
+        // Not reached: a store that takes no more gives an error of its own, which was returned above.
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
     }
 }

@@ -107,6 +107,7 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn verify_all(&self) -> Result<Vec<Verification>> {
+        // Before the list of agents: one that is made in between, and entered, would seem to be missing.
         let leaves = self.leaves_by_agent().await?;
         let scopes = self.store.scopes().await?;
         let mut found = Vec::with_capacity(scopes.len());
@@ -206,6 +207,7 @@ impl AgentHandle {
     /// # Errors
     /// The store or the key store fails. That something does not fit is no error.
     pub async fn verify(&self) -> Result<Verification> {
+        // Before the log: an entry that is made in between would be of a record that is followed no more.
         let leaves = self.memoir.store.leaves(0).await?;
         let own: Vec<LeafRow> = leaves
             .into_iter()
@@ -340,6 +342,7 @@ impl AgentHandle {
                 Err(problem) => comparison.note(None, problem),
             }
         }
+        // A summary from behind the end of the log was made of records that have been cut off, or by nobody.
         let ahead = store.summaries(self.scope, judge.next_seq - 1, 1).await?;
         if let Some(row) = ahead.first() {
             let problem = format!(
@@ -594,6 +597,8 @@ impl Judge {
 
     /// What the records tell of the state.
     fn tell(&mut self, rows: Vec<AuditRow>) {
+        // Taken out, and put back where all went well: from a record on that contradicts those before it, no state is
+        // told of.
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
             return;
         };

@@ -45,6 +45,7 @@ pub(crate) fn windows(s: &[Word], n: &[Word], mut found: impl FnMut(&[u32]) -> b
             *place = step as u32;
             end = step;
         }
+        // Places that cannot be moved are not tried twice.
         if places != early && found(&places) {
             return true;
         }

@@ -210,6 +210,7 @@ struct Builder {
 impl Builder {
     fn build() -> Lexicon {
         let mut b = Builder::default();
+        // One place more than there are languages: that of texts whose language is not sure.
         for _ in 0..=LANGUAGES {
             b.keys.push(ByHash::default());
             b.phrases.push(ByHash::default());
@@ -268,6 +269,7 @@ impl Builder {
         }
         for word in words(table.evidence) {
             self.entry(word).evidence |= 1 << place;
+            // What a language is known by is a word of every day: first in a sentence it names nobody.
             self.entry(word).classes[place] |= COMMON;
             self.entry(word).classes[NONE] |= COMMON;
         }
@@ -296,6 +298,7 @@ impl Builder {
 
     fn same(&mut self, place: usize, first: &str, other: &str, class: WordClass) {
         let (key, hidden) = (self.hash(first), self.hash(other));
+        // The first form is the key itself and needs no look-up, which `FORM` asks for.
         self.entry(first).classes[place] |= class & NUMBER;
         self.entry(other).classes[place] |= class;
         self.keys[place].insert(hidden, key);
@@ -315,6 +318,7 @@ impl Builder {
             let sequence = word.chars().next().is_some_and(is_unspaced);
             let entry = self.entry(word);
             entry.classes[place] |= class;
+            // Where the language is not sure, nothing is free, and what turns in any language turns.
             entry.classes[NONE] |= class & !FREE;
             if sequence {
                 let length = word.chars().count().min(16) as u8;
@@ -366,6 +370,7 @@ impl Builder {
             self.elusive.extend(&bare);
         }
         self.entry(first).classes[place] |= PHRASE;
+        // Where no language is sure nothing is free, and no forms share a key: the bare words are looked up there.
         if class & FREE == 0 {
             self.entry(first).classes[NONE] |= PHRASE;
             self.phrases[NONE].entry(bare[0]).or_default().push(Phrase {
@@ -408,6 +413,7 @@ impl Builder {
             if short.ends_with('\'') {
                 of.beginnings.push((short, contraction));
             } else if short.starts_with('\'') || short == "n't" {
+                // `n't` is the one ending with its mark inside.
                 of.endings.push((short, contraction));
             } else {
                 of.whole.insert(short.clone(), contraction);
@@ -438,6 +444,7 @@ impl Builder {
             .ids
             .keys()
             .copied()
+            // Those that stand in no table too: a word without an entry is filed under itself.
             .chain(self.elusive.clone())
             .collect();
         for key in keys {

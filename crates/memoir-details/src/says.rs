@@ -98,6 +98,7 @@ impl<'a> ReadIn<'a> {
         if let Some(fate) = self.said(wording, s) {
             return fate;
         }
+        // Two answers: what shares most words with the sentence may turn it, and so lose all of it.
         let mut best: Option<(usize, Vec<bool>)> = None;
         let mut nearest: Option<(usize, usize)> = None;
         for n in self.closest(wording, s) {
@@ -340,6 +341,7 @@ impl<'a> Pair<'a> {
 
     /// The places of `s` in `n`, if `n` says it.
     fn says_at(&self) -> Option<Vec<u32>> {
+        // Most sentences lack a word, which the bits tell; laying two beside each other takes longer.
         let signature = |words: &[Word]| words.iter().fold(0, |bits, word| bits | bit(word.key));
         let (s, n) = (signature(self.s), signature(self.n));
         if s & n != s {

@@ -353,6 +353,7 @@ impl<'t> TokenReader<'t> {
                             .zip(&phrase.words)
                             .all(|(word, key)| word.key == *key)
                     });
+                    // Only before something: of a sentence that is nothing but the frame no word would be left.
                     fits && (!phrase.frame || at == 0 && length < self.all.len())
                 })
                 .max_by_key(|phrase| phrase.words.len());
@@ -361,6 +362,7 @@ impl<'t> TokenReader<'t> {
                 continue;
             };
             for word in &mut self.all[at..at + phrase.words.len()] {
+                // What turns is never free, though each of its words may be so by itself.
                 if phrase.class & TURN != 0 {
                     word.class &= !FREE;
                 }

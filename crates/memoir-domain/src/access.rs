@@ -596,6 +596,7 @@ impl AccessRequest {
         match (record.action, self.state) {
             (Action::AccessGranted, state) if state == asked => {
                 self.answer(record);
+                // A shredding is written with the answer: from then on there is nothing left to be used.
                 self.state = if is_shred { AccessState::Done } else { granted };
                 self.ended_at = is_shred.then_some(at);
                 self.expires_at = record.facts.time_of(EXPIRES_AT)?;
@@ -618,6 +619,7 @@ impl AccessRequest {
                     self.state = AccessState::Done;
                     self.ended_at = Some(at);
                 }
+                // Of a leave that stands nothing is ever used up: Memoir writes no such record.
                 AccessKind::Embeddings { .. } => return None,
             },
             (Action::AccessRevoked | Action::AccessExpired, state) if state.is_open() => {
@@ -783,6 +785,7 @@ pub fn request(
     let mut draft = Draft::new(agent, None, now);
     let body = said(Some(&asked.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
+    // Made from its record, as verifying makes it: row and log cannot say different things.
     draft.access = draft
         .records()
         .iter()
@@ -1073,6 +1076,7 @@ fn said(words: Option<&PrivateText>) -> RecordBody {
 fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
     let who = quote::quote(&request.asked_by.name);
     let purpose = quote::quote(request.purpose.expose());
+    // Told is of what was granted, and so answered.
     let day = request.answered_at.unwrap_or(request.requested_at).date();
     let entry = match request.kind {
         AccessKind::Read { scope, minutes } => {

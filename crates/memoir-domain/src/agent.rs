@@ -135,6 +135,7 @@ wire_names! {
 
 /// The settings of an agent as set; `None` means the default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+// A row that was written before a setting came says nothing of it.
 #[serde(default)]
 pub struct Settings {
     /// `provider:name`; unset: the installation's default.
@@ -311,6 +312,7 @@ pub struct LostByDay(std::collections::BTreeMap<i64, u64>);
 impl LostByDay {
     /// Words let go in the days before `now`, today included.
     pub fn since(&self, days: i64, now: Timestamp) -> u64 {
+        // Today is one of the days.
         let first = now.day_number() - days + 1;
         self.0.range(first..).map(|(_, words)| words).sum()
     }
@@ -322,6 +324,7 @@ impl LostByDay {
 
     /// Counts one memory out. The counts must hold it.
     pub fn remove(&mut self, memory: &Memory) {
+        // As in `Tally::remove`: stored counts may have been tampered with.
         self.count(memory, |value, by| *value = value.saturating_sub(by));
     }
 
@@ -391,6 +394,7 @@ impl Agent {
 
     /// Notes the mass at a session's end, from which growth is counted (SPEC 3.1).
     pub(crate) fn note_attempt_end(&mut self) {
+        // Growth is counted from what the attempt left behind, not from what it began with.
         if let Some(attempt) = &mut self.last_attempt {
             attempt.core_tokens = self.tally.core_tokens;
         }
@@ -744,6 +748,7 @@ fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
     let tags = crate::memory::Tags::parse(
         list.iter()
             .map(String::as_str)
+            // A comma at the end names no tag.
             .filter(|tag| !tag.trim().is_empty()),
     )
     .map_err(|error| Invalid {
@@ -770,6 +775,7 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
 ) -> Result<Option<T>, Invalid> {
     value
         .map(|raw| {
+            // By the names that the type itself is read by, so that there is one list of them.
             serde_json::from_value(serde_json::Value::String(raw.trim().to_owned()))
                 .map_err(|_| Invalid::new(field.as_str(), format!("must be {choices}")))
         })

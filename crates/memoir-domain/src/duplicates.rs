@@ -107,6 +107,7 @@ impl Planted {
 }
 
 fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {
+    // By number where the dates are equal, so that the same one stays whatever order they were read in.
     copies.sort_by_key(|memory| (memory.created_at, memory.number));
     let survivor = copies
         .iter()

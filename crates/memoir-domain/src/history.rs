@@ -160,6 +160,7 @@ fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
         };
         let list = match record.action {
             Action::MemoryDeduplicated => &mut story.doubles,
+            // Of any other action there are no sources.
             _ => &mut story.parents,
         };
         sources.into_iter().for_each(|source| add(list, source));

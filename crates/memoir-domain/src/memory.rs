@@ -130,6 +130,7 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
         return Err(Invalid::too_long(field, length, limit));
     }
     if let Some((at, found)) = first_control(text) {
+        // By its number: shown as it is, it would do to a terminal what it is refused for.
         return Err(Invalid::new(
             field,
             format!(
@@ -327,6 +328,7 @@ impl Memory {
     /// where one of these was given back since, its words still stand in the text.
     pub fn origin(&self) -> Origin {
         let origins = self.wordings.iter().map(|wording| wording.origin);
+        // Never of none: the door's is always there.
         origins.chain([self.door.origin]).max().unwrap_or_default()
     }
 
@@ -367,7 +369,7 @@ impl Memory {
         self.is_kept_core() || self.kind == Kind::Core && wording.is_deleted()
     }
 
-    /// Who of those that count it added its wordings is an administrator: all, none, or some (SPEC 3.4).
+    /// Whether an administrator added any of the wordings that it stands for (SPEC 3.4).
     pub fn is_added_by_administrator(&self) -> bool {
         let mut all = self.wordings.iter();
         all.any(|wording| wording.added_by == ActorKind::Administrator)
@@ -482,6 +484,7 @@ impl NewMemory {
 /// # Errors
 /// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
+    // A core memory does not fade, and may be of any day.
     if kind == Kind::Journal && !at.is_believed_at(now) {
         return Err(Invalid::new(
             "created_at",
@@ -591,6 +594,7 @@ impl Tally {
 
     /// Wordings of which everything is still said.
     pub fn carried_count(&self) -> u64 {
+        // As in `remove`: stored counts may have been tampered with.
         self.wording_count.saturating_sub(self.let_go_count)
     }
 

@@ -313,6 +313,7 @@ impl Replay {
             for wording in memory.counted_wordings() {
                 let known = self.wordings.entry(wording.id()).or_default();
                 known.counted = match is_before {
+                    // A record that was tampered with may take away what was never there.
                     true => known.counted.saturating_sub(1),
                     false => known.counted.saturating_add(1),
                 };

@@ -244,6 +244,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     let standing = RecordsInForce::of(log);
     let live: Vec<&Record> = log
         .iter()
+        // What was taken back already stands in nobody's way.
         .filter(|record| can_be_taken_back(record) && standing.is_in_force(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);

@@ -157,6 +157,7 @@ impl fmt::Display for RefinementSchedule {
             Self::Own { weekday, time } => {
                 let day = format!("{weekday:?}");
                 let (hour, minute) = (time.hour(), time.minute());
+                // Names of weekdays are ASCII: three bytes are three letters.
                 write!(formatter, "{} {hour:02}:{minute:02}", &day[..3])
             }
         }

@@ -182,6 +182,7 @@ impl LogPast {
             self.standing.apply_event(event);
         }
         for (number, glance) in &summary.memories {
+            // No memory has the number 0.
             let Some(index) = usize::try_from(number.0)
                 .ok()
                 .and_then(|at| at.checked_sub(1))
@@ -340,6 +341,7 @@ struct ByteWriter(Vec<u8>);
 impl ByteWriter {
     /// Seven bits a byte, the lowest first.
     fn number(&mut self, mut value: u64) {
+        // Seven bits a byte: most numbers here are small, and a log has hundreds of summaries.
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
             value >>= 7;

@@ -32,6 +32,7 @@ impl FirstLink {
     /// The store fails.
     pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
         if memoir.ever_had_users().await? {
+            // Relaxed, here and below: it goes one way, and guards nothing else.
             self.is_dead.store(true, Ordering::Relaxed);
         }
         let secret = self.secret.as_ref();

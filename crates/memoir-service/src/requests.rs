@@ -100,6 +100,7 @@ pub(crate) async fn watch(
     next: Next,
 ) -> Response {
     let method = known(request.method());
+    // One name for all others, since a path that there is not is whatever a client made up.
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let span = info_span!(
         target: SPANS,
@@ -176,6 +177,7 @@ fn known(method: &Method) -> &'static str {
         Method::DELETE => "DELETE",
         Method::HEAD => "HEAD",
         Method::OPTIONS => "OPTIONS",
+        // The name that OpenTelemetry has for methods that are words of a client's.
         _ => "_OTHER",
     }
 }

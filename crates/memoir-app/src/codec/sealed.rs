@@ -63,6 +63,7 @@ impl Sealer<'_> {
     }
 
     pub(super) fn nonce(&self) -> Result<Nonce> {
+        // Drawn for each seal: 192 random bits do not come twice, however many rows and processes there are.
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;
         Ok(Nonce::from_random(nonce))
@@ -79,6 +80,7 @@ impl Plain {
     /// A vector that grows leaves the words behind where it was.
     #[cold]
     fn move_to_larger(&mut self, needed: usize) {
+        // Twice as large: a long text, which grows by its marks, is then moved a few times only.
         let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
         larger.extend_from_slice(&self.0);
         self.0 = larger;

@@ -73,6 +73,7 @@ impl AgentHandle {
                     ));
                 }
                 let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
+                // Looked at once more here: somebody else may have let it reflect since it was found to be due.
                 if cause == ReflectionCause::Slot && !is_due() {
                     return Err(Error::NotDue);
                 }

@@ -165,6 +165,8 @@ fn ended(
     let Some(decision) = decide(copy, session)? else {
         return Ok(None);
     };
+    // Of the end on the copy only the session and whoever ended it are kept: its changes and records are the copy's,
+    // and never written.
     let actor = decision.records.last().map(|record| record.actor.clone());
     let session = decision.sessions.into_iter().next();
     let session = Session {

@@ -140,6 +140,7 @@ impl AgentHandle {
     /// There is no such session; the agent was erased; the store fails.
     pub async fn live_session(&self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
         let (agent, row) = self.watched(id).await?;
+        // Only to learn whether the agent is still there: no word is opened.
         self.key_of(&agent).await?;
         let (session, _) = codec::session(None, row)?;
         let facts = SessionFacts::new(&self.name, &session);
@@ -239,6 +240,7 @@ impl Live {
                 std::future::pending::<()>().await;
             }
         };
+        // Woken or not: the next look tells whether there is anything.
         let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
     }
 

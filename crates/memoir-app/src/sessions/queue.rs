@@ -69,6 +69,11 @@ impl Memoir {
         agent.name = loaded.name;
         let settings = loaded.settings;
         let holder = self.ids().holder()?;
+        // A session that waits has no claim in the store beside this: the claim is its lease, and what gives it is a
+        // commit under the agent's version. Of several processes that saw the same row one commits; the others load it
+        // anew, find it held, and have neither written nor asked a model. A race that is lost costs a few look-ups, and
+        // whoever loses goes through the queue in an order of its own from then on (`turns.rs`), so that the same
+        // processes do not meet at each session.
         let taken = agent
             .decide(&with_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
@@ -96,6 +101,8 @@ impl Memoir {
         let Some(session) = taken else {
             return Ok(None);
         };
+        // A session that waits has its model's name. Were it missing, an empty one would not parse, and the session
+        // would fail on the record.
         let name = session.model.as_deref().unwrap_or_default().parse();
         let model = name
             .map_err(Error::from)

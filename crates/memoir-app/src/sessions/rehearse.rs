@@ -185,6 +185,7 @@ impl Rehearsal {
         }
         let mut touches = false;
         let mut holding = BTreeSet::from([number]);
+        // Oldest first, so that what an edit made is known before a later one goes on with it.
         for edit in &mut self.edits {
             if edit.numbers.iter().any(|number| holding.contains(number)) {
                 touches = true;
@@ -249,7 +250,7 @@ impl Rehearsal {
 }
 
 impl AgentHandle {
-    /// Does for real, in one step, what a rehearsal came to. Cap, protection, breaker and floor are
+    /// Does for real, in one step, what a rehearsal came to. Cap, protection, losses and breaker are
     /// checked again.
     ///
     /// # Errors
@@ -287,6 +288,7 @@ impl AgentHandle {
                 core_tokens_before,
                 core_tokens_after: decision.agent.tally.core_tokens,
             }),
+            // Why it cannot be applied is what was asked for; that the store fails is an error here as anywhere.
             Err(
                 error @ (Error::NotApplicable { .. } | Error::EditRefused { .. } | Error::Start(_)),
             ) => Err(error),
@@ -329,6 +331,7 @@ impl AgentHandle {
             .find(|session| session.id == applied)
             .cloned();
         let session = session.ok_or_else(no_session)?;
+        // Written as well: by which session it was applied is kept in its row.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
             applied_by: Some(applied),
@@ -396,6 +399,7 @@ impl AgentHandle {
         let digester = loaded.digester();
         let limits = self.memoir.settings.loss_limits;
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+        // `begin` gives exactly the session that it begins.
         let session = begun.sessions[0].clone();
         let opened = lifecycle::open(
             begun.agent,
@@ -425,6 +429,7 @@ impl AgentHandle {
         for edit in &rehearsal.edits {
             made.make(edit, rehearsed.id, &self.as_actor(), now)?;
         }
+        // It has one, since it was completed.
         let summary = rehearsed
             .summary
             .clone()
@@ -433,6 +438,7 @@ impl AgentHandle {
             tool: Some(knife::Tool::Complete),
             call: Ok(KnifeCall::Complete { summary }),
         };
+        // The edits are the agent's, as it rehearsed them; the end is that of whoever applies them.
         made.decide(&complete, rehearsed.id, actor, now)?;
         made.decision
             .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
@@ -477,6 +483,7 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<()> {
+        // What the rehearsal made may have another number here: others may have been given since.
         let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
         let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
         let request = edit
@@ -507,6 +514,7 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<ToolResult> {
+        // None: the first refusal ends the applying.
         let refusals = BTreeMap::new();
         let view = View {
             agent: &self.agent,
@@ -529,8 +537,10 @@ impl RehearsedAgent {
                 self.take(*decision);
                 Ok(result)
             }
+            // Protecting what somebody has protected since changes nothing, and stands in nobody's way.
             CallOutcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
             CallOutcome::Answer(result) => Err(refused(result)),
+            // Nothing is written yet that there would be to take back: of the rollback only its answer is used.
             CallOutcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
             CallOutcome::Search(_) | CallOutcome::Survey => {
                 Err(not_applicable(id, "it holds a search"))
@@ -547,6 +557,7 @@ impl RehearsedEdit {
             knife::Tool::Consolidate => KnifeCall::Consolidate {
                 numbers: numbers.to_vec(),
                 content: self.content.clone()?,
+                // Needed by no edit here: `View::is_confirmed` says yes to all.
                 confirm: None,
             },
             knife::Tool::Update => KnifeCall::Update {

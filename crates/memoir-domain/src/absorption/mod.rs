@@ -134,6 +134,7 @@ fn notes(noted: &[NewMemory], budget: u64) -> String {
     let lines: Vec<String> = entries
         .map(|note| format!("{}\n", quote(note.content.expose())))
         .collect();
+    // The last ones first: what comes next goes on from them.
     let sizes = lines.iter().rev().map(|line| tokens(line));
     let shown = match lines.is_empty() {
         true => return String::new(),

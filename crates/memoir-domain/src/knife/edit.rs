@@ -167,6 +167,7 @@ fn kept_core<'a>(
     numbers: &[Number],
 ) -> Result<Vec<&'a Memory>, Refusal> {
     let kept = |number: &Number| memories.get(number).filter(|memory| memory.is_kept());
+    // All of them are named, so that a model need not find them one call at a time.
     let missing: Vec<Number> = numbers
         .iter()
         .copied()
@@ -237,9 +238,11 @@ fn taken_tokens(call: &KnifeCall, members: &[&Memory]) -> u64 {
 pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
     let agents = agent.settings.effective_refinement_threshold();
     Gauge {
+        // No open session is without it; and on 0 the breaker never trips.
         pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
         core_tokens: agent.tally.core_tokens,
         removed_tokens: session.removed_tokens,
+        // A stricter threshold counts at once, a laxer one from the next session on (SPEC 2.7).
         threshold: session
             .threshold
             .map_or(agents, |fixed| fixed.stricter(agents)),
@@ -353,12 +356,15 @@ impl CheckedEdit<'_> {
             kind: Kind::Core,
             content: content.clone(),
             tags,
+            // Where the texts came from stands with their wordings.
             source: None,
             created_at: earliest,
+            // Never inherited: constitutional members are refused before.
             constitutional: false,
             door,
             wordings: Some(wordings),
         });
+        // First, since the first change of such a record is taken for what was written (`rehearse.rs`).
         let mut changes = vec![created];
         changes.extend(self.discard_all(draft));
         (number, changes)
@@ -403,6 +409,7 @@ impl CheckedEdit<'_> {
             updated_at: draft.now(),
             ..carrier.clone()
         };
+        // The deleted one comes first: whoever applies a rehearsal tells the two apart by this order.
         let mut changes = self.discard_all(draft);
         changes.extend(draft.alter(carrier.clone(), &after));
         changes

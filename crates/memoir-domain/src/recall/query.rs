@@ -150,6 +150,7 @@ impl RecallQuestion {
         let mut before: Option<Character> = None;
         let mut found: Vec<(String, SoughtForm)> = Vec::new();
         Cut::of(text).each(|term| {
+            // A character is looked for by itself only where no pair holds it.
             let ends = |character: Option<Character>, found: &mut Vec<_>| {
                 if let Some(Character { key, text, alone }) = character
                     && alone

@@ -324,7 +324,7 @@ impl IndexVectors {
         self.nearest_among(vector, admits, SIDED)
     }
 
-    /// As [`Vectors::nearest`]; among more than so many, and one in [`ONE_IN`], sides are compared first.
+    /// As [`IndexVectors::nearest`]; among more than so many, and one in [`ONE_IN`], sides are compared first.
     fn nearest_among(
         &self,
         vector: &Vector,

@@ -99,6 +99,7 @@ impl WipedTable {
         if (self.used + 1) * 4 > self.keys.len() * 3 {
             self.grow();
         }
+        // Not reached: a table that has grown has places.
         let Some(at) = self.place(key) else {
             return new;
         };
@@ -111,6 +112,7 @@ impl WipedTable {
     }
 
     fn grow(&mut self) {
+        // A power of two, since places are found with a mask.
         let room = (self.keys.len() * 2).max(256);
         let mut larger = Self {
             keys: Wiped(vec![0; room]),
@@ -124,6 +126,7 @@ impl WipedTable {
                 larger.values.as_mut_slice()[at] = *value;
             }
         }
+        // What it was is wiped as it is dropped.
         *self = larger;
     }
 

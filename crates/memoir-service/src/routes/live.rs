@@ -59,7 +59,9 @@ pub(crate) async fn follow(
 ) -> Result<Response, Problem> {
     let seen = seen_before(headers)?;
     let mut live = lens.watch(id, seen);
+    // Before the answer begins: what fails here still has a status of its own.
     let news = live.look().await?;
+    // From a stream that ends, a browser's `EventSource` would come back again and again.
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }

@@ -46,6 +46,7 @@ pub(crate) async fn save(
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
     let saved = saved.into_iter().next();
+    // One was given, and so one comes back.
     let saved = saved.ok_or_else(|| Problem::invalid("there is nothing to save"))?;
     Ok((StatusCode::CREATED, axum::Json(saved)).into_response())
 }

@@ -191,6 +191,8 @@ impl<'a> Drive<'a> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
+            // At each step: a worker that is stopped in the middle hands the session back with what was used up to
+            // here.
             self.hold.note(self.machine.usage());
             let mut next = None;
             for effect in effects {
@@ -303,6 +305,7 @@ impl<'a> Drive<'a> {
     /// The session was ended by somebody else: what became of it stands in the store.
     async fn lost(&self) -> Result<Next> {
         let session = self.agent.session(self.hold.id).await?;
+        // It goes on in other hands, and its end is theirs to tell.
         if session.state.is_running() {
             return Err(Error::SessionLost(self.hold.id));
         }
