@@ -47,6 +47,9 @@ pub enum Error {
     /// What is the agent's alone, for somebody else.
     #[error("this is for the agent itself; an administrator sees no words and speaks for no agent")]
     AgentOnly,
+    /// An agent would undo a session of its own after which it had another one.
+    #[error("an agent can undo its last session; an administrator can undo any")]
+    NotLastSession,
     /// A request for access is not taken, answered or used.
     #[error(transparent)]
     Access(AccessRefusal),
@@ -265,7 +268,7 @@ impl Error {
             | Self::NoAccessRequest(_)
             | Self::NoMemory(_) => "not_found",
             Self::NoAccess(_) => "consent_required",
-            Self::AgentOnly => "forbidden",
+            Self::AgentOnly | Self::NotLastSession => "forbidden",
             Self::Access(refusal) => refusal.code(),
             Self::ConsentNeeded(_) => "consent_required",
             Self::Invalid(invalid) if invalid.too_long => "too_long",

@@ -745,9 +745,18 @@ const OTHER_LEAF: &str =
     "the log over all heads has another hash for this record, or the record is missing";
 const OTHER_VERSION: &str = "its sealed text is not of the version that the log tells of";
 
+/// Keeps the [`NAMED`] misfits that stand first in the log, in whichever order they are found: the first of all that does
+/// not fit is told (SPEC 4.2).
 fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl ToString) {
+    let seq = seq.into();
     if misfits.len() < NAMED {
         misfits.push(Misfit::new(seq, problem));
+        return;
+    }
+    let place = |seq: Option<u64>| seq.unwrap_or(u64::MAX);
+    let last = misfits.iter_mut().max_by_key(|misfit| place(misfit.seq));
+    if let Some(last) = last.filter(|last| place(seq) < place(last.seq)) {
+        *last = Misfit::new(seq, problem);
     }
 }
 
@@ -910,5 +919,23 @@ impl Comparison {
             let checked = replay.check_access(&self.access);
             self.note_outcome(checked);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_4_2_of_many_misfits_those_that_stand_first_in_the_log_are_named() {
+        let mut misfits = Vec::new();
+        note(&mut misfits, None, "the agent's row");
+        for seq in (100..140).rev().chain([7, 200]) {
+            note(&mut misfits, seq, "a record");
+        }
+        let mut seqs: Vec<Option<u64>> = misfits.iter().map(|misfit| misfit.seq).collect();
+        seqs.sort_unstable();
+        let expected = [7].into_iter().chain(100..119).map(Some);
+        assert_eq!(seqs, expected.collect::<Vec<_>>());
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn stem(word: &str, language: Option<Language>, out: &mut String) {
     }
 }
 
-/// The fewest letters that stay, and endings, the longest first.
+/// The fewest letters that stay, and endings, none before a longer one that ends with it.
 fn endings(language: Language) -> (usize, &'static [&'static str]) {
     match language {
         Language::German => (

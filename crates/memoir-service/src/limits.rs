@@ -69,7 +69,6 @@ impl BodyRoom {
         // Let through without room: `body_within` refuses it by the stated length before it keeps a
         // byte.
         if length > options.body_bytes {
-            // Nothing of it is kept.
             return Ok(HeldRoom { _permit: None });
         }
         let room = if length <= SHORT_BODY {

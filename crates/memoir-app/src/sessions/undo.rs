@@ -15,7 +15,9 @@ use memoir_domain::{
 use memoir_store::{RecordFilter, Selection};
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, ShownSession, memories::memory_query};
+use crate::{
+    AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession, memories::memory_query,
+};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,45 @@ impl AgentHandle {
     ) -> Result<ShownSession> {
         self.decide_again(|| self.attempt_roll_back(id, cascade, actor))
             .await
+    }
+
+    /// As [`AgentHandle::roll_back`], where no later session of the agent had the knife: so far an agent undoes its own
+    /// sessions.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::roll_back`]; [`Error::NotLastSession`].
+    pub async fn roll_back_last(
+        &self,
+        id: SessionId,
+        cascade: bool,
+        actor: &Actor,
+    ) -> Result<ShownSession> {
+        self.at_newest(|agent| async move {
+            if !agent.is_last_session(id).await? {
+                return Err(Error::NotLastSession);
+            }
+            agent.roll_back(id, cascade, actor).await
+        })
+        .await
+    }
+
+    async fn is_last_session(&self, id: SessionId) -> Result<bool> {
+        const AT_ONCE: u32 = 50;
+        let mut before = None;
+        loop {
+            let page = self.session_page(before, AT_ONCE).await?;
+            // Those that never had the knife, and rehearsals, stand in no way.
+            let had_knife = |session: &&SessionFacts| {
+                session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
+            };
+            if let Some(session) = page.iter().find(had_knife) {
+                return Ok(session.id == id);
+            }
+            match page.last() {
+                Some(last) => before = Some((last.started_at, last.id)),
+                None => return Ok(false),
+            }
+        }
     }
 
     /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands

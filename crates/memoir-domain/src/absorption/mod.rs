@@ -113,7 +113,8 @@ impl Known {
         let mut text = String::new();
         if !core.text.is_empty() {
             text.push_str("## Your core memories, oldest first\n\n");
-            text.push_str("number | origin date | size | flags | tags | text\n\n");
+            text.push_str(ledger::COLUMNS);
+            text.push_str("\n\n");
             text.push_str(core.text.expose());
             text.push('\n');
         }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most edits of a session (SPEC 3.11).
-const EDIT_CAP: usize = 10;
+use memoir_domain::session::EDIT_CAP;
 
 /// One memory of the ledger. Holds words, so it has no `Debug`.
 #[derive(Clone)]
@@ -45,7 +44,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64, may_consolidate: b
     let mut removed = 0;
     for group in groups(rows.iter().map(|row| row.content.as_str())) {
         for (step, takes) in settle(rows, &group, may_consolidate) {
-            if plan.steps.len() == EDIT_CAP || removed + takes > removable_tokens {
+            if plan.steps.len() == EDIT_CAP as usize || removed + takes > removable_tokens {
                 // The others are looked at all the same: a smaller edit may still fit, and what is left is told.
                 plan.left += 1;
             } else {

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    Error, SessionFacts, ShownSession,
+    Error, ShownSession,
     sessions::{OpenedSession, RefineOptions, tool_definitions},
 };
 use memoir_domain::{SessionId, Timestamp, session::Mode};
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Problem, Service,
-    caller::{Caller, Reached},
+    caller::Caller,
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
@@ -212,35 +212,13 @@ pub(crate) async fn roll_back(
     JsonBody(RollBack { cascade }): JsonBody<RollBack>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    if reached.is_own() && !is_last(&reached, id).await? {
-        return Err(Problem::forbidden(
-            "an agent can undo its last session; an administrator can undo any",
-        ));
-    }
     let cascade = cascade.unwrap_or(false);
-    let session = reached.agent.roll_back(id, cascade, &reached.actor).await?;
+    let (agent, actor) = (&reached.agent, &reached.actor);
+    let session = match reached.is_own() {
+        true => agent.roll_back_last(id, cascade, actor).await?,
+        false => agent.roll_back(id, cascade, actor).await?,
+    };
     Ok(axum::Json(session).into_response())
-}
-
-/// Whether no later session of the agent changed anything.
-async fn is_last(reached: &Reached, id: SessionId) -> Result<bool, Problem> {
-    const AT_ONCE: u32 = 50;
-    let mut before = None;
-    loop {
-        let agent = &reached.agent;
-        let page = agent.session_page(before, AT_ONCE).await?;
-        // Those that never had the knife, and rehearsals, stand in no way.
-        let had_knife = |session: &&SessionFacts| {
-            session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
-        };
-        if let Some(session) = page.iter().find(had_knife) {
-            return Ok(session.id == id);
-        }
-        match page.last() {
-            Some(last) => before = Some((last.started_at, last.id)),
-            None => return Ok(false),
-        }
-    }
 }
 
 /// Cancels a running session; its edits stay.

@@ -19,7 +19,7 @@ pub(super) struct WebhookSecret(Zeroizing<Vec<u8>>);
 
 impl fmt::Debug for WebhookSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret")
+        formatter.write_str("WebhookSecret")
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
             r#"{"test": 2432232314}"#,
         );
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-        assert_eq!(format!("{secret:?}"), "Secret");
+        assert_eq!(format!("{secret:?}"), "WebhookSecret");
     }
 
     #[test]
