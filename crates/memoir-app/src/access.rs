@@ -716,8 +716,8 @@ impl AgentHandle {
                 .as_ref()
                 .map(ConnectionDocument::client);
             if provision == Provision::First && !self.is_unused(&loaded).await? {
-                let wanted = client.map(|client| client.recipient());
-                let found = self.token_leave(&loaded, wanted, actor);
+                let recipient = client.map(|client| client.recipient());
+                let found = self.token_leave(&loaded, recipient, actor);
                 let found = found.await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
                 // Whoever was allowed a token until then gets none that lasts longer by asking otherwise now.

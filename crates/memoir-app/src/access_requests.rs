@@ -80,9 +80,9 @@ impl AgentHandle {
         let draft = draft.check()?;
         self.end_overdue().await?;
         let id = self.memoir.ids().access_request()?;
-        let wanted = wanted_for(draft.kind);
+        let query = query_for(draft.kind);
         again(|| async {
-            let loaded = self.load(&wanted).await?;
+            let loaded = self.load(&query).await?;
             check_object(draft.kind, &loaded, self.memoir.now())?;
             let earlier = self.earlier_requests(&loaded).await?;
             let now = self.memoir.now();
@@ -330,9 +330,9 @@ impl AgentHandle {
     pub(crate) async fn load_access(
         &self,
         id: AccessRequestId,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
     ) -> Result<(Loaded, AccessRequest, Timestamp)> {
-        let loaded = self.load(wanted).await?;
+        let loaded = self.load(query).await?;
         // After the agent: whoever changes a request from now on makes a decision on this one a conflict.
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
@@ -478,7 +478,7 @@ impl AgentHandle {
             let request = codec::access_request(loaded.base.key(), &row)?;
             let expires_at = match (request.kind, client) {
                 (AccessKind::Token { expires_at }, None) => expires_at,
-                (AccessKind::Connection { client }, Some(wanted)) if client == wanted => None,
+                (AccessKind::Connection { client }, Some(recipient)) if client == recipient => None,
                 _ => continue,
             };
             // Leave is given to who asked for it: another administrator cannot use it up.
@@ -499,8 +499,8 @@ impl AgentHandle {
 
     /// The request, which is ended where its time is over.
     pub(crate) async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
-        let wanted = AgentQuery::default();
-        let (_, request, _) = again(|| self.load_access(id, &wanted)).await?;
+        let query = AgentQuery::default();
+        let (_, request, _) = again(|| self.load_access(id, &query)).await?;
         Ok(request)
     }
 
@@ -532,7 +532,7 @@ impl AgentHandle {
 }
 
 /// What is to be loaded so that a request can be judged.
-fn wanted_for(kind: AccessKind) -> AgentQuery {
+fn query_for(kind: AccessKind) -> AgentQuery {
     match kind {
         AccessKind::Shred { number } => memory_query(Selection::Numbers(vec![number])),
         AccessKind::Read { scope, .. } => AgentQuery {

@@ -51,8 +51,8 @@ impl OwnAgent {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
-        let wanted = AgentQuery::default().with_prompts();
-        let agent = self.load(&wanted).await?.agent;
+        let query = AgentQuery::default().with_prompts();
+        let agent = self.load(&query).await?.agent;
         let set = agent::field_value(&agent.name, &agent.settings, field);
         let is_default = set.is_null();
         let value = match field {

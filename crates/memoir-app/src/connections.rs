@@ -184,9 +184,9 @@ fn is_loopback(url: &Url) -> bool {
 impl OAuthClient {
     /// Where a code may be sent to; `None` where the client did not give that address before.
     pub fn address(&self, text: &str) -> Option<ClientAddress> {
-        let wanted = ClientAddress::parse(text).ok()?;
-        let is_given = self.addresses.iter().any(|given| given.is_for(&wanted));
-        is_given.then_some(wanted)
+        let address = ClientAddress::parse(text).ok()?;
+        let is_given = self.addresses.iter().any(|given| given.is_for(&address));
+        is_given.then_some(address)
     }
 }
 

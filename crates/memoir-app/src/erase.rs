@@ -88,8 +88,8 @@ impl AgentHandle {
     /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
     /// told.
     async fn check_erased_row(&self) -> Result<()> {
-        let wanted = AgentQuery::default().with_prompts();
-        let snapshot = self.snapshot(&wanted).await?;
+        let query = AgentQuery::default().with_prompts();
+        let snapshot = self.snapshot(&query).await?;
         match self.memoir.keys.of(self.scope).await? {
             Some(key) => codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref()).map(drop),
             None => Ok(()),

@@ -480,11 +480,11 @@ impl AgentHandle {
         Actor::agent(self.name.clone())
     }
 
-    async fn load(&self, wanted: &AgentQuery) -> Result<Loaded> {
+    async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
         let snapshot = match self.condition {
             // Its settings are what is judged, and some of those are prompts.
-            Some(Condition::Agent(_)) => self.snapshot(&wanted.clone().with_prompts()).await?,
-            _ => self.snapshot(wanted).await?,
+            Some(Condition::Agent(_)) => self.snapshot(&query.clone().with_prompts()).await?,
+            _ => self.snapshot(query).await?,
         };
         self.read(snapshot).await
     }
@@ -493,8 +493,8 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`Error::NoAgent`]; the store fails.
-    async fn snapshot(&self, wanted: &AgentQuery) -> Result<Snapshot> {
-        let snapshot = self.memoir.store.snapshot(self.scope, wanted).await?;
+    async fn snapshot(&self, query: &AgentQuery) -> Result<Snapshot> {
+        let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
         snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
     }
 
@@ -678,17 +678,17 @@ impl AgentHandle {
     /// writes nothing.
     async fn decide<T, W: Into<codec::Writing>>(
         &self,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
         decide: impl Fn(Loaded, Timestamp) -> Result<(Option<W>, T)>,
     ) -> Result<T> {
-        self.decide_reading(wanted, |loaded, now| ready(decide(loaded, now)))
+        self.decide_reading(query, |loaded, now| ready(decide(loaded, now)))
             .await
     }
 
     /// As [`AgentHandle::decide`], where more is read to decide.
     async fn decide_reading<T, W, Decided>(
         &self,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
         // No `AsyncFn`: of one that borrows, the compiler cannot show that tasks may be spawned with it.
         decide: impl Fn(Loaded, Timestamp) -> Decided,
     ) -> Result<T>
@@ -696,7 +696,7 @@ impl AgentHandle {
         W: Into<codec::Writing>,
         Decided: Future<Output = Result<(Option<W>, T)>>,
     {
-        self.decide_again(|| self.attempt(wanted, &decide)).await
+        self.decide_again(|| self.attempt(query, &decide)).await
     }
 
     /// As [`again`]; and once more where a session is in the way that nobody holds any more, which is closed then.
@@ -717,14 +717,14 @@ impl AgentHandle {
     /// One attempt at a decision.
     async fn attempt<T, W, Decided>(
         &self,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
         decide: impl Fn(Loaded, Timestamp) -> Decided,
     ) -> Result<T>
     where
         W: Into<codec::Writing>,
         Decided: Future<Output = Result<(Option<W>, T)>>,
     {
-        let loaded = self.load(wanted).await?;
+        let loaded = self.load(query).await?;
         // `decide` takes the rest apart; the base has to outlive it, as it says on which
         // version the decision stands.
         let base = loaded.base.clone();

@@ -130,11 +130,11 @@ impl Memoir {
         names: &HashMap<AccountId, String>,
     ) -> Result<Option<EndNotice>> {
         let scope = delivery.scope;
-        let wanted = AgentQuery {
+        let query = AgentQuery {
             session: Some(delivery.session),
             ..AgentQuery::default()
         };
-        let snapshot = self.store.snapshot(scope, &wanted).await?;
+        let snapshot = self.store.snapshot(scope, &query).await?;
         let Some((name, row)) =
             snapshot.and_then(|snapshot| Some((snapshot.agent.columns.name, snapshot.session?)))
         else {

@@ -85,8 +85,8 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number, it was shredded before, or it is constitutional and the agent alone wishes it.
     pub async fn check_shred(&self, number: Number, actor: &Actor) -> Result<()> {
-        let wanted = memory_query(Selection::Numbers(vec![number]));
-        let loaded = self.load(&wanted).await?;
+        let query = memory_query(Selection::Numbers(vec![number]));
+        let loaded = self.load(&query).await?;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
         shred::check_wish(memory, actor)?;
         Ok(())
@@ -155,9 +155,9 @@ impl AgentHandle {
         number: Number,
         consent: Consent,
     ) -> Result<Shredded> {
-        let wanted = memory_query(Selection::All);
+        let query = memory_query(Selection::All);
         self.decide_again(|| async {
-            let (loaded, request, now) = self.load_access(consent.request, &wanted).await?;
+            let (loaded, request, now) = self.load_access(consent.request, &query).await?;
             let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
             let answer = access::answer(
                 agent,

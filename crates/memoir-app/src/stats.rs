@@ -357,11 +357,11 @@ impl AgentHandle {
             let page = store.session_page(self.scope, before, PAGE).await?;
             let last = page.last().map(|row| (row.columns.started_at, row.id));
             let is_whole = page.len() == PAGE as usize;
-            let wanted = page
+            let sessions = page
                 .into_iter()
                 .filter(|row| row.columns.started_at <= until);
             // The pages are newest first: what began before ends the search.
-            for row in wanted.take_while(|row| row.columns.started_at >= since) {
+            for row in sessions.take_while(|row| row.columns.started_at >= since) {
                 marks.push(codec::session(None, row)?.0.into());
             }
             match last {

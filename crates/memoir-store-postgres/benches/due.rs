@@ -12,7 +12,7 @@ use std::{
 };
 
 use memoir_domain::Timestamp;
-use memoir_store::{DueAgents, Fleet};
+use memoir_store::{DueQuery, Fleet};
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
 
@@ -70,7 +70,7 @@ async fn due(server: &Postgres) {
     );
     server.query(&name, &filled).unwrap();
     let store = PostgresStore::open(&url).await.unwrap();
-    let wanted = DueAgents {
+    let wanted = DueQuery {
         account: None,
         latest_slot: Timestamp::from_microseconds(SLOT),
         now: Timestamp::from_microseconds(NOW).unwrap(),

@@ -29,10 +29,10 @@ pub(crate) const AGENT: &str = concat!(
 );
 
 /// The numbers that a column can hold; no row has another one.
-fn numbers(wanted: impl Iterator<Item = u64>) -> Value<'static> {
+fn numbers(all: impl Iterator<Item = u64>) -> Value<'static> {
     // A list as one value: the statement has the same words for any number of them, and is planned
     // once.
-    let numbers = wanted.filter_map(|number| i64::try_from(number).ok());
+    let numbers = all.filter_map(|number| i64::try_from(number).ok());
     Value::Integers(numbers.map(Some).collect())
 }
 
@@ -45,8 +45,8 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
     let mut values = scoped(scope);
     let condition = match selection {
         Selection::None => return None,
-        Selection::Numbers(wanted) => {
-            values.push(numbers(wanted.iter().map(|number| number.0)));
+        Selection::Numbers(all) => {
+            values.push(numbers(all.iter().map(|number| number.0)));
             "number = ANY ($3)"
         }
         Selection::KeptCore => "kind = 'core' AND discarded_at IS NULL",
@@ -106,7 +106,7 @@ const OPEN_REQUESTS: &str = concat!(
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
         // All statements are sent at once, before it is known whether the account has the agent. The wall of a table
         // that knows the agent only lets through what is of the agent, whoever's it is: whether it is the account's, a
         // statement on such a table asks itself. What else those without the account bring is dropped below, unread.
@@ -119,14 +119,14 @@ impl Store for PostgresStore {
                 values![agent],
             ),
         ];
-        if wanted.prompts {
+        if query.prompts {
             let sql = concat!(
                 "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1 AND ",
                 is_theirs!()
             );
             statements.push(Statement::new(sql, scoped(&scope)));
         }
-        if let Some(session) = &wanted.session {
+        if let Some(session) = &query.session {
             statements.push(Statement::new(
                 concat!(
                     "SELECT ",
@@ -136,10 +136,10 @@ impl Store for PostgresStore {
                 values![session.as_bytes(), agent],
             ));
         }
-        if wanted.open_requests {
+        if query.open_requests {
             statements.push(Statement::new(OPEN_REQUESTS, scoped(&scope)));
         }
-        statements.extend(memories(&scope, &wanted.memories));
+        statements.extend(memories(&scope, &query.memories));
         let answers = self.read(Reach::Agent(scope), &statements).await?;
         let mut answers = answers.iter();
         let mut next = || answers.next().map(Vec::as_slice).unwrap_or_default();
@@ -149,17 +149,17 @@ impl Store for PostgresStore {
         let running_session = first(next(), |row| {
             Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
         })?;
-        let prompts = match wanted.prompts {
+        let prompts = match query.prompts {
             true => Some(first(next(), decode::prompts)?.ok_or_else(|| {
                 Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
             })?),
             false => None,
         };
-        let session = match wanted.session {
+        let session = match query.session {
             Some(_) => first(next(), decode::session)?,
             None => None,
         };
-        let open_requests = match wanted.open_requests {
+        let open_requests = match query.open_requests {
             true => all(next(), decode::access_request)?,
             false => Vec::new(),
         };
@@ -175,9 +175,9 @@ impl Store for PostgresStore {
         }))
     }
 
-    async fn memories(&self, scope: AgentScope, wanted: &[Number]) -> Result<Vec<MemoryRow>> {
+    async fn memories(&self, scope: AgentScope, asked_for: &[Number]) -> Result<Vec<MemoryRow>> {
         let mut values = scoped(&scope);
-        values.push(numbers(wanted.iter().map(|number| number.0)));
+        values.push(numbers(asked_for.iter().map(|number| number.0)));
         let sql = concat!(
             "SELECT ",
             memory_columns!(),
@@ -194,8 +194,8 @@ impl Store for PostgresStore {
     }
 
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
-        let wanted = Selection::Page(page.clone());
-        let Some(statement) = memories(&scope, &wanted) else {
+        let selection = Selection::Page(page.clone());
+        let Some(statement) = memories(&scope, &selection) else {
             return Ok(Vec::new());
         };
         let answers = self.read(Reach::Agent(scope), &[statement]).await?;

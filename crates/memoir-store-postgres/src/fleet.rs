@@ -6,7 +6,7 @@ use memoir_domain::{
     session::Driver, time::AHEAD_DAYS,
 };
 use memoir_store::{
-    AccountRow, AgentRow, DueAgents, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
+    AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
     FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
     OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, WaitingSession, account_columns,
     agent_columns,
@@ -358,21 +358,18 @@ impl Fleet for PostgresStore {
         )
     }
 
-    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+    async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>> {
         // A `weekly_after` that lies ahead by more was written by a clock that has been put back
         // since. It is proposed as due, and whoever takes it up judges by the agent itself.
-        let ahead = wanted.now.plus_days(AHEAD_DAYS);
-        let except = wanted
-            .except
-            .iter()
-            .map(|agent| Some(&agent.as_bytes()[..]));
+        let ahead = query.now.plus_days(AHEAD_DAYS);
+        let except = query.except.iter().map(|agent| Some(&agent.as_bytes()[..]));
         let mut values = values![
-            wanted.account.as_ref().map(|account| account.as_bytes()),
-            wanted.latest_slot,
-            wanted.latest_slot.map(|_| ahead),
-            wanted.now,
-            wanted.now.plus_days(FURTHEST_DAYS),
-            wanted.per_account,
+            query.account.as_ref().map(|account| account.as_bytes()),
+            query.latest_slot,
+            query.latest_slot.map(|_| ahead),
+            query.now,
+            query.now.plus_days(FURTHEST_DAYS),
+            query.per_account,
         ];
         values.push(Value::ByteLists(except.collect()));
         // Each is a range of an index, in its order, so that no more are read than are wanted.
@@ -399,7 +396,7 @@ impl Fleet for PostgresStore {
             Ok((account, columns.optional_integer()?, agent))
         })?;
         found.sort_unstable();
-        let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
+        let most = usize::try_from(query.per_account).unwrap_or(usize::MAX);
         let of_account = found.chunk_by(|one, other| one.0 == other.0);
         let due = of_account.flat_map(|agents| agents.iter().take(most));
         Ok(due

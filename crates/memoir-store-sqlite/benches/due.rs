@@ -13,7 +13,7 @@ use std::{
 };
 
 use memoir_domain::Timestamp;
-use memoir_store::{DueAgents, Fleet};
+use memoir_store::{DueQuery, Fleet};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
 
@@ -36,7 +36,7 @@ fn main() {
     fill(&path);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    let wanted = DueAgents {
+    let wanted = DueQuery {
         account: None,
         latest_slot: Timestamp::from_microseconds(SLOT),
         now: Timestamp::from_microseconds(NOW).unwrap(),

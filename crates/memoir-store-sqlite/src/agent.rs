@@ -25,7 +25,7 @@ pub(crate) fn snapshot(
     connection: &Connection,
     readers: Option<&Readers>,
     scope: AgentScope,
-    wanted: &AgentQuery,
+    query: &AgentQuery,
 ) -> Result<Option<Snapshot>> {
     let _view = ReadTransaction::new(connection)?;
     let Some(agent) = find_agent(connection, scope)? else {
@@ -39,17 +39,17 @@ pub(crate) fn snapshot(
     };
     Ok(Some(Snapshot {
         agent,
-        prompts: match wanted.prompts {
+        prompts: match query.prompts {
             true => Some(prompts(connection, scope)?),
             false => None,
         },
-        memories: memories.selected(scope, &wanted.memories)?,
-        session: match wanted.session {
+        memories: memories.selected(scope, &query.memories)?,
+        session: match query.session {
             Some(id) => session(connection, scope, id)?,
             None => None,
         },
         running_session: running_session(connection, scope)?,
-        open_requests: match wanted.open_requests {
+        open_requests: match query.open_requests {
             true => requests::open_of(connection, scope)?,
             false => Vec::new(),
         },
@@ -276,14 +276,14 @@ fn numbered(
     numbers: &[Number],
     read: impl Fn(i64) -> Result<Option<MemoryRow>>,
 ) -> Result<Vec<MemoryRow>> {
-    let mut wanted = numbers.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut memories = Vec::with_capacity(wanted.len());
-    for wanted in wanted {
+    let mut distinct = numbers.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let mut memories = Vec::with_capacity(distinct.len());
+    for one in distinct {
         // No row has a number that SQLite cannot hold.
-        if let Ok(wanted) = number(wanted, "memories") {
-            memories.extend(read(wanted)?);
+        if let Ok(one) = number(one, "memories") {
+            memories.extend(read(one)?);
         }
     }
     Ok(memories)

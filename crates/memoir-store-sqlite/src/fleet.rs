@@ -1,7 +1,7 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp, time::AHEAD_DAYS};
-use memoir_store::{AccountRow, AgentRow, DueAgents, FURTHEST_DAYS, LeafRow, WaitingSession};
+use memoir_store::{AccountRow, AgentRow, DueQuery, FURTHEST_DAYS, LeafRow, WaitingSession};
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
@@ -239,9 +239,9 @@ const AHEAD_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
      ORDER BY due_at, id";
 
 /// Agents that are due by what their rows say, account by account.
-pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+pub(crate) fn due_agents(connection: &Connection, query: &DueQuery) -> Result<Vec<AgentScope>> {
     let _view = ReadTransaction::new(connection)?;
-    let accounts = match wanted.account {
+    let accounts = match query.account {
         Some(account) => vec![account],
         None => all(
             connection,
@@ -254,26 +254,26 @@ pub(crate) fn due_agents(connection: &Connection, wanted: &DueAgents) -> Result<
     let mut by_time = connection.prepare_cached(DUE_BY_TIME)?;
     let mut ahead_by_slot = connection.prepare_cached(AHEAD_BY_SLOT)?;
     let mut ahead_by_time = connection.prepare_cached(AHEAD_BY_TIME)?;
-    let now = wanted.now.microseconds();
-    let ahead = wanted.now.plus_days(AHEAD_DAYS).microseconds();
-    let furthest = wanted.now.plus_days(FURTHEST_DAYS).microseconds();
+    let now = query.now.microseconds();
+    let ahead = query.now.plus_days(AHEAD_DAYS).microseconds();
+    let furthest = query.now.plus_days(FURTHEST_DAYS).microseconds();
     let mut due = Vec::new();
     for account in accounts {
-        let mut found = match wanted.latest_slot {
+        let mut found = match query.latest_slot {
             Some(slot) => {
-                let mut found = proposed(&mut by_slot, account, slot.microseconds(), wanted)?;
-                found.extend(proposed(&mut ahead_by_slot, account, ahead, wanted)?);
+                let mut found = proposed(&mut by_slot, account, slot.microseconds(), query)?;
+                found.extend(proposed(&mut ahead_by_slot, account, ahead, query)?);
                 found
             }
             None => Vec::new(),
         };
-        found.extend(proposed(&mut by_time, account, now, wanted)?);
-        found.extend(proposed(&mut ahead_by_time, account, furthest, wanted)?);
+        found.extend(proposed(&mut by_time, account, now, query)?);
+        found.extend(proposed(&mut ahead_by_time, account, furthest, query)?);
         // By `weekly_after` first, those without one before all others: they are due by time,
         // whatever the slot. An agent may be found by up to four of the statements.
         found.sort_unstable();
         found.dedup();
-        let most = usize::try_from(wanted.per_account).unwrap_or(usize::MAX);
+        let most = usize::try_from(query.per_account).unwrap_or(usize::MAX);
         let scopes = found.into_iter().take(most);
         due.extend(scopes.map(|(_, agent)| AgentScope { account, agent }));
     }
@@ -285,19 +285,19 @@ fn proposed(
     statement: &mut CachedStatement<'_>,
     account: AccountId,
     bound: i64,
-    wanted: &DueAgents,
+    query: &DueQuery,
 ) -> Result<Vec<(Option<i64>, AgentId)>> {
     let bounds: [&dyn ToSql; 2] = [account.as_bytes(), &bound];
     let mut rows = statement.query(bounds)?;
     let mut found = Vec::new();
-    while found.len() < usize::try_from(wanted.per_account).unwrap_or(usize::MAX) {
+    while found.len() < usize::try_from(query.per_account).unwrap_or(usize::MAX) {
         let Some(row) = rows.next()? else {
             break;
         };
         let line = SqliteRow(row);
         let mut columns = Columns::new(&line, "agents");
         let agent = AgentId::from_bytes(columns.id()?);
-        if !wanted.except.contains(&agent) {
+        if !query.except.contains(&agent) {
             found.push((columns.optional_integer()?, agent));
         }
     }

@@ -56,7 +56,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Deliveries,
-    DeliveryRow, Document, DueAgents, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
+    DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
     FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
     RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
     SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow, Vectors, WaitingSession,
@@ -371,9 +371,9 @@ impl Fleet for SqliteStore {
             .await
     }
 
-    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
-        let wanted = wanted.clone();
-        self.scan(move |connection| fleet::due_agents(connection, &wanted))
+    async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>> {
+        let query = query.clone();
+        self.scan(move |connection| fleet::due_agents(connection, &query))
             .await
     }
 
@@ -759,12 +759,12 @@ impl Vectors for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>> {
-        let wanted = wanted.clone();
-        let is_short = matches!(wanted.memories, Selection::None | Selection::Numbers(_));
+    async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
+        let query = query.clone();
+        let is_short = matches!(query.memories, Selection::None | Selection::Numbers(_));
         let readers = self.0.readers.clone().filter(|_| !is_short);
         let query = move |connection: &Connection| {
-            agent::snapshot(connection, readers.as_deref(), scope, &wanted)
+            agent::snapshot(connection, readers.as_deref(), scope, &query)
         };
         if is_short {
             self.look(query).await

@@ -198,11 +198,11 @@ pub(crate) fn at(
         [_] => None,
         _ => Some(ReadTransaction::new(connection)?),
     };
-    let mut wanted = seqs.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut records = Vec::with_capacity(wanted.len());
-    for seq in wanted {
+    let mut distinct = seqs.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let mut records = Vec::with_capacity(distinct.len());
+    for seq in distinct {
         // No record has a number that SQLite cannot hold.
         if let Ok(seq) = count(seq, "audit_records", "seq") {
             records.extend(first(

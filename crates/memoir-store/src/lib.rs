@@ -42,7 +42,7 @@ pub use row::{
     WaitingSession,
 };
 pub use traits::{
-    Access, AgentQuery, DueAgents, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
+    Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
     RecordFilter, Selection, Snapshot, Store,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};

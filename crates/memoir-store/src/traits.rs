@@ -116,7 +116,7 @@ pub const FURTHEST_DAYS: i64 = 9;
 
 /// Which agents are wanted as due (SPEC 3.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueAgents {
+pub struct DueQuery {
     /// Those of one account; `None` for all accounts.
     pub account: Option<AccountId>,
     /// The latest weekly slot: due are those whose `weekly_after` is earlier, or lies ahead of now by more than
@@ -143,7 +143,7 @@ pub struct Finding {
 #[async_trait]
 pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors {
     /// The agent of that identifier; `None` where the account has none.
-    async fn snapshot(&self, scope: AgentScope, wanted: &AgentQuery) -> Result<Option<Snapshot>>;
+    async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>>;
 
     /// Those of the agent's memories that have these numbers, discarded ones included, in the order of
     /// the numbers; ones that do not exist are passed over. None of an agent that was erased.
@@ -444,7 +444,7 @@ pub trait Fleet: Send + Sync {
     /// Agents that are due by what their rows say, those longest due for a weekly slot first, and without
     /// those that have a running session. Times further ahead than [`FURTHEST_DAYS`] count as due. The rows are not checked: this only proposes. Costs a few steps
     /// of an index for each account and each agent found, however many agents there are.
-    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>>;
+    async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>>;
 
     /// What the fleet is doing now. Costs a walk through an index of the agents and one through the running
     /// sessions; reads no agent.

@@ -470,8 +470,8 @@ impl AgentHandle {
 
     /// The messages that are read next; `None` where none waits.
     async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
-        let wanted = memory_query(Selection::KeptCore).with_prompts();
-        let loaded = self.load(&wanted).await?;
+        let query = memory_query(Selection::KeptCore).with_prompts();
+        let loaded = self.load(&query).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
@@ -515,8 +515,8 @@ impl AgentHandle {
         if let Some(problem) = self.too_large(model, chunk) {
             return Ok(ChunkOutcome::TooLarge { problem });
         }
-        let wanted = AgentQuery::default().with_prompts();
-        let agent = self.load(&wanted).await?.agent;
+        let query = AgentQuery::default().with_prompts();
+        let agent = self.load(&query).await?.agent;
         let question = ModelQuestion {
             prompt: absorption::ask(&agent, &chunk.known, &chunk.messages),
             schema: AnswerSchema {

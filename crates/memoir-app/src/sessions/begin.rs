@@ -145,8 +145,8 @@ impl AgentHandle {
         Box::pin(self.spare(options)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
-        let wanted = AgentQuery::default();
-        let begun = self.decide(&wanted, |loaded, now| {
+        let query = AgentQuery::default();
+        let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
             let start = options.start(id, trigger, &loaded.agent, model, lease);
             let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
@@ -195,12 +195,12 @@ impl AgentHandle {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(());
         }
-        let wanted = AgentQuery {
+        let query = AgentQuery {
             memories: Selection::KeptCore,
             ..AgentQuery::default()
         };
         let found = self
-            .decide(&wanted, |loaded, now| {
+            .decide(&query, |loaded, now| {
                 self.trigger(options, &loaded)?;
                 let digester = loaded.digester();
                 let found = lifecycle::nothing_can_go(&loaded.agent, &loaded.memories, &digester);
@@ -222,13 +222,13 @@ impl AgentHandle {
         context_tokens: Option<u32>,
     ) -> Result<Prompt> {
         let now = self.memoir.now();
-        let wanted = AgentQuery {
+        let query = AgentQuery {
             memories: Selection::Context {
                 journal_after: context::journal_since(now),
             },
             ..with_session(id).with_prompts()
         };
-        let mut loaded = self.load(&wanted).await?;
+        let mut loaded = self.load(&query).await?;
         let session = loaded.take_session(id)?;
         let room = room(
             self.context_of(context_tokens),

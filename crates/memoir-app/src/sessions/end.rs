@@ -67,8 +67,8 @@ impl AgentHandle {
             Ok((decision, is_closed))
         };
         // Not by `decide`, which calls this.
-        let wanted = with_session(id);
-        again(|| self.attempt(&wanted, |loaded, now| ready(close(loaded, now)))).await
+        let query = with_session(id);
+        again(|| self.attempt(&query, |loaded, now| ready(close(loaded, now)))).await
     }
 
     /// Cancels a running session; its edits stay.

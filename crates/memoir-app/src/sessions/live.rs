@@ -149,11 +149,11 @@ impl AgentHandle {
 
     /// The agent with one of its sessions, at one moment.
     async fn watched(&self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
-        let wanted = AgentQuery {
+        let query = AgentQuery {
             session: Some(id),
             ..AgentQuery::default()
         };
-        let snapshot = self.snapshot(&wanted).await?;
+        let snapshot = self.snapshot(&query).await?;
         let row = snapshot.session;
         let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
         Ok((snapshot.agent, row))

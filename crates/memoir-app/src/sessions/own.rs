@@ -53,8 +53,8 @@ impl OwnAgent {
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on what is read here.
         self.memoir.opened.expect(self.scope);
-        let wanted = memory_query(Selection::KeptCore).with_prompts();
-        let begun = self.decide(&wanted, |loaded, now| {
+        let query = memory_query(Selection::KeptCore).with_prompts();
+        let begun = self.decide(&query, |loaded, now| {
             let start = Start {
                 id,
                 mode,

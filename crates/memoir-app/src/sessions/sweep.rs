@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, lifecycle::StartRefusal, session::Trigger,
 };
-use memoir_store::{AgentQuery, DueAgents};
+use memoir_store::{AgentQuery, DueQuery};
 
 use super::RefineOptions;
 use crate::{
@@ -53,14 +53,14 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub(crate) async fn count_due_since(&self, then: Timestamp) -> Result<usize> {
-        let wanted = DueAgents {
+        let query = DueQuery {
             account: Some(self.id),
             latest_slot: self.memoir.settings.weekly_slot.latest(then),
             now: then,
             per_account: u32::MAX,
             except: BTreeSet::new(),
         };
-        Ok(self.memoir.store.due_agents(&wanted).await?.len())
+        Ok(self.memoir.store.due_agents(&query).await?.len())
     }
 }
 
@@ -73,14 +73,14 @@ impl Memoir {
         except: BTreeSet<AgentId>,
     ) -> Result<Vec<AgentScope>> {
         let now = self.now();
-        let wanted = DueAgents {
+        let query = DueQuery {
             account,
             latest_slot: self.settings.weekly_slot.latest(now),
             now,
             per_account,
             except,
         };
-        Ok(self.store.due_agents(&wanted).await?)
+        Ok(self.store.due_agents(&query).await?)
     }
 
     /// The agent with the reason for which it is due; `None` where it is not.

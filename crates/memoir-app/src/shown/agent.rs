@@ -303,8 +303,8 @@ impl AgentHandle {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show(&self) -> Result<AgentFacts> {
-        let wanted = AgentQuery::default().with_prompts();
-        let loaded = self.load(&wanted).await?;
+        let query = AgentQuery::default().with_prompts();
+        let loaded = self.load(&query).await?;
         Ok(self.memoir.agent_facts(&loaded.agent))
     }
 }
@@ -315,9 +315,9 @@ impl AgentLens<'_> {
     /// # Errors
     /// The agent is gone, or the store fails.
     pub async fn show(&self) -> Result<ShownAgent> {
-        let wanted = &AgentQuery::default().with_prompts();
-        self.look(wanted, AccessScope::shows_prompts, |mut look| async move {
-            let loaded = look.load(wanted).await?;
+        let query = &AgentQuery::default().with_prompts();
+        self.look(query, AccessScope::shows_prompts, |mut look| async move {
+            let loaded = look.load(query).await?;
             let memoir = &look.agent.memoir;
             Ok(ShownAgent::seen(memoir, &loaded.agent, look.sight))
         })

@@ -268,9 +268,9 @@ impl AgentLens<'_> {
                 self.agent.read_memory(number).await?,
             ));
         }
-        let wanted = &memory_query(Selection::Numbers(vec![number]));
-        self.look(wanted, covers_memories, |mut look| async move {
-            let memory = look.load(wanted).await?.memories.copies().next();
+        let agent_query = &memory_query(Selection::Numbers(vec![number]));
+        self.look(agent_query, covers_memories, |mut look| async move {
+            let memory = look.load(agent_query).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
             Ok(ShownMemory::seen(memory, look.sight))
         })
@@ -282,9 +282,9 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
-        let wanted = &memory_query(Selection::Page(page.clone()));
-        self.look(wanted, covers_memories, |mut look| async move {
-            let loaded = look.load(wanted).await?;
+        let agent_query = &memory_query(Selection::Page(page.clone()));
+        self.look(agent_query, covers_memories, |mut look| async move {
+            let loaded = look.load(agent_query).await?;
             let seen = loaded
                 .memories
                 .copies()
@@ -301,9 +301,9 @@ impl AgentLens<'_> {
     /// # Errors
     /// The store fails.
     pub async fn memories(&self, with_discarded: bool) -> Result<Vec<ShownMemory>> {
-        let wanted = &memory_query(kept_or_all(with_discarded));
-        self.look(wanted, covers_memories, |mut look| async move {
-            let loaded = look.load(wanted).await?;
+        let agent_query = &memory_query(kept_or_all(with_discarded));
+        self.look(agent_query, covers_memories, |mut look| async move {
+            let loaded = look.load(agent_query).await?;
             let seen = loaded
                 .memories
                 .copies()
@@ -373,12 +373,12 @@ impl AgentLens<'_> {
                 let seen = |(found, memory)| (found, ShownMemory::with_words(memory));
                 return Ok(found.into_iter().map(seen).collect());
             }
-            let wanted = &memory_query(kept_or_all(with_discarded));
-            self.look(wanted, covers_memories, |mut look| async move {
+            let agent_query = &memory_query(kept_or_all(with_discarded));
+            self.look(agent_query, covers_memories, |mut look| async move {
                 if look.sight == Sight::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));
                 }
-                let mut memories = look.load(wanted).await?.memories;
+                let mut memories = look.load(agent_query).await?.memories;
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
                 // Ranked among what is shown alone: what is rare among the others would tell of them.
                 let found = found_among(&memories, query, after).into_iter();

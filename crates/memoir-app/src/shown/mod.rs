@@ -185,11 +185,11 @@ enum StoredAgent {
 
 impl ViewersLook<'_> {
     /// What was asked for when the look began.
-    async fn load(&mut self, wanted: &AgentQuery) -> Result<Loaded> {
+    async fn load(&mut self, query: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
             Some(StoredAgent::Opened(loaded)) => Ok(*loaded),
             Some(StoredAgent::Sealed(snapshot)) => self.agent.read(*snapshot).await,
-            None => self.agent.load(wanted).await,
+            None => self.agent.load(query).await,
         }
     }
 
@@ -292,7 +292,7 @@ impl<'a> AgentLens<'a> {
     /// nothing is recorded.
     async fn look<T: ShowsWords, F: Future<Output = Result<T>>>(
         &self,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
         see: impl Fn(ViewersLook<'a>) -> F,
     ) -> Result<T> {
@@ -305,7 +305,7 @@ impl<'a> AgentLens<'a> {
             return see(look(Sight::Words, None)).await;
         };
         again(|| async {
-            let entered = match self.agent.enter(who, wanted, &covers).await? {
+            let entered = match self.agent.enter(who, query, &covers).await? {
                 Ok(entered) => entered,
                 Err(found) => return see(look(Sight::NoWords, found)).await,
             };
@@ -344,14 +344,14 @@ impl AgentHandle {
     async fn enter(
         &self,
         who: &Administrator,
-        wanted: &AgentQuery,
+        query: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
     ) -> Result<Result<GrantInForce, Option<StoredAgent>>> {
-        let wanted = AgentQuery {
+        let query = AgentQuery {
             open_requests: true,
-            ..wanted.clone()
+            ..query.clone()
         };
-        let Some(snapshot) = self.memoir.store.snapshot(self.scope, &wanted).await? else {
+        let Some(snapshot) = self.memoir.store.snapshot(self.scope, &query).await? else {
             return Ok(Err(None));
         };
         let granted = granted(&snapshot.open_requests, who, covers)?;

@@ -213,7 +213,7 @@ impl ShowsWords for ShownSession {
     }
 }
 
-fn wanted(id: SessionId) -> AgentQuery {
+fn session_query(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),
         ..AgentQuery::default()
@@ -230,7 +230,11 @@ impl AgentHandle {
     /// The agent has none of that identifier; the store fails.
     pub async fn session(&self, id: SessionId) -> Result<SessionFacts> {
         self.check_present().await?;
-        let snapshot = self.memoir.store.snapshot(self.scope, &wanted(id)).await?;
+        let snapshot = self
+            .memoir
+            .store
+            .snapshot(self.scope, &session_query(id))
+            .await?;
         let row = snapshot.and_then(|snapshot| snapshot.session);
         let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
         let (session, _) = codec::session(None, row)?;
@@ -270,13 +274,13 @@ impl AgentLens<'_> {
     /// The agent has none of that identifier; the store fails.
     pub async fn session(&self, id: SessionId) -> Result<ShownSession> {
         let covers = |scope: AccessScope| scope.shows_session(Some(id));
-        let wanted = &wanted(id);
-        self.look(wanted, covers, |mut look| async move {
+        let query = &session_query(id);
+        self.look(query, covers, |mut look| async move {
             let agent = look.agent;
             if look.sight == Sight::NoWords {
                 return Ok(agent.session(id).await?.into());
             }
-            let found = look.load(wanted).await?.session;
+            let found = look.load(query).await?.session;
             let (session, rehearsal) = found.ok_or_else(|| Error::NoSession(id.to_string()))?;
             let session = agent.with_refusals(session);
             let rehearsal = rehearsal.as_ref();

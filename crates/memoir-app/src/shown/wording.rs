@@ -251,9 +251,9 @@ impl AgentLens<'_> {
     /// There is no memory of that number; the store fails.
     pub async fn wordings(&self, query: &WordingQuery) -> Result<Vec<ShownWording>> {
         let covers_all = |scope| scope == AccessScope::All;
-        let wanted = &query.agent_query();
-        self.look(wanted, covers_all, |mut look| async move {
-            let loaded = look.load(wanted).await?;
+        let agent_query = &query.agent_query();
+        self.look(agent_query, covers_all, |mut look| async move {
+            let loaded = look.load(agent_query).await?;
             let selected = query.select(&loaded.memories)?;
             if look.sight == Sight::NoWords {
                 let facts = selected.iter().map(WordingFacts::from);

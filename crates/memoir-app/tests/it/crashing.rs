@@ -28,7 +28,7 @@ use memoir_domain::{
     session::State,
 };
 use memoir_store::{
-    AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueAgents,
+    AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueQuery,
     Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryRow, OpenAccess,
     RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
     UserRow, WaitingSession,
@@ -341,7 +341,7 @@ impl Fleet for Watched {
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.inner.waiting_sessions(limit).await
     }
-    async fn due_agents(&self, wanted: &DueAgents) -> Result<Vec<AgentScope>> {
+    async fn due_agents(&self, wanted: &DueQuery) -> Result<Vec<AgentScope>> {
         self.inner.due_agents(wanted).await
     }
     async fn scopes(&self) -> Result<Vec<AgentScope>> {

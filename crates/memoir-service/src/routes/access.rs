@@ -125,11 +125,11 @@ pub(crate) async fn ask(
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    UrlQuery(wanted): UrlQuery<PageParameters>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let limit = wanted.limit()?;
-    let before: Option<(Timestamp, AccessRequestId)> = wanted.after()?;
+    let limit = parameters.limit()?;
+    let before: Option<(Timestamp, AccessRequestId)> = parameters.after()?;
     // One more than is shown tells whether there is a next page.
     let requests = reached.lens().access_requests(before, limit + 1).await?;
     let place = |request: &ShownAccessRequest| (request.requested_at, request.id);

@@ -30,11 +30,11 @@ pub(crate) struct Settings(Map<String, Value>);
     responses((status = 200, description = "One page", body = Page<ShownAgent>)))]
 pub(crate) async fn list(
     caller: Caller,
-    UrlQuery(wanted): UrlQuery<PageParameters>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
-    let limit = wanted.limit()?;
-    let after: Option<String> = wanted.after()?;
+    let limit = parameters.limit()?;
+    let after: Option<String> = parameters.after()?;
     let agents = account.agent_page(after.as_deref(), limit + 1).await?;
     let page = Page::of(agents, limit, |agent| agent.name.clone(), ShownAgent::from);
     Ok(axum::Json(page).into_response())

@@ -70,11 +70,11 @@ impl RecordsFilter {
             until: time_until("until", self.until.as_deref())?,
             ..RecordFilter::default()
         };
-        let wanted = PageParameters {
+        let parameters = PageParameters {
             limit: self.limit,
             cursor: self.cursor,
         };
-        Ok((wanted, query))
+        Ok((parameters, query))
     }
 }
 
@@ -98,9 +98,9 @@ pub(crate) async fn list(
     UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let (wanted, query) = filter.read()?;
-    let limit = wanted.limit()?;
-    let last: u64 = wanted.after()?.unwrap_or(0);
+    let (parameters, query) = filter.read()?;
+    let limit = parameters.limit()?;
+    let last: u64 = parameters.after()?.unwrap_or(0);
     // A cursor is anybody's text: what no log has is held to what a store can look for.
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
     let records = reached.lens();
@@ -118,9 +118,9 @@ pub(crate) async fn list_all(
     UrlQuery(filter): UrlQuery<RecordsFilter>,
 ) -> Result<Response, Problem> {
     let (account, _) = caller.administrator()?;
-    let (wanted, query) = filter.read()?;
-    let limit = wanted.limit()?;
-    let after: Option<RecordPlace> = wanted.after()?;
+    let (parameters, query) = filter.read()?;
+    let limit = parameters.limit()?;
+    let after: Option<RecordPlace> = parameters.after()?;
     let records = account.record_page(&query, after, limit + 1).await?;
     let page = Page::of(records, limit, |(place, _)| *place, |(_, record)| record);
     Ok(axum::Json(page.map(ShownRecord::from)).into_response())

@@ -223,11 +223,11 @@ impl MemoriesFilter {
                 "explain: says by what a memory was found; give `q` or `tag`, or leave it out",
             ));
         }
-        let wanted = PageParameters {
+        let parameters = PageParameters {
             limit: self.limit,
             cursor: self.cursor,
         };
-        Ok((wanted, selected))
+        Ok((parameters, selected))
     }
 }
 
@@ -254,13 +254,13 @@ pub(crate) async fn list(
     UrlQuery(filter): UrlQuery<MemoriesFilter>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let (wanted, selected) = filter.read()?;
+    let (parameters, selected) = filter.read()?;
     // To search by content is to read it.
     let searches = selected.text.is_some() || selected.tag.is_some();
     let page = if searches {
-        matches(&reached, &wanted, selected).await?
+        matches(&reached, &parameters, selected).await?
     } else {
-        let page = by_number(&reached, &wanted, &selected).await?;
+        let page = by_number(&reached, &parameters, &selected).await?;
         FoundPage {
             page,
             meaning: None,
@@ -271,11 +271,11 @@ pub(crate) async fn list(
 
 async fn by_number(
     reached: &Reached,
-    wanted: &PageParameters,
+    parameters: &PageParameters,
     selected: &Selected,
 ) -> Result<Page<ShownMemory>, Problem> {
-    let limit = wanted.limit()?;
-    let after: u64 = wanted.after()?.unwrap_or(0);
+    let limit = parameters.limit()?;
+    let after: u64 = parameters.after()?.unwrap_or(0);
     let page = MemoryPage {
         // A cursor comes back from the client.
         after: after.min(i64::MAX as u64),
@@ -311,10 +311,10 @@ async fn by_number(
 /// Matches by rank: a cursor holds how many were seen, and the last of them.
 async fn matches(
     reached: &Reached,
-    wanted: &PageParameters,
+    parameters: &PageParameters,
     selected: Selected,
 ) -> Result<FoundPage, Problem> {
-    let limit = wanted.limit()?;
+    let limit = parameters.limit()?;
     let query = RecallQuery {
         text: selected.text.unwrap_or_default(),
         since: selected.since,
@@ -324,7 +324,7 @@ async fn matches(
         origin: selected.origin,
         limit: limit as usize + 1,
     };
-    let (after, with_discarded) = (wanted.after()?, selected.with_discarded);
+    let (after, with_discarded) = (parameters.after()?, selected.with_discarded);
     let lens = reached.lens();
     let answer = lens.recall_page(&query, after, with_discarded).await?;
     let page = Page::of(
@@ -362,13 +362,13 @@ pub(crate) async fn show(
 pub(crate) async fn wordings(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
-    UrlQuery(wanted): UrlQuery<PageParameters>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let limit = wanted.limit()?;
+    let limit = parameters.limit()?;
     let query = WordingQuery {
         of: Some(self::number(&number)?),
-        after: wanted.after()?,
+        after: parameters.after()?,
         limit: limit + 1,
     };
     let found = reached.lens().wordings(&query).await?;

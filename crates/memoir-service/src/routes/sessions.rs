@@ -139,11 +139,11 @@ async fn enqueue(
 pub(crate) async fn list(
     caller: Caller,
     Path(agent): Path<String>,
-    UrlQuery(wanted): UrlQuery<PageParameters>,
+    UrlQuery(parameters): UrlQuery<PageParameters>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let limit = wanted.limit()?;
-    let before: Option<(Timestamp, SessionId)> = wanted.after()?;
+    let limit = parameters.limit()?;
+    let before: Option<(Timestamp, SessionId)> = parameters.after()?;
     let sessions = reached.lens().session_page(before, limit + 1).await?;
     let place = |session: &ShownSession| (session.started_at, session.id);
     let page = Page::of(sessions, limit, place, |session| session);

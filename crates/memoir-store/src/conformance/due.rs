@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use memoir_domain::{AgentScope, Timestamp, session::State};
 
 use super::fixtures::{Author, account_id, assert_sound, at, ended, scope, session, session_with};
-use crate::{DueAgents, Store};
+use crate::{DueQuery, Store};
 
 /// Of all accounts, with a slot at 100 and now at 200.
-fn wanted() -> DueAgents {
-    DueAgents {
+fn wanted() -> DueQuery {
+    DueQuery {
         account: None,
         latest_slot: Some(at(100)),
         now: at(200),
@@ -49,7 +49,7 @@ fn agents(numbers: impl IntoIterator<Item = u128>) -> Vec<AgentScope> {
 pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
     store: Arc<dyn Store>,
 ) {
-    let due = async |wanted: &DueAgents| store.due_agents(wanted).await.unwrap();
+    let due = async |wanted: &DueQuery| store.due_agents(wanted).await.unwrap();
     assert_eq!(due(&wanted()).await, []);
     let mut authors = Vec::new();
     for (number, weekly_after, due_at) in [
@@ -68,19 +68,19 @@ pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
     }
     // The one that was attempted longest ago first.
     assert_eq!(due(&wanted()).await, agents([3, 7, 1, 5]));
-    let without_slot = DueAgents {
+    let without_slot = DueQuery {
         latest_slot: None,
         ..wanted()
     };
     assert_eq!(due(&without_slot).await, agents([7, 5]));
-    let later = DueAgents {
+    let later = DueQuery {
         latest_slot: Some(at(101)),
         now: at(201),
         ..wanted()
     };
     assert_eq!(due(&later).await, agents([3, 7, 1, 2, 5, 6]));
     for per_account in [0, 1, 2, 3, 4, 5] {
-        let few = DueAgents {
+        let few = DueQuery {
             per_account,
             ..wanted()
         };
@@ -88,7 +88,7 @@ pub(super) async fn spec_3_1_due_agents_are_those_of_the_slot_and_of_pressure(
         assert_eq!(due(&few).await, agents(expected), "{per_account}");
     }
     // Those passed over take no place.
-    let except = DueAgents {
+    let except = DueQuery {
         per_account: 2,
         except: [3, 7, 4].map(|number| scope(1, number).agent).into(),
         ..wanted()
@@ -136,14 +136,14 @@ pub(super) async fn spec_3_1_no_account_hides_anothers_due_agents(store: Arc<dyn
     scheduled(&store, (2, 51), Some(at(99)), None).await;
     scheduled(&store, (3, 52), None, Some(at(99))).await;
     scheduled(&store, (4, 53), None, None).await;
-    let few = DueAgents {
+    let few = DueQuery {
         per_account: 2,
         ..wanted()
     };
     let others = [scope(2, 51), scope(3, 52)];
     let expected: Vec<AgentScope> = agents([1, 2]).into_iter().chain(others).collect();
     assert_eq!(store.due_agents(&few).await.unwrap(), expected);
-    let of_one = |account| DueAgents {
+    let of_one = |account| DueQuery {
         account: Some(account_id(account)),
         ..few.clone()
     };
