@@ -102,7 +102,7 @@ pub use fault::{FaultId, TARGET as FAULTS};
 pub use finish::{Finished, Unfinished};
 pub use fleet::{FleetQuery, FleetView, LastSessionView, ListedAgent};
 pub use life::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, Noted,
+    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart,
     Reflected, TranscriptView, UnreadPart,
 };
 pub use look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};

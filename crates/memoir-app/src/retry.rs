@@ -20,10 +20,10 @@ pub(crate) fn doubled(first: Duration, failures: u32, longest: Duration) -> Dura
 
 /// What could not be done, and is left alone for a while.
 #[derive(Debug)]
-pub struct PassedOver<Key>(HashMap<Key, Noted>);
+pub struct PassedOver<Key>(HashMap<Key, PassedOverProblem>);
 
 #[derive(Debug)]
-struct Noted {
+struct PassedOverProblem {
     since: Timestamp,
     /// What is wrong.
     code: &'static str,
@@ -39,7 +39,7 @@ impl<Key: Copy + Eq + Hash> PassedOver<Key> {
     /// Notes that it could not be done now, and why. Tells whether that is news: it was not noted before, or for
     /// another reason.
     pub fn note(&mut self, what: Key, code: &'static str, now: Timestamp) -> bool {
-        let before = self.0.insert(what, Noted { since: now, code });
+        let before = self.0.insert(what, PassedOverProblem { since: now, code });
         before.is_none_or(|before| before.code != code)
     }
 
@@ -53,7 +53,7 @@ impl<Key: Copy + Eq + Hash> PassedOver<Key> {
         /// Long after each was tried again, so that the same reason is no news then.
         const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
         // From 0: a clock that was put back must not leave one alone until it has caught up.
-        let age = |noted: &Noted| now.seconds_since(noted.since);
+        let age = |noted: &PassedOverProblem| now.seconds_since(noted.since);
         self.0
             .retain(|_, noted| (0..FORGOTTEN_AFTER_SECONDS).contains(&age(noted)));
         let left = self.0.iter().filter(|(_, noted)| age(noted) < seconds);

@@ -24,16 +24,16 @@ pub(crate) const STRICT: WordClass = TURN | NUMBER | QUOTED;
 const ASKED: usize = 64;
 /// How many sentences are asked how much of a sentence they keep: those that share most words.
 const COMPARED: usize = 8;
-/// From how many sentences on they are filed by their words.
-const FILED: usize = 48;
+/// From how many sentences on they are indexed by their words.
+const INDEXED_FROM: usize = 48;
 
-/// A text as read in a wording's language, and its sentences filed.
+/// A text as read in a wording's language, and its sentences indexed.
 pub(crate) struct ReadIn<'a> {
     pub(crate) reading: Cow<'a, Reading>,
-    filed: Option<Filed>,
+    index: Option<SentenceIndex>,
 }
 
-struct Filed {
+struct SentenceIndex {
     by_same: ByHash<Vec<u32>>,
     by_word: ByHash<Vec<u32>>,
 }
@@ -85,8 +85,8 @@ impl<'a> ReadIn<'a> {
         } else {
             Cow::Owned(Reading::in_language(reading.text(), language))
         };
-        let filed = (reading.sentences() > FILED).then(|| Filed::new(&reading));
-        ReadIn { reading, filed }
+        let index = (reading.sentences() > INDEXED_FROM).then(|| SentenceIndex::new(&reading));
+        ReadIn { reading, index }
     }
 
     /// What becomes of sentence `s` of `wording` in this text.
@@ -152,8 +152,8 @@ impl<'a> ReadIn<'a> {
 
     /// The sentences with exactly the same words.
     fn same<'b>(&'b self, wording: &'b Reading, s: usize) -> impl Iterator<Item = usize> + 'b {
-        let candidates: Box<dyn Iterator<Item = usize> + 'b> = match &self.filed {
-            Some(filed) => Box::new(of(&filed.by_same, wording.outline(s).same).take(ASKED)),
+        let candidates: Box<dyn Iterator<Item = usize> + 'b> = match &self.index {
+            Some(index) => Box::new(of(&index.by_same, wording.outline(s).same).take(ASKED)),
             None => Box::new(0..self.reading.sentences()),
         };
         candidates.filter(move |n| wording.same(s, &self.reading, *n))
@@ -165,14 +165,14 @@ impl<'a> ReadIn<'a> {
         wording: &'b Reading,
         s: usize,
     ) -> Box<dyn Iterator<Item = usize> + 'b> {
-        match &self.filed {
-            Some(filed) => {
+        match &self.index {
+            Some(index) => {
                 let rarest = wording
                     .of_sentence(s)
                     .iter()
                     .map(|word| word.key)
-                    .min_by_key(|key| filed.by_word.get(key).map_or(0, Vec::len));
-                Box::new(rarest.into_iter().flat_map(|key| of(&filed.by_word, key)))
+                    .min_by_key(|key| index.by_word.get(key).map_or(0, Vec::len));
+                Box::new(rarest.into_iter().flat_map(|key| of(&index.by_word, key)))
             }
             None => Box::new(0..self.reading.sentences()),
         }
@@ -182,17 +182,17 @@ impl<'a> ReadIn<'a> {
     fn closest(&self, wording: &Reading, s: usize) -> Vec<usize> {
         let words = wording.of_sentence(s);
         let signature = wording.outline(s).signature;
-        let mut near: Vec<usize> = match &self.filed {
-            Some(filed) => {
+        let mut near: Vec<usize> = match &self.index {
+            Some(index) => {
                 let mut keys: Vec<u64> = words.iter().map(|word| word.key).collect();
                 keys.sort_unstable();
                 keys.dedup();
                 // The rarest first: words that stand everywhere say little of where a sentence is, and the
                 // places are limited.
-                keys.sort_by_key(|key| filed.by_word.get(key).map_or(0, Vec::len));
+                keys.sort_by_key(|key| index.by_word.get(key).map_or(0, Vec::len));
                 let mut near: Vec<usize> = keys
                     .into_iter()
-                    .flat_map(|key| of(&filed.by_word, key).take(ASKED))
+                    .flat_map(|key| of(&index.by_word, key).take(ASKED))
                     .take(4 * ASKED)
                     .collect();
                 near.sort_unstable();
@@ -271,35 +271,35 @@ pub(crate) fn must_stay(words: usize) -> usize {
     }
 }
 
-fn of(filed: &ByHash<Vec<u32>>, key: u64) -> impl Iterator<Item = usize> + '_ {
-    filed
+fn of(index: &ByHash<Vec<u32>>, key: u64) -> impl Iterator<Item = usize> + '_ {
+    index
         .get(&key)
         .map_or(&[][..], Vec::as_slice)
         .iter()
         .map(|n| *n as usize)
 }
 
-impl Filed {
+impl SentenceIndex {
     fn new(reading: &Reading) -> Self {
-        let mut filed = Filed {
+        let mut index = SentenceIndex {
             by_same: ByHash::default(),
             by_word: ByHash::default(),
         };
         for (n, outline) in reading.outlines().iter().enumerate() {
-            filed
+            index
                 .by_same
                 .entry(outline.same)
                 .or_default()
                 .push(n as u32);
             for word in reading.of_sentence(n) {
-                let sentences = filed.by_word.entry(word.key).or_default();
+                let sentences = index.by_word.entry(word.key).or_default();
                 // They come in order, so that looking at the last one is enough to have each once.
                 if sentences.last() != Some(&(n as u32)) {
                     sentences.push(n as u32);
                 }
             }
         }
-        filed
+        index
     }
 }
 

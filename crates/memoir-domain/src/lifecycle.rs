@@ -280,7 +280,7 @@ pub fn resume<'a>(
 
 /// A session whose knife is handed over.
 #[derive(Debug, Clone)]
-pub struct OpenedSession {
+pub struct SessionOpening {
     /// What to write.
     pub decision: Decision,
     /// What the model is told.
@@ -304,7 +304,7 @@ pub fn open<'a>(
     digester: &Digester,
     room: LedgerRoom,
     now: Timestamp,
-) -> OpenedSession {
+) -> SessionOpening {
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
@@ -331,7 +331,7 @@ pub fn open<'a>(
     session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
     let prompt = prompt::session(&draft.agent, (&session).into(), &gauge, &ledger);
     draft.session = Some(session);
-    OpenedSession {
+    SessionOpening {
         decision: draft.finish(),
         prompt,
         nothing_can_go: NothingCanGo::judge(&gauge, ledger.smallest_unprotected),

@@ -341,7 +341,7 @@ CREATE TABLE access_requests (
     version bigint NOT NULL,
     -- Document: the request without its words.
     open bytea NOT NULL,
-    -- Purpose and reason: text.
+    -- TransactionPurpose and reason: text.
     sealed bytea NOT NULL
 );
 

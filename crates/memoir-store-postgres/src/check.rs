@@ -4,7 +4,7 @@ use memoir_store::{Error, Finding, Result, decode::READERS};
 
 use crate::{
     migrate::MIGRATIONS,
-    pool::{Connections, Purpose, Reach, Statement},
+    pool::{Connections, Reach, Statement, TransactionPurpose},
     value::PostgresRow,
 };
 
@@ -83,7 +83,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     // All of a large database takes its time.
     // One snapshot for all of it, however long it takes: writers go on beside it, and a cursor
     // brings the rows in parts, so that neither side holds a table in memory.
-    let opening = connection.opening(Reach::Fleet, Purpose::Look);
+    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
     for (table, columns, read) in READERS {
         let declare = format!("DECLARE every NO SCROLL CURSOR FOR SELECT {columns} FROM {table}");

@@ -14,7 +14,7 @@ use memoir_store::{
 use crate::{
     access,
     error::StatementFault,
-    pool::{Connections, PooledConnection, Purpose, Reach, Statement, answered, met},
+    pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, answered, met},
     value::{Value, column, count},
 };
 
@@ -124,7 +124,8 @@ async fn send(
     // In the reach of this agent: whatever a statement says, the policies of the tables keep the
     // memories and records of others out of the transaction.
     let reach = Reach::Agent(commit.agent.scope);
-    let opening = (begins && !is_alone).then(|| connection.opening(reach, Purpose::Decide));
+    let opening =
+        (begins && !is_alone).then(|| connection.opening(reach, TransactionPurpose::Decide));
     let closing = match &problem {
         None => "COMMIT",
         // The version is held against the row and given up again.
@@ -165,7 +166,7 @@ pub(crate) async fn send_all(
         return Ok(());
     };
     // Each decision gives itself the reach of its agent.
-    let opening = connection.opening(Reach::Agent(first.agent.scope), Purpose::Decide);
+    let opening = connection.opening(Reach::Agent(first.agent.scope), TransactionPurpose::Decide);
     let sent = connection.send(Some(&opening), &all, Some("COMMIT"));
     sent.await.map(drop)
 }

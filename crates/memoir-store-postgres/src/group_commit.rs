@@ -52,13 +52,13 @@ impl QueuedDecision {
 
 /// The decisions that wait for a connection, in the order in which they came.
 #[derive(Default)]
-struct Queue {
+struct DecisionQueue {
     /// How many ever came.
     tickets: u64,
     waiting: VecDeque<QueuedDecision>,
 }
 
-impl Queue {
+impl DecisionQueue {
     fn put(&mut self, commit: Commit) -> (u64, oneshot::Receiver<Result<()>>) {
         let (answer, answered) = oneshot::channel();
         self.tickets += 1;
@@ -103,7 +103,7 @@ impl Queue {
 
 /// Writes decisions, alone or beside others.
 #[derive(Default)]
-pub(crate) struct GroupCommit(Mutex<Queue>);
+pub(crate) struct GroupCommit(Mutex<DecisionQueue>);
 
 impl GroupCommit {
     /// Writes one decision.
@@ -142,7 +142,7 @@ impl GroupCommit {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, DecisionQueue> {
         // Nothing that may panic is done while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

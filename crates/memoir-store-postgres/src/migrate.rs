@@ -11,7 +11,7 @@ use memoir_store::{Error, Result};
 
 use crate::{
     error::StatementFault,
-    pool::{Connections, Purpose, Reach, Statement},
+    pool::{Connections, Reach, Statement, TransactionPurpose},
 };
 
 /// A migration.
@@ -111,7 +111,7 @@ pub(crate) async fn run(
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
     let mut connection = connections.take().await?;
     // The files have several statements each, and come without values.
-    let opening = connection.opening(Reach::Fleet, Purpose::Write);
+    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
     // The statements and the row that says that they were run are one transaction, which PostgreSQL
     // keeps for changes of tables too: a process that dies leaves the format before.
     let opening = format!("{opening}; {MADE}; {}", migration.sql);

@@ -64,7 +64,7 @@ const LIMITS: [(&str, u32); 3] = [
 
 /// What a transaction is begun for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum TransactionPurpose {
     /// To see everything as it is at one instant.
     Look,
     /// The same, of rows whose keys are given.
@@ -75,7 +75,7 @@ pub(crate) enum Purpose {
     Decide,
 }
 
-impl Purpose {
+impl TransactionPurpose {
     fn mode(self) -> &'static str {
         match self {
             // One snapshot for all statements, taken by the first of them. Being read-only, such a
@@ -281,7 +281,7 @@ impl Connections {
         reach: Reach,
         statements: &[Statement<'_>],
     ) -> Result<Answers, Error> {
-        self.look(reach, Purpose::Look, statements).await
+        self.look(reach, TransactionPurpose::Look, statements).await
     }
 
     /// Makes sure that the database answers and takes what is written.
@@ -301,7 +301,9 @@ impl Connections {
         let sql =
             "SELECT current_setting('transaction_read_only') = 'on', EXISTS (SELECT FROM users)";
         let look = Statement::new(sql, Vec::new());
-        let answers = self.look(Reach::Fleet, Purpose::Write, &[look]).await?;
+        let answers = self
+            .look(Reach::Fleet, TransactionPurpose::Write, &[look])
+            .await?;
         let row = answers.first().and_then(|rows| rows.first());
         match row.is_some_and(|row| row.try_get(0).is_ok_and(|is_on: bool| is_on)) {
             true => Err(Error::ReadOnly),
@@ -312,7 +314,7 @@ impl Connections {
     async fn look(
         &self,
         reach: Reach,
-        purpose: Purpose,
+        purpose: TransactionPurpose,
         statements: &[Statement<'_>],
     ) -> Result<Answers, Error> {
         match self.transaction(reach, purpose, statements).await {
@@ -335,7 +337,7 @@ impl Connections {
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        self.look_once(reach, Purpose::Look, Statement::new(sql, values))
+        self.look_once(reach, TransactionPurpose::Look, Statement::new(sql, values))
             .await
     }
 
@@ -349,14 +351,14 @@ impl Connections {
         sql: &'static str,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        self.look_once(reach, Purpose::Find, Statement::new(sql, values))
+        self.look_once(reach, TransactionPurpose::Find, Statement::new(sql, values))
             .await
     }
 
     async fn look_once(
         &self,
         reach: Reach,
-        purpose: Purpose,
+        purpose: TransactionPurpose,
         statement: Statement<'_>,
     ) -> Result<Vec<Row>, Error> {
         let mut answers = self.look(reach, purpose, &[statement]).await?;
@@ -373,13 +375,14 @@ impl Connections {
         reach: Reach,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
-        self.transaction(reach, Purpose::Write, statements).await
+        self.transaction(reach, TransactionPurpose::Write, statements)
+            .await
     }
 
     async fn transaction(
         &self,
         reach: Reach,
-        purpose: Purpose,
+        purpose: TransactionPurpose,
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
@@ -424,13 +427,16 @@ pub(crate) struct PooledConnection {
 
 impl PooledConnection {
     /// What begins a transaction.
-    pub(crate) fn opening(&self, reach: Reach, purpose: Purpose) -> String {
+    pub(crate) fn opening(&self, reach: Reach, purpose: TransactionPurpose) -> String {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
         if !self.prepares {
             // Behind a pooler, what is set for a connection does not follow it from one server
             // process to the next.
             opening.extend(LIMITS.map(|(name, limit)| format!("; SET LOCAL {name} = {limit}")));
-        } else if matches!(purpose, Purpose::Look | Purpose::Write) {
+        } else if matches!(
+            purpose,
+            TransactionPurpose::Look | TransactionPurpose::Write
+        ) {
             // How many rows there are depends on what is asked for.
             opening.push_str("; SET LOCAL plan_cache_mode = auto");
         }

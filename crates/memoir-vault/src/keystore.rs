@@ -85,7 +85,7 @@ struct KnownKey {
 }
 
 /// What a wrapped key is for: it opens for nothing else.
-enum Purpose<'a> {
+enum WrappedKeyPurpose<'a> {
     Proof,
     Agent(AgentScope),
     Log(&'a str),
@@ -263,7 +263,7 @@ impl KeyStore {
             let row = AgentKeyRow {
                 scope,
                 created_at: now,
-                key: Ok(master.wrap(&Purpose::Agent(scope), &secret)?),
+                key: Ok(master.wrap(&WrappedKeyPurpose::Agent(scope), &secret)?),
             };
             // On the disk before the key is handed out: nothing may be sealed with a key that a
             // power cut could take away.
@@ -404,12 +404,12 @@ impl KeyStore {
             let contents = self.rows.read(NOBODY)?;
             if let Some(row) = &contents.log {
                 self.check_wrapped_under(&contents, master)?;
-                let seed = master.unwrap(&Purpose::Log(&row.name), &row.wrapped)?;
+                let seed = master.unwrap(&WrappedKeyPurpose::Log(&row.name), &row.wrapped)?;
                 return log_key(&row.name, &seed);
             }
             let (name, seed) = (random_log_name()?, Secret::random()?);
             let row = LogRow {
-                wrapped: master.wrap(&Purpose::Log(&name), &seed)?,
+                wrapped: master.wrap(&WrappedKeyPurpose::Log(&name), &seed)?,
                 name,
                 created_at: now,
             };
@@ -429,7 +429,7 @@ impl KeyStore {
                 return Ok(None);
             };
             self.check_wrapped_under(&contents, master)?;
-            master.unwrap(&Purpose::Closing(row.closing), &row.wrapped)?;
+            master.unwrap(&WrappedKeyPurpose::Closing(row.closing), &row.wrapped)?;
             Ok(Some(row.closing))
         })
     }
@@ -442,7 +442,7 @@ impl KeyStore {
         self.with_master(|master| {
             // What is wrapped is of no use; that it opens shows that whoever wrote these two values
             // had the master key.
-            let wrapped = master.wrap(&Purpose::Closing(closing), &Secret::random()?)?;
+            let wrapped = master.wrap(&WrappedKeyPurpose::Closing(closing), &Secret::random()?)?;
             self.rows
                 .set_closing(master.id, &ClosingRow { closing, wrapped })
         })
@@ -561,7 +561,7 @@ impl KeyStore {
         wrapped: &[u8],
     ) -> Result<AgentKey> {
         self.check_wrapped_under(contents, master)?;
-        let secret = master.unwrap(&Purpose::Agent(scope), wrapped)?;
+        let secret = master.unwrap(&WrappedKeyPurpose::Agent(scope), wrapped)?;
         Ok(AgentKey::new(scope, &secret))
     }
 
@@ -611,16 +611,16 @@ impl Master {
     fn entry(&self) -> Result<MasterRow> {
         Ok(MasterRow {
             key_id: self.id,
-            proof: self.wrap(&Purpose::Proof, &Secret::random()?)?,
+            proof: self.wrap(&WrappedKeyPurpose::Proof, &Secret::random()?)?,
         })
     }
 
     /// The fingerprint only says which master key is needed; this shows that the one held is it.
     fn check_proof(&self, row: &MasterRow) -> Result<()> {
-        self.unwrap(&Purpose::Proof, &row.proof).map(drop)
+        self.unwrap(&WrappedKeyPurpose::Proof, &row.proof).map(drop)
     }
 
-    fn wrap(&self, purpose: &Purpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
+    fn wrap(&self, purpose: &WrappedKeyPurpose<'_>, secret: &Secret) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(|_| Error::Random)?;
         Ok(self
@@ -628,7 +628,7 @@ impl Master {
             .seal(&nonce, &purpose.encode(), secret.expose()))
     }
 
-    fn unwrap(&self, purpose: &Purpose<'_>, wrapped: &[u8]) -> Result<Secret> {
+    fn unwrap(&self, purpose: &WrappedKeyPurpose<'_>, wrapped: &[u8]) -> Result<Secret> {
         self.wrapping
             .open(&purpose.encode(), wrapped)
             .ok()
@@ -640,7 +640,7 @@ impl Master {
     }
 }
 
-impl Purpose<'_> {
+impl WrappedKeyPurpose<'_> {
     /// The associated data. The first part says how the rest is to be read.
     fn encode(&self) -> Vec<u8> {
         match self {
@@ -770,21 +770,21 @@ fn log_key(name: &str, seed: &Secret) -> Result<LogKey> {
 /// Wraps everything anew. How many keys these were.
 fn rewrap(contents: &mut KeyStoreContents, old: &Master, new: &Master) -> Result<u64> {
     let mut count = 0;
-    let mut rewrap = |purpose: Purpose<'_>, wrapped: &mut Vec<u8>| -> Result<()> {
+    let mut rewrap = |purpose: WrappedKeyPurpose<'_>, wrapped: &mut Vec<u8>| -> Result<()> {
         count += 1;
         *wrapped = new.wrap(&purpose, &old.unwrap(&purpose, wrapped)?)?;
         Ok(())
     };
     for row in &mut contents.agents {
         if let Ok(wrapped) = &mut row.key {
-            rewrap(Purpose::Agent(row.scope), wrapped)?;
+            rewrap(WrappedKeyPurpose::Agent(row.scope), wrapped)?;
         }
     }
     if let Some(row) = &mut contents.log {
-        rewrap(Purpose::Log(&row.name), &mut row.wrapped)?;
+        rewrap(WrappedKeyPurpose::Log(&row.name), &mut row.wrapped)?;
     }
     if let Some(row) = &mut contents.closing {
-        rewrap(Purpose::Closing(row.closing), &mut row.wrapped)?;
+        rewrap(WrappedKeyPurpose::Closing(row.closing), &mut row.wrapped)?;
     }
     contents.master = Some(new.entry()?);
     Ok(count)

@@ -17,7 +17,7 @@ use crate::{
 const BAR: u64 = 16;
 
 /// Prints progress as it happens.
-pub(crate) struct Watcher {
+pub(crate) struct ProgressPrinter {
     json: bool,
     edits: u32,
     /// What could be removed at the beginning, in tokens.
@@ -40,7 +40,7 @@ impl RunningSession {
     }
 }
 
-impl Watcher {
+impl ProgressPrinter {
     pub(crate) fn new(json: bool) -> Self {
         Self {
             json,

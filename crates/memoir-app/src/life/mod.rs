@@ -24,7 +24,7 @@ mod reflect;
 mod schedule;
 
 pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
-pub use own::{Noted, UnreadPart};
+pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};
 

@@ -38,7 +38,7 @@ pub struct UnreadPart {
 
 /// What became of a part that the agent has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Noted {
+pub struct NotedPart {
     /// Messages that were read.
     pub messages: u64,
     /// Memories that were saved.
@@ -110,7 +110,7 @@ impl OwnAgent {
         part: &str,
         journal: &[PrivateText],
         core: &[PrivateText],
-    ) -> Result<Noted> {
+    ) -> Result<NotedPart> {
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             check_in_service(&loaded)?;
             // Cut at the part's own end: what came since must not make its code another one.
@@ -125,7 +125,7 @@ impl OwnAgent {
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
-            let noted = Noted {
+            let noted = NotedPart {
                 messages: messages.len() as u64,
                 saved: notes.len() as u64,
             };

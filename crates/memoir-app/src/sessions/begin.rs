@@ -85,8 +85,8 @@ pub struct OpenedSession {
     pub duplicates_removed: usize,
 }
 
-impl From<lifecycle::OpenedSession> for OpenedSession {
-    fn from(opened: lifecycle::OpenedSession) -> Self {
+impl From<lifecycle::SessionOpening> for OpenedSession {
+    fn from(opened: lifecycle::SessionOpening) -> Self {
         Self {
             prompt: opened.prompt,
             ledger: opened.ledger,

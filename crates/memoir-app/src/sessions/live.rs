@@ -110,7 +110,7 @@ pub struct Live {
     /// The agent's version at the last look that brought everything.
     looked_at: Option<u64>,
     has_ended: bool,
-    waking: Watcher,
+    waking: SessionWatcher,
 }
 
 impl AgentLens<'_> {
@@ -311,13 +311,13 @@ impl AgentChanges {
         }
     }
 
-    fn waking(self, scope: AgentScope) -> Watcher {
+    fn waking(self, scope: AgentScope) -> SessionWatcher {
         let receiver = {
             let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let sender = watched.entry(scope).or_insert_with(|| watch::channel(()).0);
             sender.subscribe()
         };
-        Watcher {
+        SessionWatcher {
             changes: self,
             scope,
             receiver,
@@ -326,13 +326,13 @@ impl AgentChanges {
 }
 
 /// Somebody who watches.
-struct Watcher {
+struct SessionWatcher {
     changes: AgentChanges,
     scope: AgentScope,
     receiver: watch::Receiver<()>,
 }
 
-impl Drop for Watcher {
+impl Drop for SessionWatcher {
     fn drop(&mut self) {
         let mut watched = self
             .changes

@@ -10,7 +10,7 @@ use memoir_domain::{
     draft::{Decision, Draft},
     knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
-    lifecycle::{self, OpenedSession, Start},
+    lifecycle::{self, SessionOpening, Start},
     loss::LossLimits,
     manage::{self, ChangeRefusal},
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
@@ -263,7 +263,7 @@ impl World {
         self.apply(decision);
     }
 
-    pub(crate) fn open(&mut self, mode: Mode) -> OpenedSession {
+    pub(crate) fn open(&mut self, mode: Mode) -> SessionOpening {
         self.tick();
         self.begin(mode);
         let opened = lifecycle::open(

@@ -23,7 +23,7 @@ use crate::{
 /// Settings by their names.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Settings(Map<String, Value>);
+pub(crate) struct SettingsByName(Map<String, Value>);
 
 /// The agents of the account, by name; without their prompts.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", operation_id = "list_agents", params(PageParameters),
@@ -46,7 +46,7 @@ pub(crate) async fn list(
     responses((status = 201, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
 pub(crate) async fn create(
     caller: Caller,
-    JsonBody(Settings(mut settings)): JsonBody<Settings>,
+    JsonBody(SettingsByName(mut settings)): JsonBody<SettingsByName>,
 ) -> Result<Response, Problem> {
     let (account, actor) = caller.administrator()?;
     let name = match settings.remove("name") {
@@ -85,7 +85,7 @@ pub(crate) async fn change(
     caller: Caller,
     Path(agent): Path<String>,
     headers: HeaderMap,
-    JsonBody(Settings(settings)): JsonBody<Settings>,
+    JsonBody(SettingsByName(settings)): JsonBody<SettingsByName>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
     let values = assignments(&settings)?;

@@ -139,7 +139,8 @@ pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<
 
 /// A signed checkpoint of the log over the heads of all agents' logs.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Checkpoint {
+#[schema(as = Checkpoint)]
+pub(crate) struct SignedCheckpoint {
     /// The signed note (C2SP tlog-checkpoint): what to keep.
     checkpoint: String,
     origin: String,
@@ -151,14 +152,14 @@ pub(crate) struct Checkpoint {
 /// Signs what the logs of all agents come to. The present ends of the logs of those whom the token reaches are
 /// entered first: of the account's agents, or of the one agent. With `Accept: text/plain`, the note alone.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit", operation_id = "take_checkpoint",
-    responses((status = 200, description = "The checkpoint", content((Checkpoint = "application/json"), (String = "text/plain")))))]
+    responses((status = 200, description = "The checkpoint", content((SignedCheckpoint = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn checkpoint(caller: Caller, headers: HeaderMap) -> Result<Response, Problem> {
     let signed = caller.checkpoint().await?;
     if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         return Ok((kind, signed.checkpoint).into_response());
     }
-    Ok(axum::Json(Checkpoint {
+    Ok(axum::Json(SignedCheckpoint {
         checkpoint: signed.checkpoint,
         origin: signed.origin,
         size: signed.size,

@@ -23,7 +23,7 @@ use crate::{
     installation,
     interrupt::unless_interrupted,
     terminal,
-    watch::Watcher,
+    watch::ProgressPrinter,
 };
 
 /// Show in a few lines what Memoir does, and leave nothing behind
@@ -130,7 +130,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         terminal::print(&report::before(agent.name(), &before))?;
     }
     // In words on stderr, with `--json` too: stdout holds one document.
-    let mut watcher = Watcher::new(false);
+    let mut watcher = ProgressPrinter::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
         Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),

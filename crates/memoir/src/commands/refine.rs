@@ -16,7 +16,7 @@ use crate::{
     interrupt::unless_interrupted,
     show::{self, counted},
     terminal,
-    watch::Watcher,
+    watch::ProgressPrinter,
 };
 
 /// Run one refinement session now
@@ -68,7 +68,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         started_by: Some(installation.owner_or_actor(&agent).await?),
     };
     let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let mut watcher = Watcher::new(global.json);
+    let mut watcher = ProgressPrinter::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => {
             tell(global, &session)?;
@@ -98,7 +98,7 @@ pub(crate) enum Ran {
 pub(crate) async fn drive(
     agent: &AgentLens<'_>,
     options: &RefineOptions,
-    watcher: &mut Watcher,
+    watcher: &mut ProgressPrinter,
 ) -> Result<Ran, Failure> {
     let running = watcher.running();
     let mut observer = |progress: &Progress| watcher.see(progress);

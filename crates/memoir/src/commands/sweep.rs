@@ -15,7 +15,7 @@ use crate::{
     interrupt,
     show::{self, counted, thousands},
     terminal::{self, safe},
-    watch::Watcher,
+    watch::ProgressPrinter,
 };
 
 /// Run every session that is due, after the reflections and the conversations that are
@@ -46,7 +46,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         };
         // One agent whose session cannot be run does not keep the others from theirs.
         let lens = agent.seen_by(installation.viewer(&agent).await?);
-        match drive(&lens, &options, &mut Watcher::new(global.json)).await {
+        match drive(&lens, &options, &mut ProgressPrinter::new(global.json)).await {
             Ok(Ran::Driven(session)) => {
                 tell(global, &session, trigger)?;
                 if !matches!(session.state, State::Completed | State::Declined) {
