@@ -76,7 +76,7 @@ impl AgentHandle {
         &self,
         draft: &AccessDraft,
         actor: &Actor,
-    ) -> Result<ShownAccessRequest> {
+    ) -> Result<AccessRequestFacts> {
         let draft = draft.check()?;
         self.end_overdue().await?;
         let id = self.memoir.ids().access_request()?;
@@ -89,7 +89,7 @@ impl AgentHandle {
             let base = loaded.base.clone();
             let decision = access::request(loaded.agent, id, &draft, &earlier, actor, now)?;
             let request = self.write_access(&base, decision).await?;
-            Ok(ShownAccessRequest::answered(&self.name, request, actor))
+            Ok(AccessRequestFacts::new(&self.name, request))
         })
         .await
     }
@@ -103,7 +103,7 @@ impl AgentHandle {
         &self,
         purpose: &PrivateText,
         actor: &Actor,
-    ) -> Result<ShownAccessRequest> {
+    ) -> Result<AccessRequestFacts> {
         let Some(embedder) = self.memoir.embedder()? else {
             let problem = "cannot be asked for: set `[recall] embeddings` first";
             return Err(Invalid::new("embeddings", problem).into());
@@ -268,7 +268,8 @@ impl AgentHandle {
             self.end_alike(request.kind).await?;
         }
         let request = self.end_if_over(id).await?;
-        let mut shown = ShownAccessRequest::answered(&self.name, request, actor);
+        // It is the agent's own answer: nobody else gives one.
+        let mut shown = ShownAccessRequest::with_words(&self.name, request);
         shown.words.still_said_by = still_said_by;
         Ok(shown)
     }
@@ -282,7 +283,7 @@ impl AgentHandle {
         &self,
         id: AccessRequestId,
         actor: &Actor,
-    ) -> Result<ShownAccessRequest> {
+    ) -> Result<AccessRequestFacts> {
         self.decide_access(id, |loaded, request, now| {
             Ok(access::revoke(loaded.agent, request, actor, now)?)
         })
@@ -291,7 +292,7 @@ impl AgentHandle {
         if matches!(request.kind, AccessKind::Embeddings { .. }) {
             self.forget_vectors_not_allowed(true).await?;
         }
-        Ok(ShownAccessRequest::answered(&self.name, request, actor))
+        Ok(AccessRequestFacts::new(&self.name, request))
     }
 
     /// The request of that identifier, which is one of the agent's.

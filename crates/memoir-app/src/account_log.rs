@@ -240,8 +240,8 @@ impl Memoir {
             let told = self.store.records(scope, &filter).await?;
             last = last
                 .into_iter()
-                // An administrator of any account closes and opens the installation: the newest record of all logs
-                // counts.
+                // Administrators of any account close and open the installation, so that the newest record of all
+                // accounts counts.
                 .chain(told)
                 .max_by_key(|row| row.recorded_at);
         }

@@ -32,8 +32,8 @@ use crate::{
 };
 
 /// How long a model may take to answer, waits for a provider that fails and a second question included.
-// Less than a claim lasts (`QuestionClaim`): nobody else asks meanwhile.
-const ANSWER_TIME: Duration = Duration::from_secs(240);
+// Shorter than a claim lasts, with time to write the answer: nobody else asks meanwhile.
+const ANSWER_TIME: Duration = Duration::from_secs(QuestionClaim::SECONDS as u64 - 60);
 /// How long a request for an agent that no model speaks for is not looked at again.
 // Such an agent may be given a model meanwhile; each look reads it.
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
@@ -47,7 +47,9 @@ pub enum AskOutcome {
     Answered,
     /// No model speaks for the agent: it has none, or one that only follows rules. Its client answers.
     NotByModel,
-    /// It could not be asked, or its answer not be carried out, for now. Says why, in no words of the
+    /// It is being asked already, about this or about something else, or was not long ago. A later call asks it.
+    AskedAlready,
+    /// It has given no answer, or its answer could not be carried out, for now. Says why, in no words of the
     /// agent's.
     Failed(String),
 }
@@ -99,11 +101,17 @@ impl AgentHandle {
         Ok(name.map(|name| name.to_string()))
     }
 
-    /// Asks the agent's model about a request that waits, now, and writes its answer.
+    /// Asks the agent's model about a request that waits, now, and writes its answer. Of several processes one asks.
     ///
     /// # Errors
     /// The agent has no such request; the store fails. A model that cannot be asked is no error.
     pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<AskOutcome> {
+        let outcome = self.ask_in_turn(id).await?;
+        Ok(outcome.unwrap_or(AskOutcome::Answered))
+    }
+
+    /// Asks whoever claimed the question; what that uses is added to `usage`.
+    async fn ask_claimed(&self, id: AccessRequestId, usage: &mut Usage) -> Result<AskOutcome> {
         let loaded = self
             .load(&memory_query(Selection::Context {
                 journal_after: context::journal_since(self.memoir.now()),
@@ -130,14 +138,14 @@ impl AgentHandle {
         let Some(prompt) = prompt else {
             return Ok(AskOutcome::Failed("it was changed meanwhile".to_owned()));
         };
-        let (answer, usage) = match self.ask(model.as_ref(), prompt).await {
-            Ok(answered) => answered,
+        let answer = match self.ask(model.as_ref(), prompt, usage).await {
+            Ok(answer) => answer,
             Err(problem) => return Ok(AskOutcome::Failed(problem)),
         };
         let is_granted = prompt::is_consent(answer.expose());
         let reason = reason(&answer);
         let answered = self
-            .answer_access_for(id, is_granted, reason, usage, &me)
+            .answer_access_for(id, is_granted, reason, *usage, &me)
             .await;
         match answered {
             Ok(_) => Ok(AskOutcome::Answered),
@@ -185,11 +193,15 @@ impl AgentHandle {
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }
 
-    /// What the model says, and what asking it used.
-    async fn ask(&self, model: &dyn Model, prompt: Prompt) -> Result<(PrivateText, Usage), String> {
+    /// What the model says; what asking it used is added to `usage`, also where nothing comes of it.
+    async fn ask(
+        &self,
+        model: &dyn Model,
+        prompt: Prompt,
+        usage: &mut Usage,
+    ) -> Result<PrivateText, String> {
         let limits = self.memoir.settings.limits;
         let mut call = ModelCall::new(model, prompt, limits, ANSWER_TIME);
-        let mut usage = Usage::default();
         // An answer that was cut off is no no: it is asked for once more.
         for _ in 0..2 {
             let reply = call.answer().await.map_err(|failure| match failure {
@@ -199,7 +211,7 @@ impl AgentHandle {
             usage.input_tokens += reply.usage.input_tokens;
             usage.output_tokens += reply.usage.output_tokens;
             if reply.finish != Finish::Length {
-                return Ok((reply.text, usage));
+                return Ok(reply.text);
             }
             // A model that thinks first may have used all of it before the first word of the answer.
             call.give_more_room();
@@ -285,27 +297,30 @@ impl Memoir {
 }
 
 impl AgentHandle {
-    /// Asks the agent's model about a request where it is this process's turn; `None` where it is not.
+    /// Asks the agent's model about a request where it is this process's turn; `None` where it waits for no answer any
+    /// more.
     async fn ask_in_turn(&self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
         let claim = match self.claim_question(id).await? {
             QuestionTurn::Claimed(claim) => claim,
             QuestionTurn::NotBefore(time) => {
                 self.wait_until(id, time);
-                return Ok(None);
+                return Ok(Some(AskOutcome::AskedAlready));
             }
             QuestionTurn::NotByModel => {
                 // In the memory of this process only: for an agent whose client answers nothing is
                 // written.
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
                 self.memoir.asking_waits.wait(id, until);
-                return Ok(None);
+                return Ok(Some(AskOutcome::NotByModel));
             }
-            QuestionTurn::Held | QuestionTurn::Over => return Ok(None),
+            QuestionTurn::Held => return Ok(Some(AskOutcome::AskedAlready)),
+            QuestionTurn::Over => return Ok(None),
         };
-        let asked = self.ask_for_access(id).await;
+        let mut usage = claim.usage;
+        let asked = self.ask_claimed(id, &mut usage).await;
         // Where this is not reached the claim runs out by itself.
         if !matches!(asked, Ok(AskOutcome::Answered)) {
-            self.end_question(id, claim).await?;
+            self.end_question(id, claim, usage).await?;
         }
         asked.map(Some)
     }
@@ -353,7 +368,12 @@ impl AgentHandle {
     }
 
     /// Ends a claim that nothing came of, where it is still this one: others need not wait for it.
-    async fn end_question(&self, id: AccessRequestId, claim: QuestionClaim) -> Result<()> {
+    async fn end_question(
+        &self,
+        id: AccessRequestId,
+        claim: QuestionClaim,
+        usage: Usage,
+    ) -> Result<()> {
         again(|| async {
             let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
             if request.state != AccessState::Asked || request.question != Some(claim) {
@@ -361,6 +381,7 @@ impl AgentHandle {
             }
             let ended = QuestionClaim {
                 until: now,
+                usage,
                 ..claim
             };
             request.question = Some(ended);

@@ -35,7 +35,7 @@ use url::{Host, Position, Url};
 
 use crate::{
     AccessRequestFacts, Account, AgentHandle, DEFAULT_ACCOUNT, Memoir, Principal, Provision,
-    Result, ShownAccessRequest, SignedInUser, access::HeldToken, again, codec::document::digest,
+    Result, SignedInUser, access::HeldToken, again, codec::document::digest,
 };
 
 /// How long a code counts.
@@ -709,7 +709,7 @@ impl AgentHandle {
         client: &ConnectedClient<'_>,
         purpose: &PrivateText,
         actor: &Actor,
-    ) -> Result<ShownAccessRequest> {
+    ) -> Result<AccessRequestFacts> {
         let told = client.introduction();
         let room = PURPOSE_LIMIT.saturating_sub(told.chars().count());
         let purpose = parse_text("purpose", purpose.expose(), room)?;

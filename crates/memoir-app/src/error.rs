@@ -47,7 +47,7 @@ pub enum Error {
     /// What is the agent's alone, for somebody else.
     #[error("this is for the agent itself; an administrator sees no words and speaks for no agent")]
     AgentOnly,
-    /// An agent would undo a session of its own after which it had another one.
+    /// An agent wants to undo a session of its own, and a later one had the knife.
     #[error("an agent can undo its last session; an administrator can undo any")]
     NotLastSession,
     /// A request for access is not taken, answered or used.

@@ -119,10 +119,10 @@ pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
     AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, Explanation,
-    LetGoFacts, MemoryCounts, MemoryFacts, MemoryWords, OwnAgent, RecordFacts, RecordWords,
-    SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownLetGo, ShownMemory,
-    ShownRecord, ShownSession, ShownWording, Viewer, WordingFacts, WordingQuery, WordingWords,
-    schemas,
+    LetGoFacts, LetGoWords, MemoryCounts, MemoryFacts, MemoryWords, OwnAgent, RecordFacts,
+    RecordWords, SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownLetGo,
+    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingFacts, WordingQuery,
+    WordingWords, schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{

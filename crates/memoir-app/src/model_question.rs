@@ -43,7 +43,7 @@ pub(crate) struct ModelCall<'a> {
     model: &'a dyn Model,
     limits: SessionLimits,
     request: ModelRequest,
-    /// One deadline for all attempts, waits and questions of a call: the claim of whoever asks lasts no longer.
+    /// One for all attempts, waits and questions: whoever asks under a claim is done before it runs out.
     deadline: Instant,
 }
 

@@ -745,17 +745,26 @@ const OTHER_LEAF: &str =
     "the log over all heads has another hash for this record, or the record is missing";
 const OTHER_VERSION: &str = "its sealed text is not of the version that the log tells of";
 
-/// Keeps the [`NAMED`] misfits that stand first in the log, in whichever order they are found: the first of all that does
-/// not fit is told (SPEC 4.2).
+/// Keeps the [`NAMED`] misfits that stand first in the log, one a record, in whichever order they are found: the first of
+/// all that does not fit is told (SPEC 4.2).
 fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl ToString) {
     let seq = seq.into();
+    if seq.is_some() && misfits.iter().any(|misfit| misfit.seq == seq) {
+        return;
+    }
     if misfits.len() < NAMED {
         misfits.push(Misfit::new(seq, problem));
         return;
     }
-    let place = |seq: Option<u64>| seq.unwrap_or(u64::MAX);
-    let last = misfits.iter_mut().max_by_key(|misfit| place(misfit.seq));
-    if let Some(last) = last.filter(|last| place(seq) < place(last.seq)) {
+    // What names no record may be the gravest of all, such as that records were cut off: half of the places are for it.
+    let others = misfits.iter().filter(|misfit| misfit.seq.is_none()).count();
+    let has_place = |last: &Misfit| match seq {
+        Some(seq) => Some(seq) < last.seq,
+        None => others < NAMED / 2,
+    };
+    let of_records = misfits.iter_mut().filter(|misfit| misfit.seq.is_some());
+    let last = of_records.max_by_key(|misfit| misfit.seq);
+    if let Some(last) = last.filter(|last| has_place(last)) {
         *last = Misfit::new(seq, problem);
     }
 }
@@ -929,13 +938,13 @@ mod tests {
     #[test]
     fn spec_4_2_of_many_misfits_those_that_stand_first_in_the_log_are_named() {
         let mut misfits = Vec::new();
-        note(&mut misfits, None, "the agent's row");
-        for seq in (100..140).rev().chain([7, 200]) {
+        for seq in (100..140).rev().chain([7, 200, 7]) {
             note(&mut misfits, seq, "a record");
         }
+        note(&mut misfits, None, "records were cut off");
         let mut seqs: Vec<Option<u64>> = misfits.iter().map(|misfit| misfit.seq).collect();
         seqs.sort_unstable();
-        let expected = [7].into_iter().chain(100..119).map(Some);
-        assert_eq!(seqs, expected.collect::<Vec<_>>());
+        let expected = [7].into_iter().chain(100..118).map(Some);
+        assert_eq!(seqs, [None].into_iter().chain(expected).collect::<Vec<_>>());
     }
 }

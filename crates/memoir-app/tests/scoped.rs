@@ -23,4 +23,5 @@ fn spec_5_1_what_is_shown_without_somebody_who_may_read_it_has_no_words() {
 #[test]
 fn the_scoped_forms_compile() {
     let _ = (scoped::read_one, scoped::read_rows);
+    let _ = (scoped::look, scoped::of_its_own);
 }

@@ -202,7 +202,7 @@ fn sign_in_path(parts: &Parts) -> String {
         // What a form was to do must not be done by a look.
         _ => "/",
     };
-    // The fleet is where somebody comes to anyway.
+    // `/` is where signing in leads without being told.
     let wanted = if wanted == "/" { "" } else { wanted };
     form::address("/sign-in", &[("next", wanted)])
 }

@@ -349,11 +349,14 @@ pub struct QuestionClaim {
     pub until: Timestamp,
     /// How often the model was asked, this time included.
     pub times: u32,
+    /// What asking it has used so far, without this time: for the record of the answer.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 impl QuestionClaim {
     /// How long a claim lasts, in seconds: longer than asking a model may take in all.
-    const CLAIMED: i64 = 300;
+    pub const SECONDS: i64 = 300;
     /// The wait after a question that came to nothing, in seconds; it doubles with each one.
     const FIRST_WAIT: i64 = 60;
     /// The longest such wait.
@@ -374,7 +377,7 @@ impl QuestionClaim {
     /// The time, where it lies ahead, and no further than any of these does: else the clock was put back since.
     fn ahead(time: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let seconds = time.seconds_since(now);
-        let is_ahead = time > now && seconds <= Self::CLAIMED + Self::LONGEST_WAIT;
+        let is_ahead = time > now && seconds <= Self::SECONDS + Self::LONGEST_WAIT;
         is_ahead.then_some(time)
     }
 }
@@ -522,11 +525,14 @@ impl AccessRequest {
         match held.chain(again_at).max() {
             Some(not_before) => Err(not_before),
             None => Ok(QuestionClaim {
-                until: now.plus_seconds(QuestionClaim::CLAIMED),
+                until: now.plus_seconds(QuestionClaim::SECONDS),
                 times: self
                     .question
                     .map_or(0, |asked| asked.times)
                     .saturating_add(1),
+                usage: self
+                    .question
+                    .map_or_else(Usage::default, |asked| asked.usage),
             }),
         }
     }
@@ -1076,7 +1082,7 @@ fn said(words: Option<&PrivateText>) -> RecordBody {
 fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
     let who = quote::quote(&request.asked_by.name);
     let purpose = quote::quote(request.purpose.expose());
-    // Told is of what was granted, and so answered.
+    // Only what was granted is told of, so that there is the time of an answer.
     let day = request.answered_at.unwrap_or(request.requested_at).date();
     let entry = match request.kind {
         AccessKind::Read { scope, minutes } => {

@@ -187,7 +187,6 @@ fn render(core: &[ContextEntry<'_>], journal: &[ContextEntry<'_>]) -> ContextTex
     let left_out: BTreeSet<Number> = left_out.map(|entry| entry.memory.number).collect();
     let mut text = String::new();
     if !core.is_empty() || !journal.is_empty() {
-        // Writing into a string cannot fail.
         let _ = write!(text, "{HEADING}\n\n{NOTE}\n");
         section(&mut text, CORE_HEADING, core);
         section(&mut text, JOURNAL_HEADING, journal);

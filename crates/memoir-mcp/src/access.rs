@@ -206,7 +206,8 @@ async fn written(
         None => request,
         // A no after a yes takes the yes back.
         Some((false, _)) if request.state == AccessState::Granted => {
-            agent.revoke_access(id, &me).await?
+            agent.revoke_access(id, &me).await?;
+            agent.lens().access_request(id).await?
         }
         Some((is_granted, reason)) => agent.answer_access(id, is_granted, reason, &me).await?,
     };

@@ -16,7 +16,7 @@ use std::{
 };
 
 use client::{agent, call, connected_by, connected_to};
-use memoir_app::{OwnAgent, ShownAccessRequest, Viewer};
+use memoir_app::{AccessRequestFacts, OwnAgent, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     audit::Actor,
@@ -37,7 +37,7 @@ fn person() -> Actor {
     Actor::administrator("token of Ada")
 }
 
-async fn asked(agent: &OwnAgent, kind: AccessKind) -> ShownAccessRequest {
+async fn asked(agent: &OwnAgent, kind: AccessKind) -> AccessRequestFacts {
     let draft = AccessDraft {
         kind,
         purpose: "to see <why> the sessions end early".into(),
@@ -52,7 +52,7 @@ fn reading() -> AccessKind {
     }
 }
 
-async fn state(agent: &OwnAgent, request: &ShownAccessRequest) -> AccessState {
+async fn state(agent: &OwnAgent, request: &AccessRequestFacts) -> AccessState {
     let lens = agent.seen_by(Viewer::Agent);
     let now = lens.access_request(request.id).await;
     now.unwrap().state
@@ -145,7 +145,7 @@ fn yes() -> Value {
 }
 
 /// Waits until the answer of somebody who is asked beside the calls is written.
-async fn until(agent: &OwnAgent, request: &ShownAccessRequest, wanted: AccessState) {
+async fn until(agent: &OwnAgent, request: &AccessRequestFacts, wanted: AccessState) {
     for _ in 0..1_000 {
         if state(agent, request).await == wanted {
             return;

@@ -35,7 +35,7 @@ const TIDY_EVERY: Duration = Duration::from_secs(10);
 const LIVE_EVERY: Duration = Duration::from_secs(5);
 /// How often requests for access whose time is over are ended, and agents' models asked about new ones.
 const LET_IN_EVERY: Duration = Duration::from_secs(2);
-/// Most rounds of asking at once: a model that is slow to answer keeps no other request waiting.
+/// Most rounds of asking at once, of up to four models each: only sixteen that are slow keep others waiting.
 const MOST_ROUNDS: usize = 4;
 
 /// Runs queued sessions until told to stop; then hands back those that still run.

@@ -341,7 +341,7 @@ CREATE TABLE access_requests (
     version bigint NOT NULL,
     -- Document: the request without its words.
     open bytea NOT NULL,
-    -- TransactionPurpose and reason: text.
+    -- Purpose and reason: text.
     sealed bytea NOT NULL
 );
 

@@ -763,13 +763,13 @@ impl Store for SqliteStore {
         let query = query.clone();
         let is_short = matches!(query.memories, Selection::None | Selection::Numbers(_));
         let readers = self.0.readers.clone().filter(|_| !is_short);
-        let query = move |connection: &Connection| {
+        let read = move |connection: &Connection| {
             agent::snapshot(connection, readers.as_deref(), scope, &query)
         };
         if is_short {
-            self.look(query).await
+            self.look(read).await
         } else {
-            self.scan(query).await
+            self.scan(read).await
         }
     }
 

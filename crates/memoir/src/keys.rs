@@ -62,7 +62,7 @@ pub(crate) async fn shared(
     let Some(KeysUrl(url)) = url(config)? else {
         return Ok(None);
     };
-    // By which a key store that lies where the data lie is told.
+    // So that a key store in the data's own database is refused: whoever took that would have both.
     let data = match database::postgres(global.database.as_deref()) {
         Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,

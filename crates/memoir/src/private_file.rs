@@ -1,6 +1,10 @@
 //! Files for their owner only, which are there whole or as they were.
 
-use std::{fs, io, io::Write, path::Path};
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use crate::database;
 
@@ -9,8 +13,7 @@ use crate::database;
 /// # Errors
 /// Its folder cannot be made, or it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // What a link points to is written, and the link stays.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &behind_links(path);
     let folder = database::folder_of(path);
     database::make_private_folder(folder)?;
     // A temporary file is its owner's only from the beginning.
@@ -23,4 +26,13 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     // Its folder is not synced: after a power cut the old file may stand there again, whole.
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// What is written where a path is written: what a link points to, there already or not, so that the link stays.
+pub(crate) fn behind_links(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
+        // A link to nothing, which stands from its own folder on. What that is a link to nothing in turn is replaced.
+        Ok(target) => database::folder_of(path).join(target),
+        Err(_) => path.to_owned(),
+    })
 }

@@ -30,6 +30,9 @@ pub struct RollBackPreview {
     pub newest_seq: u64,
 }
 
+/// What rolling a session back comes to: the agent that it was planned on, what is written, and what stands in the way.
+type PlannedRollBack = (Loaded, Decision, Vec<Obstacle>);
+
 impl AgentHandle {
     /// Undoes a session. Where memories that it changed were changed again later, `cascade` undoes these
     /// changes too.
@@ -47,8 +50,8 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::roll_back`], where no later session of the agent had the knife: so far an agent undoes its own
-    /// sessions.
+    /// As [`AgentHandle::roll_back`], where no later session of the agent had the knife: an agent may undo its own only
+    /// that far back.
     ///
     /// # Errors
     /// As for [`AgentHandle::roll_back`]; [`Error::NotLastSession`].
@@ -58,11 +61,14 @@ impl AgentHandle {
         cascade: bool,
         actor: &Actor,
     ) -> Result<ShownSession> {
-        self.at_newest(|agent| async move {
-            if !agent.is_last_session(id).await? {
+        self.decide_again(|| async {
+            let planned = self.plan_roll_back(id, cascade, actor).await;
+            // After what the plan was made on was read: a session that got the knife before that is seen here, and one
+            // that gets it later has moved the agent's version by the time of the commit.
+            if !self.is_last_session(id).await? {
                 return Err(Error::NotLastSession);
             }
-            agent.roll_back(id, cascade, actor).await
+            self.write_roll_back(id, planned?, actor).await
         })
         .await
     }
@@ -108,7 +114,16 @@ impl AgentHandle {
         cascade: bool,
         actor: &Actor,
     ) -> Result<ShownSession> {
-        let (loaded, decision, _) = self.plan_roll_back(id, cascade, actor).await?;
+        let planned = self.plan_roll_back(id, cascade, actor).await?;
+        self.write_roll_back(id, planned, actor).await
+    }
+
+    async fn write_roll_back(
+        &self,
+        id: SessionId,
+        (loaded, decision, _): PlannedRollBack,
+        actor: &Actor,
+    ) -> Result<ShownSession> {
         let undone = decision
             .sessions
             .iter()
@@ -131,7 +146,7 @@ impl AgentHandle {
         id: SessionId,
         cascade: bool,
         actor: &Actor,
-    ) -> Result<(Loaded, Decision, Vec<Obstacle>)> {
+    ) -> Result<PlannedRollBack> {
         let mut loaded = self.load(&with_session(id)).await?;
         let session = loaded.take_session(id)?;
         check_undoable(&session)?;

@@ -14,7 +14,7 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, Sight, Viewer, schema, schemas};
+use super::{AgentLens, Viewer, schema, schemas};
 use crate::{Result, codec};
 
 /// A request for access without words of the agent's.
@@ -26,7 +26,8 @@ pub struct AccessRequestFacts {
     /// The agent's name.
     pub agent: String,
     /// `read`: to look for a while; `token`: to make one more token of the agent; `connection`: to connect a program,
-    /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of embeddings, until that is taken back.
+    /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of
+    /// embeddings, until that is taken back.
     #[schema(value_type = schemas::AccessKind)]
     pub kind: AccessKindName,
     /// What may be seen; null where it is not to look.
@@ -135,6 +136,11 @@ impl AccessRequestFacts {
             tokens_read: request.tokens_read,
         }
     }
+
+    /// Whether it is granted until somebody takes it back: its `expires_at` lies a hundred years ahead.
+    pub fn is_standing(&self) -> bool {
+        self.kind == AccessKindName::Embeddings && self.state == AccessState::Granted
+    }
 }
 
 impl From<AccessRequestFacts> for ShownAccessRequest {
@@ -147,23 +153,13 @@ impl From<AccessRequestFacts> for ShownAccessRequest {
 }
 
 impl ShownAccessRequest {
-    fn with_words(agent: &str, mut request: AccessRequest) -> Self {
+    pub(crate) fn with_words(agent: &str, mut request: AccessRequest) -> Self {
         let words = AccessRequestWords {
             reason: request.reason.take(),
             still_said_by: None,
         };
         let facts = AccessRequestFacts::new(agent, request);
         Self { facts, words }
-    }
-
-    /// On the answer to a change, for whoever made it.
-    pub(crate) fn answered(agent: &str, request: AccessRequest, actor: &Actor) -> Self {
-        let is_own = Sight::of_answer(actor) == Sight::Words;
-        if is_own || request.asked_by == *actor {
-            Self::with_words(agent, request)
-        } else {
-            AccessRequestFacts::new(agent, request).into()
-        }
     }
 }
 

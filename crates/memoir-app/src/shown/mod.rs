@@ -39,7 +39,9 @@ pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
 pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
-pub use wording::{LetGoFacts, ShownLetGo, ShownWording, WordingFacts, WordingQuery, WordingWords};
+pub use wording::{
+    LetGoFacts, LetGoWords, ShownLetGo, ShownWording, WordingFacts, WordingQuery, WordingWords,
+};
 
 use crate::{
     AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,

@@ -68,10 +68,9 @@ impl WordingQuery {
     }
 }
 
-/// A wording that a memory stands for, without its words; `L` is what is told of each edit that let something of it
-/// go.
+/// A wording that a memory stands for, without its words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct WordingFacts<L = LetGoFacts> {
+pub struct WordingFacts {
     /// Which one it is, for the next page.
     #[serde(skip)]
     pub id: WordingId,
@@ -84,10 +83,6 @@ pub struct WordingFacts<L = LetGoFacts> {
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// What sessions let go of it, oldest first; empty where all of it is said.
-    // By name: what a type parameter stands for would not be described beside it.
-    #[schema(value_type = Vec<ShownLetGo>)]
-    pub let_go: Vec<L>,
 }
 
 /// The words of a wording.
@@ -106,12 +101,14 @@ pub struct WordingWords {
 /// A wording that a memory stands for, with its words for whoever may read them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownWording {
-    /// What is no word, and what was let go.
+    /// What is no word.
     #[serde(flatten)]
-    pub facts: WordingFacts<ShownLetGo>,
+    pub facts: WordingFacts,
     /// `None` for whoever may not read them.
     #[serde(flatten)]
     pub words: Option<WordingWords>,
+    /// What sessions let go of it, oldest first; empty where all of it is said.
+    pub let_go: Vec<ShownLetGo>,
 }
 
 /// That one edit of a session let go of something of a wording, without the words.
@@ -148,10 +145,18 @@ pub struct ShownLetGo {
     pub words: Option<LetGoWords>,
 }
 
+/// Describes the field of [`ShownWording`] that is neither of its parts.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes a field, and is never made")]
+struct LetGoField {
+    /// What sessions let go of it, oldest first; empty where all of it is said.
+    let_go: Vec<ShownLetGo>,
+}
+
 schema::one_object!(
     ShownWording,
     "Wording",
-    [WordingFacts<ShownLetGo>, WordingWords],
+    [WordingFacts, WordingWords, LetGoField],
     "A wording that a memory stands for. `content`, `source` and the words let go are for the agent itself, and for\n\
      an administrator under an access to all that the agent has granted."
 );
@@ -187,37 +192,25 @@ impl From<&Wording> for WordingFacts {
             number: wording.number,
             origin: wording.origin,
             created_at: wording.created_at,
-            let_go: wording.let_go.iter().map(LetGoFacts::from).collect(),
         }
     }
 }
 
-impl<L> WordingFacts<L> {
-    /// With something else told of each edit that let something go.
-    fn map_let_go<M>(self, map: impl FnMut(L) -> M) -> WordingFacts<M> {
-        WordingFacts {
-            id: self.id,
-            number: self.number,
-            origin: self.origin,
-            created_at: self.created_at,
-            let_go: self.let_go.into_iter().map(map).collect(),
-        }
-    }
-}
-
-impl From<WordingFacts> for ShownWording {
-    fn from(facts: WordingFacts) -> Self {
+impl From<&Wording> for ShownWording {
+    fn from(wording: &Wording) -> Self {
+        let let_go = wording.let_go.iter().map(LetGoFacts::from);
         Self {
-            facts: facts.map_let_go(ShownLetGo::from),
+            facts: wording.into(),
             words: None,
+            let_go: let_go.map(ShownLetGo::from).collect(),
         }
     }
 }
 
 impl Deref for ShownWording {
-    type Target = WordingFacts<ShownLetGo>;
+    type Target = WordingFacts;
 
-    fn deref(&self) -> &WordingFacts<ShownLetGo> {
+    fn deref(&self) -> &WordingFacts {
         &self.facts
     }
 }
@@ -256,8 +249,7 @@ impl AgentLens<'_> {
             let loaded = look.load(agent_query).await?;
             let selected = query.select(&loaded.memories)?;
             if look.sight == Sight::NoWords {
-                let facts = selected.iter().map(WordingFacts::from);
-                return Ok(facts.map(ShownWording::from).collect());
+                return Ok(selected.iter().map(ShownWording::from).collect());
             }
             look.agent.with_words(loaded.base.key(), selected).await
         })
@@ -281,18 +273,17 @@ impl AgentHandle {
                     words: let_go.lost.iter().chain(in_record).cloned().collect(),
                 }
             };
-            let mut let_go = wording.let_go.iter().map(words_of);
-            let facts = WordingFacts::from(&wording).map_let_go(|facts| ShownLetGo {
-                facts,
-                words: let_go.next(),
+            let let_go = wording.let_go.iter().map(|let_go| ShownLetGo {
+                facts: let_go.into(),
+                words: Some(words_of(let_go)),
             });
-            let words = WordingWords {
-                content: texts.get(&wording.id()).cloned(),
-                source: wording.source.clone(),
-            };
             ShownWording {
-                facts,
-                words: Some(words),
+                facts: (&wording).into(),
+                words: Some(WordingWords {
+                    content: texts.get(&wording.id()).cloned(),
+                    source: wording.source.clone(),
+                }),
+                let_go: let_go.collect(),
             }
         };
         Ok(all.into_iter().map(shown).collect())

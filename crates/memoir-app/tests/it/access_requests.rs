@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use memoir_app::{
-    AgentLens, AskOutcome, Error, Handling, MemoryPage, Provision, RecordFilter,
-    ShownAccessRequest, ShredWish, Viewer,
+    AccessRequestFacts, AgentLens, AskOutcome, Error, Handling, MemoryPage, Provision,
+    RecordFilter, ShownAccessRequest, ShredWish, Viewer,
 };
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,
     access::{AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState},
     agent::Field,
-    audit::Actor,
+    audit::{Action, Actor},
     memory::Number,
     recall::RecallQuery,
     session::Mode,
@@ -51,7 +51,7 @@ fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
     draft(AccessKind::Read { scope, minutes })
 }
 
-async fn asked(wren: &TestAgent, draft: &AccessDraft) -> ShownAccessRequest {
+async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestFacts {
     wren.agent.request_access(draft, &person()).await.unwrap()
 }
 
@@ -176,7 +176,7 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
 async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_less() {
     let wren = TestAgent::new(&MEMORIES).await;
     let waiting = asked(&wren, &reading(AccessScope::Core, 30)).await;
-    let left = |request: &ShownAccessRequest| wren.agent.access_time_left(request);
+    let left = |request: &AccessRequestFacts| wren.agent.access_time_left(request);
     assert_eq!(left(&waiting), Duration::ZERO);
     let request = answer(&wren, waiting.id, true).await.unwrap();
     assert_eq!(left(&request), 30 * MINUTE);
@@ -920,7 +920,7 @@ fn refused_key() -> ModelError {
 }
 
 #[tokio::test]
-async fn spec_3_16_a_provider_that_is_busy_is_asked_for_access_once_more_at_once() {
+async fn spec_3_16_a_busy_provider_is_waited_for_and_an_answer_cut_off_asked_for_again() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
     let busy = || Turn::Error(ModelError::RateLimited { retry_after: None });
@@ -932,6 +932,60 @@ async fn spec_3_16_a_provider_that_is_busy_is_asked_for_access_once_more_at_once
     let rooms: Vec<u32> = rooms.iter().map(|one| one.max_output_tokens).collect();
     assert_eq!(rooms[..3], [rooms[0]; 3]);
     assert_eq!(rooms[3..], [rooms[0] * 4; 2], "an answer cut off is no no");
+    assert_eq!(model_calls(&wren).await, 2);
+}
+
+#[tokio::test]
+async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answer() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    asked(&wren, &reading(AccessScope::Core, 20)).await;
+    let cut_off = || Turn::text("I think").cut();
+    let long = Turn::Error(ModelError::RateLimited {
+        retry_after: Some(ModelError::LONGEST_WAIT),
+    });
+    let turns = [
+        cut_off(),
+        Turn::Error(refused_key()),
+        cut_off(),
+        // Longer than a question may take: it is not waited for.
+        long,
+        Turn::text("YES"),
+    ];
+    wren.script(turns);
+    for answered in [0, 0, 1] {
+        assert_eq!(wren.memoir.ask_for_access().await.unwrap(), answered);
+        wren.clock.advance(4 * MINUTE);
+    }
+    assert_eq!(model_calls(&wren).await, 3);
+}
+
+/// The calls that the record of the agent's answer tells of.
+async fn model_calls(wren: &TestAgent) -> u64 {
+    let filter = RecordFilter {
+        actions: vec![Action::AccessGranted],
+        ..RecordFilter::default()
+    };
+    let records = wren.agent.search_records(&filter, None, 1).await.unwrap();
+    records[0].counts.as_map()["calls"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn spec_5_2_whoever_asks_at_once_asks_no_second_time() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let node = wren.another_process().memoir;
+    let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
+    let script = wren.script([Turn::Never]);
+    let asking = tokio::spawn(async move { node.ask_for_access().await });
+    for _ in 0..10_000 {
+        if !script.requests().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let told = wren.agent.ask_for_access(request.id).await.unwrap();
+    assert_eq!(told, AskOutcome::AskedAlready);
+    assert_eq!(script.requests().len(), 1);
+    asking.abort();
 }
 
 #[tokio::test]

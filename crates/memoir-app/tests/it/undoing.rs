@@ -1,7 +1,7 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
 use memoir_app::{Error, Handling};
-use memoir_domain::{audit::Actor, memory::Number};
+use memoir_domain::{audit::Actor, memory::Number, session::Mode};
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -225,4 +225,26 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
             .as_bool()
             .unwrap()
     );
+}
+
+#[tokio::test]
+async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
+    let me = Actor::agent("wren");
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
+    wren.clock.advance(std::time::Duration::from_secs(60));
+    // It has written no record yet.
+    let (second, _) = wren.agent.open_own(Mode::Full).await.unwrap();
+    let refused = wren.agent.roll_back_last(first.id, false, &me).await;
+    assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
+    assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
+    // Nor once that one is over: it had the knife.
+    wren.agent.cancel(second.id, &me).await.unwrap();
+    let refused = wren.agent.roll_back_last(first.id, false, &me).await;
+    assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
+    wren.agent
+        .roll_back(first.id, false, &person())
+        .await
+        .unwrap();
+    assert_eq!(wren.kept().await.len(), MEMORIES.len());
 }

@@ -1,8 +1,11 @@
 //! The look-ups of what is private, each with its agent.
 
-use memoir_app::{Account, RecordFilter, Viewer};
-use memoir_domain::AgentScope;
+use memoir_app::{Account, AgentLens, OwnAgent, RecordFilter, Viewer, WordingQuery};
+use memoir_domain::{
+    AccessRequestId, AgentScope, SessionId, agent::Field, recall::RecallQuery, session::Mode,
+};
 use memoir_store::{AgentQuery, Store};
+use memoir_vault::archive::Passphrase;
 
 /// An account gives the handle of one agent, and the handle what is that agent's.
 pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
@@ -15,6 +18,38 @@ pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     own.near_doubles(1).await?;
     own.history(None).await?;
     own.export().await?;
+    Ok(())
+}
+
+/// What a handle does not give, a lens does.
+pub(crate) async fn look(
+    lens: &AgentLens<'_>,
+    query: &RecallQuery,
+    request: AccessRequestId,
+) -> memoir_app::Result<()> {
+    lens.memories(true).await?;
+    lens.recall(query).await?;
+    lens.wordings(&WordingQuery::LET_GO).await?;
+    let requests = lens.access_requests(None, 10).await?;
+    requests.into_iter().for_each(|request| drop(request.words));
+    lens.access_request(request).await?;
+    Ok(())
+}
+
+/// What neither gives, the agent for itself does.
+pub(crate) async fn of_its_own(
+    agent: &OwnAgent,
+    session: SessionId,
+    passphrase: Passphrase,
+) -> memoir_app::Result<()> {
+    agent.archive(passphrase).await?;
+    agent.own_setting(Field::SystemPrompt).await?;
+    agent.setting_history(Field::SystemPrompt).await?;
+    agent.read_part().await?;
+    agent.open_own(Mode::Full).await?;
+    agent.rehearse_own(Mode::Full).await?;
+    agent.take_up_own().await?;
+    agent.call_tool(session, "list_memories", None).await?;
     Ok(())
 }
 

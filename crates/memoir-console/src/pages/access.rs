@@ -148,7 +148,7 @@ impl<'a> AccessForm<'a> {
         wish: AccessWish,
         agent: &AgentHandle,
         visitor: &Visitor,
-    ) -> Result<Option<ShownAccessRequest>, PageFailure> {
+    ) -> Result<Option<AccessRequestFacts>, PageFailure> {
         let Some(draft) = self.read(wish) else {
             return Ok(None);
         };
@@ -376,7 +376,8 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                     @for request in &open {
                         li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
                             @match request.state {
-                                // A grant ends within the hour, so that the time of day says when.
+                                AccessState::Granted if request.is_standing() => { "until it is taken back" }
+                                // Any other grant ends within the hour, so that the time of day says when.
                                 AccessState::Granted => {
                                     "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
                                 }
@@ -581,6 +582,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
 fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
+            AccessState::Granted if request.is_standing() => "until it is taken back",
             // By the clock that leaves it less: one that is put back prolongs nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }

@@ -156,7 +156,8 @@ pub(crate) async fn show(
         .show(content);
     // So that the page tells of the end where no script runs.
     // A second later than the end, so that the page that is asked for then finds it over.
-    let seconds = asked.is_granted().then(|| asked.seconds_left() + 1);
+    let ends = asked.is_granted() && !request.is_standing();
+    let seconds = ends.then(|| asked.seconds_left() + 1);
     Ok(refreshing(shown, seconds, &asked.path()))
 }
 
@@ -216,7 +217,9 @@ fn facts(asked: &ShownRequest) -> Markup {
                 (parts::pair("The token ends", parts::time_or(request.token_expires_at, "never")))
             }
             (parts::pair("Answered", parts::time_or(request.answered_at, "not yet")))
-            @if is_open {
+            @if request.is_standing() {
+                (parts::pair("Closes", html! { "when it is taken back" }))
+            } @else if is_open {
                 (parts::pair(if asked.is_granted() { "Closes" } else { "Waits until" }, html! {
                     time datetime=(request.expires_at) { (words::second(request.expires_at)) }
                 }))

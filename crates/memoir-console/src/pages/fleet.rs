@@ -43,7 +43,7 @@ impl FleetPageQuery {
     fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
         let sort = self.sort.as_deref();
         let found = COLUMNS.iter().find(|column| Some(column.1) == sort);
-        // The word is whatever the address says.
+        // A word that is none of them sorts as the first column does.
         *found.unwrap_or(&COLUMNS[0])
     }
 

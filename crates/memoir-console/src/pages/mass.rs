@@ -95,7 +95,7 @@ pub(crate) async fn curve(
     let query: MassQuery = form::query(raw_query.as_deref())?;
     let (days, ..) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    // The curve knows whole seconds.
+    // Parts of a second at least: the curve knows no finer time.
     let told = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
 }

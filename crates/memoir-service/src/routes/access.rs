@@ -115,7 +115,8 @@ pub(crate) async fn ask(
         true => agent.request_embeddings(&new.purpose, actor).await?,
         false => agent.request_access(&new.read()?, actor).await?,
     };
-    Ok((StatusCode::CREATED, axum::Json(request)).into_response())
+    let shown = ShownAccessRequest::from(request);
+    Ok((StatusCode::CREATED, axum::Json(shown)).into_response())
 }
 
 /// Who asked the agent to be let in, and who looks or looked: newest first.
@@ -183,6 +184,7 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;
-    let request = agent.revoke_access(id, actor).await?;
-    Ok(axum::Json(request).into_response())
+    agent.revoke_access(id, actor).await?;
+    // Looked at once more, since who may read what the agent said to it does not depend on who takes it back.
+    Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
 }

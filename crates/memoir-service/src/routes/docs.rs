@@ -82,7 +82,6 @@ fn inline(text: &str) -> String {
     for (place, part) in text.split('`').enumerate() {
         let part = escape(part);
         if place % 2 == 1 {
-            // Writing into a string cannot fail.
             let _ = write!(shown, "<code>{part}</code>");
         } else {
             shown += &part;

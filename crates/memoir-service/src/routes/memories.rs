@@ -46,7 +46,7 @@ pub(crate) async fn save(
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
     let saved = saved.into_iter().next();
-    // One was given, and so one comes back.
+    // Not reached: one memory goes in, and one comes back.
     let saved = saved.ok_or_else(|| Problem::invalid("there is nothing to save"))?;
     Ok((StatusCode::CREATED, axum::Json(saved)).into_response())
 }
@@ -526,5 +526,6 @@ async fn ask_to_shred(
         purpose: purpose.map_err(memoir_app::Error::from)?,
     };
     let request = reached.agent.request_access(&draft, &reached.actor).await?;
-    Ok((StatusCode::ACCEPTED, axum::Json(request)).into_response())
+    let shown = ShownAccessRequest::from(request);
+    Ok((StatusCode::ACCEPTED, axum::Json(shown)).into_response())
 }

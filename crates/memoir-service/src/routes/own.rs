@@ -17,7 +17,7 @@ use crate::{
 /// A setting of the agent's own.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Config)]
-pub(crate) struct OwnSetting {
+pub(crate) struct SettingAnswer {
     /// `config`
     #[serde(rename = "type")]
     #[schema(rename = "type", value_type = String, pattern = "^config$")]
@@ -64,7 +64,7 @@ fn field(name: &str) -> Result<Field, Problem> {
 /// One setting of the agent's own.
 #[utoipa::path(get, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "get_own_setting",
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting", body = OwnSetting)))]
+    responses((status = 200, description = "The setting", body = SettingAnswer)))]
 pub(crate) async fn show(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
@@ -79,7 +79,7 @@ async fn shown(
     warnings: Vec<PrivateText>,
 ) -> Result<Response, Problem> {
     let own = agent.own_setting(field).await?;
-    Ok(axum::Json(OwnSetting {
+    Ok(axum::Json(SettingAnswer {
         kind: "config",
         field: field.as_str(),
         value: own.value,
@@ -94,7 +94,7 @@ async fn shown(
 #[utoipa::path(put, path = "/v1/agents/{agent}/self/{field}", tag = "agents", operation_id = "set_own_setting",
     request_body = NewValue,
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting as it is now", body = OwnSetting)))]
+    responses((status = 200, description = "The setting as it is now", body = SettingAnswer)))]
 pub(crate) async fn change(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,
@@ -167,7 +167,7 @@ pub(crate) async fn history(
 /// takes that back.
 #[utoipa::path(post, path = "/v1/agents/{agent}/self/{field}/undo", tag = "agents", operation_id = "undo_own_setting",
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
-    responses((status = 200, description = "The setting as it is now", body = OwnSetting)))]
+    responses((status = 200, description = "The setting as it is now", body = SettingAnswer)))]
 pub(crate) async fn undo(
     caller: Caller,
     Path((agent, name)): Path<(String, String)>,

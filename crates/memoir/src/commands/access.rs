@@ -134,9 +134,12 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     let id = request.id;
     match agent.ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}
+        AskOutcome::AskedAlready => {
+            terminal::note("the agent's model is being asked already, by the service");
+        }
         AskOutcome::Failed(problem) => {
             // The request stays, for the agent's own client to answer.
-            terminal::note(&format!("the agent's model was not asked: {problem}"));
+            terminal::note(&format!("the agent's model has given no answer: {problem}"));
         }
     }
     // As whoever asked: what the agent said to it is for them.
@@ -206,6 +209,9 @@ fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
             "it waits for the agent's answer until {}",
             moment(request.expires_at)
         )),
+        AccessState::Granted if request.is_standing() => {
+            terminal::note("it stands until it is taken back");
+        }
         AccessState::Granted => {
             terminal::note(&format!(
                 "it can be used until {}",

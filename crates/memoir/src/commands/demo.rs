@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
         let path = folder.path().to_owned();
         let closed = folder.close();
-        // It is told where something is left behind, which nobody expects of it.
+        // Nobody looks for what a demonstration left behind: it is said.
         closed.map_err(|error| Failure::file("remove", &path, &error))?;
         return ending.unwrap_or(Ok(Ending::Interrupted));
     }

@@ -19,6 +19,7 @@ use crate::{
     database::folder_of,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    private_file,
     show::counted,
     terminal::{self, safe},
 };
@@ -281,8 +282,7 @@ fn write(
         announce()?;
         return fill(&file).map_err(failed);
     }
-    // What a link points to is written, and the link stays.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &private_file::behind_links(path);
     let file = draft(folder_of(path), fill).map_err(failed)?;
     announce()?;
     file.persist(path).map_err(|error| failed(error.into()))?;

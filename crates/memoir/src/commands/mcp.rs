@@ -67,7 +67,7 @@ async fn pass_on(remote: &Remote) -> Outcome {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let answer = match remote.mcp(line).await {
             Ok(answer) => answer,
-            // To ask prints nothing, so that this cannot be.
+            // Not reached: asking prints nothing.
             Err(Failure::PipeClosed) => None,
             Err(Failure::ShownFailure(told)) => {
                 let told = told.one_line();

@@ -71,7 +71,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         kind: arguments.kind,
         tag: arguments.tag,
         origin: arguments.origin,
-        // It is 200 at most.
+        // Fits: the arguments take 200 at most.
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
     let installation = Installation::open(global).await?;

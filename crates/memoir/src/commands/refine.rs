@@ -84,7 +84,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 pub(crate) enum Ran {
     /// It came to an end, by itself or by somebody who cancelled it elsewhere.
     Driven(Box<ShownSession>),
-    /// It was ended by Ctrl-C.
+    /// Ctrl-C was pressed while it ran.
     Cancelled(Box<ShownSession>),
     /// None was begun: another worker has run one since.
     NotDue,

@@ -18,7 +18,10 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
             request.id.to_string(),
             labels::access_state(request.state).to_owned(),
             when(request.requested_at),
-            when(request.ended_at.unwrap_or(request.expires_at)),
+            match request.is_standing() {
+                true => "taken back".to_owned(),
+                false => when(request.ended_at.unwrap_or(request.expires_at)),
+            },
             safe(&request.asked_by.name).into_owned(),
             what(request),
             request.reads.to_string(),

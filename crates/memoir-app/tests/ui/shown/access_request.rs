@@ -1,6 +1,8 @@
-//! What a handle gives by itself of a request for access has no field for what the agent said to it.
+//! What a handle gives of a request for access, by itself or to whoever makes or ends one, has no field for what the
+//! agent said to it.
 
 use memoir_app::{AccessRequestFacts, AgentHandle};
+use memoir_domain::{AccessRequestId, access::AccessDraft, audit::Actor};
 
 pub async fn read(agent: &AgentHandle) -> memoir_app::Result<()> {
     for request in agent.open_access().await? {
@@ -11,8 +13,21 @@ pub async fn read(agent: &AgentHandle) -> memoir_app::Result<()> {
     Ok(())
 }
 
-pub async fn list(agent: &AgentHandle) -> memoir_app::Result<()> {
+pub async fn list(agent: &AgentHandle, id: AccessRequestId) -> memoir_app::Result<()> {
     let _ = agent.access_requests(None, 10).await?;
+    let _ = agent.access_request(id).await?;
+    Ok(())
+}
+
+pub async fn change(
+    agent: &AgentHandle,
+    draft: &AccessDraft,
+    by: &Actor,
+) -> memoir_app::Result<()> {
+    let request = agent.request_access(draft, by).await?;
+    let _ = request.words;
+    let ended = agent.revoke_access(request.id, by).await?;
+    let _ = ended.words;
     Ok(())
 }
 

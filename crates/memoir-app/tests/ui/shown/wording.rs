@@ -1,4 +1,4 @@
-//! What whoever may not read words is given of a wording has no field for one.
+//! The facts of a wording, and of what was let go of it, have no field for a word, and a handle gives none with words.
 
 use memoir_app::{AgentHandle, LetGoFacts, WordingFacts, WordingQuery};
 
@@ -7,14 +7,12 @@ pub async fn read(agent: &AgentHandle, query: &WordingQuery) -> memoir_app::Resu
     Ok(())
 }
 
-pub fn facts(wording: WordingFacts) {
+pub fn facts(wording: WordingFacts, let_go: LetGoFacts) {
     let _ = wording.content;
     let _ = wording.source;
     let _ = wording.words;
-    for let_go in wording.let_go {
-        let _: &LetGoFacts = &let_go;
-        let _ = let_go.words;
-    }
+    let _ = wording.let_go;
+    let _ = let_go.words;
 }
 
 fn main() {}

@@ -24,7 +24,6 @@ pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
         }
         text.push_str("## Waiting for you in Memoir\n");
         for line in lines {
-            // Writing to a text does not fail.
             let _ = write!(text, "\n- {line}");
         }
     }

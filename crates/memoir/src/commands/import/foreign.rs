@@ -260,9 +260,11 @@ impl Shaping {
         let mut tags = self.tags.clone();
         let mut left_out = 0;
         for tag in memory.tags {
-            match tags.contains(&tag) {
-                true => {}
-                false if tags.len() < TAGS_LIMIT => tags.push(tag),
+            if tags.contains(&tag) {
+                continue;
+            }
+            match tags.len() < TAGS_LIMIT {
+                true => tags.push(tag),
                 false => left_out += 1,
             }
         }
@@ -316,7 +318,6 @@ fn read(
         }
     })?;
     report.tags_left_out += tags_left_out;
-    // Where nobody takes them any more, whoever did has failed and tells why.
     let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
         let _ = sender.blocking_send(ForeignPart::Last);
@@ -490,7 +491,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         (
             "tags left out",
             report.tags_left_out,
-            "over 16, or over 50 characters".to_owned(),
+            "over 16 with those of `--tag`, or over 50 characters".to_owned(),
         ),
     ];
     let mut text = String::new();
