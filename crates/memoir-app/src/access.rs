@@ -663,12 +663,12 @@ impl AgentHandle {
     /// itself; and while no token of it opens anything.
     async fn is_unused(&self, loaded: &Loaded) -> Result<bool> {
         /// More than an administrator sets before the agent is put to use.
-        const MOST_TOLD: u64 = 100;
+        const MOST_ENTRIES: u64 = 100;
         // Numbers are never given twice, so that a memory which was discarded or shredded since
         // still counts as given.
         let given = loaded.agent.next_number.0 - 1;
         // Before anything is read: an agent in use may have a million records.
-        if given > MOST_TOLD {
+        if given > MOST_ENTRIES {
             return Ok(false);
         }
         let now = self.memoir.now();
@@ -689,14 +689,14 @@ impl AgentHandle {
         let records = self.load_records(&acts).await?;
         let is_of = |kind| move |record: &&Record| record.actor.kind == kind;
         let saved = |record: &&Record| record.action == Action::MemorySaved;
-        let told = records
+        let entries = records
             .iter()
             .filter(saved)
             .filter(is_of(ActorKind::System));
         let has_authored = records
             .iter()
             .any(|record| is_of(ActorKind::Agent)(&record));
-        Ok(told.count() as u64 == given && !has_authored)
+        Ok(entries.count() as u64 == given && !has_authored)
     }
 
     /// Writes a new token of the agent with its record, under that condition. Gives it as it was written.

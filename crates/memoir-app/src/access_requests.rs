@@ -114,13 +114,13 @@ impl AgentHandle {
         }
         let (model, address) = (embedder.name().as_str(), embedder.address());
         // Before what the administrator writes, so that nothing of it can pass for this.
-        let told = format!("They go to `{model}` at {address}. ");
+        let introduction = format!("They go to `{model}` at {address}. ");
         let purpose = parse_text("purpose", purpose.expose(), access::PURPOSE_LIMIT)?;
         let draft = AccessDraft {
             kind: AccessKind::Embeddings {
                 recipient: access::recipient(model, address),
             },
-            purpose: format!("{told}{}", purpose.expose()).into(),
+            purpose: format!("{introduction}{}", purpose.expose()).into(),
         };
         self.request_access(&draft, actor).await
     }

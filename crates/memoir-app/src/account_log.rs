@@ -40,13 +40,13 @@ pub(crate) struct Failures(Arc<Mutex<HashMap<UserId, u64>>>);
 impl Failures {
     /// One more. How many that are, where it is to be told.
     fn add(&self, user: UserId) -> Option<u64> {
-        const FIRST_TOLD: u64 = 10;
+        const FIRST_REPORTED: u64 = 10;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = all.entry(user).or_default();
         *count = count.saturating_add(1);
         // One was just added, so that there is a logarithm.
-        let is_round = FIRST_TOLD.pow(count.ilog10()) == *count;
-        Some(*count).filter(|count| is_round && *count >= FIRST_TOLD)
+        let is_round = FIRST_REPORTED.pow(count.ilog10()) == *count;
+        Some(*count).filter(|count| is_round && *count >= FIRST_REPORTED)
     }
 
     /// How many there were, which count no more.
@@ -237,25 +237,25 @@ impl Memoir {
         let mut last: Option<AuditRow> = None;
         for account in self.store.accounts().await? {
             let scope = AgentScope::of_account(account.id);
-            let told = self.store.records(scope, &filter).await?;
+            let rows = self.store.records(scope, &filter).await?;
             last = last
                 .into_iter()
                 // Administrators of any account close and open the installation, so that the newest record of all
                 // accounts counts.
-                .chain(told)
+                .chain(rows)
                 .max_by_key(|row| row.recorded_at);
         }
-        let is_told = last
+        let is_recorded = last
             .as_ref()
             .is_some_and(|row| row.action == Action::InstallationClosed);
-        let told_at = last.map_or(closing.changed_at, |row| row.recorded_at);
+        let recorded_at = last.map_or(closing.changed_at, |row| row.recorded_at);
         // The later of the two: whoever opens it puts that on the record first, and may not have come to the key store
         // yet.
         let settled_at = closing
             .changed_at
-            .max(told_at)
+            .max(recorded_at)
             .plus_seconds(SECONDS_BETWEEN);
-        if is_told || self.now() < settled_at {
+        if is_recorded || self.now() < settled_at {
             return Ok(());
         }
         let account = self.account(DEFAULT_ACCOUNT).await?;
@@ -347,9 +347,10 @@ impl Account {
         let Ok(record) = codec::record(Some(&key), first.clone()) else {
             return Ok(());
         };
-        let told = record.body.reason.as_ref();
-        let is_told = own.is_some_and(|own| told.is_some_and(|told| told.expose() == own.name));
-        if !is_told {
+        let reason = record.body.reason.as_ref();
+        let is_as_recorded =
+            own.is_some_and(|own| reason.is_some_and(|reason| reason.expose() == own.name));
+        if !is_as_recorded {
             let problem = "table `accounts`: the name is not as recorded";
             misfits.push(Misfit::new(first.seq, problem));
         }
@@ -357,17 +358,17 @@ impl Account {
     }
 
     async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
-        let mut told: BTreeMap<String, LoggedState> = BTreeMap::new();
+        let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.action.changes_user()) {
             let facts = codec::facts(row)?;
             let (Some(id), Some(version)) = (fact(row, "user"), facts.count_of("version")) else {
                 continue;
             };
-            let told = told.entry(id).or_default();
-            if version <= told.version {
-                told.turned_back.get_or_insert(row.seq);
+            let state = logged.entry(id).or_default();
+            if version <= state.version {
+                state.turned_back.get_or_insert(row.seq);
             }
-            (told.seq, told.version) = (row.seq, version);
+            (state.seq, state.version) = (row.seq, version);
         }
         let key = self.memoir.account_key(self.id).await?;
         let store = &self.memoir.store;
@@ -377,8 +378,8 @@ impl Account {
                 format!("table `users`, user {id}: {what}"),
             ));
         };
-        for (id, told) in &told {
-            if let Some(seq) = told.turned_back {
+        for (id, state) in &logged {
+            if let Some(seq) = state.turned_back {
                 let what = "this was decided on a row that had been put back";
                 problem(Some(seq), id, what);
             }
@@ -388,11 +389,11 @@ impl Account {
             };
             let found = row.map(|row| users::open(&key, &row));
             match found {
-                None => problem(Some(told.seq), id, "is missing"),
-                Some(Err(error)) => problem(Some(told.seq), id, &error.to_string()),
-                Some(Ok(user)) if user.open.seq != told.seq => {
+                None => problem(Some(state.seq), id, "is missing"),
+                Some(Err(error)) => problem(Some(state.seq), id, &error.to_string()),
+                Some(Ok(user)) if user.open.seq != state.seq => {
                     let what = "is not of the record that tells of it last: the row was put back";
-                    problem(Some(told.seq), id, what);
+                    problem(Some(state.seq), id, what);
                 }
                 Some(Ok(_)) => {}
             }
@@ -401,7 +402,7 @@ impl Account {
             let id = row.id.to_string();
             // One that was made before there was a log has no place in it.
             let is_placed = users::open(&key, &row).is_ok_and(|user| user.open.seq > 0);
-            if is_placed && !told.contains_key(&id) {
+            if is_placed && !logged.contains_key(&id) {
                 problem(None, &id, "is in no record: the log was cut off");
             }
         }
@@ -409,7 +410,7 @@ impl Account {
     }
 
     async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
-        let mut told: BTreeMap<String, LoggedState> = BTreeMap::new();
+        let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows {
             let is_over = match row.action {
                 Action::TokenCreated | Action::SignedIn => false,
@@ -417,26 +418,26 @@ impl Account {
                 _ => continue,
             };
             if let Some(id) = fact(row, "token") {
-                let told = told.entry(id).or_default();
-                told.seq = row.seq;
+                let state = logged.entry(id).or_default();
+                state.seq = row.seq;
                 // A token that was revoked never counts again.
-                told.is_over |= is_over;
+                state.is_over |= is_over;
             }
         }
         for token in self.memoir.store.tokens(self.id).await? {
-            let found = told.remove(&token.id.to_string());
-            let found = found.filter(|told| {
-                token.agent.is_none() && told.is_over != token.columns.revoked_at.is_some()
+            let found = logged.remove(&token.id.to_string());
+            let found = found.filter(|state| {
+                token.agent.is_none() && state.is_over != token.columns.revoked_at.is_some()
             });
-            if let Some(told) = found {
+            if let Some(state) = found {
                 let what = "whether it is revoked is not as recorded: the row was put back";
                 let problem = format!("table `tokens`, token {}: {what}", token.id);
-                misfits.push(Misfit::new(told.seq, problem));
+                misfits.push(Misfit::new(state.seq, problem));
             }
         }
-        for (id, told) in told {
+        for (id, state) in logged {
             let problem = format!("table `tokens`, token {id}: is missing");
-            misfits.push(Misfit::new(told.seq, problem));
+            misfits.push(Misfit::new(state.seq, problem));
         }
         Ok(())
     }

@@ -276,8 +276,8 @@ impl Memoir {
             }
             let agent = self.handle(open.scope);
             asking.spawn(async move {
-                let asked = agent.ask_in_turn(open.id).await;
-                match &asked {
+                let outcome = agent.ask_in_turn(open.id).await;
+                match &outcome {
                     Ok(Some(AskOutcome::Failed(problem))) => {
                         tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");
                     }
@@ -286,11 +286,11 @@ impl Memoir {
                     }
                     Ok(_) => {}
                 }
-                matches!(asked, Ok(Some(AskOutcome::Answered)))
+                matches!(outcome, Ok(Some(AskOutcome::Answered)))
             });
         }
-        while let Some(asked) = asking.join_next().await {
-            answered += usize::from(is_answered(asked));
+        while let Some(joined) = asking.join_next().await {
+            answered += usize::from(is_answered(joined));
         }
         Ok(answered)
     }
@@ -317,12 +317,12 @@ impl AgentHandle {
             QuestionTurn::Over => return Ok(None),
         };
         let mut usage = claim.usage;
-        let asked = self.ask_claimed(id, &mut usage).await;
+        let outcome = self.ask_claimed(id, &mut usage).await;
         // Where this is not reached the claim runs out by itself.
-        if !matches!(asked, Ok(AskOutcome::Answered)) {
+        if !matches!(outcome, Ok(AskOutcome::Answered)) {
             self.end_question(id, claim, usage).await?;
         }
-        asked.map(Some)
+        outcome.map(Some)
     }
 
     fn wait_until(&self, id: AccessRequestId, time: Timestamp) {
@@ -404,6 +404,6 @@ impl AgentHandle {
 }
 
 /// A task that was ended with the process has not answered.
-fn is_answered(asked: Result<bool, tokio::task::JoinError>) -> bool {
-    asked.unwrap_or(false)
+fn is_answered(joined: Result<bool, tokio::task::JoinError>) -> bool {
+    joined.unwrap_or(false)
 }

@@ -82,9 +82,9 @@ impl OwnAgent {
     pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
         // Outside of the decision: a question that is asked meanwhile is of another text, or is asked once
         // more.
-        let asked = self.asked_lately(field).await?;
+        let questions = self.recent_questions(field).await?;
         let author = |loaded: Loaded, now| {
-            let authored = authoring::author(loaded.agent, field, value, &asked, now)?;
+            let authored = authoring::author(loaded.agent, field, value, &questions, now)?;
             Ok(match authored {
                 Authored::Unchanged => (None, None),
                 Authored::Set(decision) => (Some(*decision), None),
@@ -105,7 +105,7 @@ impl OwnAgent {
     }
 
     /// What the agent was asked about last within the hour; nothing for settings that are never asked about.
-    async fn asked_lately(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
+    async fn recent_questions(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
         if !field.is_text() {
             return Ok(Vec::new());
         }

@@ -49,36 +49,36 @@ impl Clock for SystemClock {
 /// nobody's session too early.
 pub(crate) struct SharedClock {
     own: Arc<dyn Clock>,
-    /// The database's time when the monotonic clock began, in microseconds; [`UNTOLD`] before it was told.
+    /// The database's time when the monotonic clock began, in microseconds; [`UNKNOWN`] before it was known.
     beginning: AtomicI64,
 }
 
-const UNTOLD: i64 = i64::MIN;
+const UNKNOWN: i64 = i64::MIN;
 
 impl SharedClock {
     pub(crate) fn new(own: Arc<dyn Clock>) -> Self {
         Self {
             own,
-            beginning: AtomicI64::new(UNTOLD),
+            beginning: AtomicI64::new(UNKNOWN),
         }
     }
 
-    /// That it was `time` at the database some time after `asked` by the monotonic clock. Of an answer that took
+    /// That it was `time` at the database some time after `asked_at` by the monotonic clock. Of an answer that took
     /// long nobody knows when it was true: it counts only where there is none yet.
-    pub(crate) fn tell(&self, time: Timestamp, asked: Duration) {
+    pub(crate) fn tell(&self, time: Timestamp, asked_at: Duration) {
         // Half of it, by which the time may be off then, is little beside the seconds of a lease.
         const LONGEST: Duration = Duration::from_secs(2);
         if !self.own.gives_way() {
             return;
         }
-        let took = self.own.monotonic().saturating_sub(asked);
-        let is_told = self.beginning.load(Ordering::Acquire) != UNTOLD;
-        if is_told && took > LONGEST {
+        let took = self.own.monotonic().saturating_sub(asked_at);
+        let is_known = self.beginning.load(Ordering::Acquire) != UNKNOWN;
+        if is_known && took > LONGEST {
             return;
         }
         // As if the database had been asked in the middle of the wait, which is off by half of it
         // at most.
-        let beginning = time.microseconds() - microseconds(asked + took / 2);
+        let beginning = time.microseconds() - microseconds(asked_at + took / 2);
         // A time that goes back a little is taken as it is: leases and grants bear seconds, and a
         // clock that could only run ahead would never come back to the database's.
         self.beginning.store(beginning, Ordering::Release);
@@ -87,7 +87,7 @@ impl SharedClock {
     /// As for [`Clock::now`].
     pub(crate) fn now(&self) -> Timestamp {
         let beginning = self.beginning.load(Ordering::Acquire);
-        if beginning == UNTOLD {
+        if beginning == UNKNOWN {
             return self.own.now();
         }
         let now = beginning.saturating_add(microseconds(self.own.monotonic()));

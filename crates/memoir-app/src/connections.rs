@@ -710,14 +710,14 @@ impl AgentHandle {
         purpose: &PrivateText,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
-        let told = client.introduction();
-        let room = PURPOSE_LIMIT.saturating_sub(told.chars().count());
+        let introduction = client.introduction();
+        let room = PURPOSE_LIMIT.saturating_sub(introduction.chars().count());
         let purpose = parse_text("purpose", purpose.expose(), room)?;
         let draft = AccessDraft {
             kind: AccessKind::Connection {
                 client: client.recipient(),
             },
-            purpose: format!("{told}{}", purpose.expose()).into(),
+            purpose: format!("{introduction}{}", purpose.expose()).into(),
         };
         self.request_access(&draft, actor).await
     }
@@ -731,11 +731,11 @@ impl AgentHandle {
         client: &ConnectedClient<'_>,
         actor: &Actor,
     ) -> Result<Option<AccessRequestFacts>> {
-        let told = client.introduction();
+        let introduction = client.introduction();
         let open = self.open_access().await?;
         Ok(open.into_iter().find(|request| {
             let is_own = request.kind == AccessKindName::Connection && request.asked_by == *actor;
-            is_own && request.purpose.expose().starts_with(&told)
+            is_own && request.purpose.expose().starts_with(&introduction)
         }))
     }
 }

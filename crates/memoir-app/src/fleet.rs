@@ -88,7 +88,7 @@ impl Account {
             latest_slot: memoir.settings.weekly_slot.latest(now),
         };
         let slice = memoir.store.fleet_page(self.id, &page).await?;
-        let agents = slice.agents.into_iter().map(|row| memoir.standing(row));
+        let agents = slice.agents.into_iter().map(|row| memoir.listed_agent(row));
         Ok(FleetView {
             total: slice.total,
             agents: agents.collect::<Result<_>>()?,
@@ -97,7 +97,7 @@ impl Account {
 }
 
 impl Memoir {
-    fn standing(&self, row: FleetRow) -> Result<ListedAgent> {
+    fn listed_agent(&self, row: FleetRow) -> Result<ListedAgent> {
         let agent = codec::listed_agent(&row.agent)?;
         let last = row.last_session.as_ref();
         let last = last.map(codec::listed_session).transpose()?;

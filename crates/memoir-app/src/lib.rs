@@ -313,9 +313,9 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn keep_time(&self) -> Result<()> {
-        let asked = self.clock.monotonic();
+        let asked_at = self.clock.monotonic();
         if let Some(time) = self.store.time().await? {
-            self.clock.tell(time, asked);
+            self.clock.tell(time, asked_at);
         }
         Ok(())
     }

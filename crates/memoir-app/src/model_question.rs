@@ -81,8 +81,8 @@ impl<'a> ModelCall<'a> {
     pub(crate) async fn answer(&mut self) -> Result<Reply, ModelFailure> {
         let mut failures = 0;
         loop {
-            let asked = self.model.complete(&self.request);
-            let error = match tokio::time::timeout_at(self.deadline, asked).await {
+            let completion = self.model.complete(&self.request);
+            let error = match tokio::time::timeout_at(self.deadline, completion).await {
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(error)) => error,
                 Err(_) => {
@@ -125,12 +125,12 @@ impl Memoir {
             // Who has to stop does not ask at all.
             biased;
             () = stop => Err(NotAnswered::Stopped),
-            answer = asked_twice(call, read) => answer,
+            answer = ask_twice(call, read) => answer,
         }
     }
 }
 
-async fn asked_twice<T>(
+async fn ask_twice<T>(
     mut call: ModelCall<'_>,
     read: impl Fn(&str) -> Result<T, Unreadable>,
 ) -> Result<T, NotAnswered> {

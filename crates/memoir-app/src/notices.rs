@@ -168,7 +168,7 @@ impl Memoir {
         Ok(())
     }
 
-    /// Notes that a notice did not arrive; `asked` is how long the receiver asked to be left alone.
+    /// Notes that a notice did not arrive; `retry_after` is how long the receiver asked to be left alone.
     ///
     /// # Errors
     /// The store fails; another attempt is made when the claim lapses.
@@ -176,9 +176,9 @@ impl Memoir {
         &self,
         receiver: &ReceiverDigest,
         notice: &EndNotice,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
     ) -> Result<Retry> {
-        let again_at = wait_after(notice.attempt(), asked).map(|wait| self.now().plus(wait));
+        let again_at = wait_after(notice.attempt(), retry_after).map(|wait| self.now().plus(wait));
         let is_ours = self
             .store
             .settle_delivery(receiver, &notice.delivery, again_at)
@@ -210,10 +210,12 @@ fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
 }
 
 /// How long to wait after that attempt; `None` after the last one.
-fn wait_after(attempt: u32, asked: Option<Duration>) -> Option<Duration> {
+fn wait_after(attempt: u32, retry_after: Option<Duration>) -> Option<Duration> {
     let growing = doubled(FIRST_WAIT, attempt, LONGEST_WAIT);
     // Never a range that is none: what grows is cut to the longest wait.
-    let wait = asked.map_or(growing, |asked| asked.clamp(growing, LONGEST_WAIT));
+    let wait = retry_after.map_or(growing, |retry_after| {
+        retry_after.clamp(growing, LONGEST_WAIT)
+    });
     (attempt < ATTEMPTS).then_some(wait)
 }
 
@@ -236,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_receiver_may_ask_for_a_longer_wait_within_bounds() {
-        let asked = |seconds| wait_after(3, Some(Duration::from_secs(seconds)));
-        assert_eq!(asked(5), Some(Duration::from_secs(40)));
-        assert_eq!(asked(300), Some(Duration::from_secs(300)));
-        assert_eq!(asked(u64::MAX), Some(LONGEST_WAIT));
+        let wait = |seconds| wait_after(3, Some(Duration::from_secs(seconds)));
+        assert_eq!(wait(5), Some(Duration::from_secs(40)));
+        assert_eq!(wait(300), Some(Duration::from_secs(300)));
+        assert_eq!(wait(u64::MAX), Some(LONGEST_WAIT));
     }
 }

@@ -484,13 +484,13 @@ mod tests {
             seq,
             number: Number(1),
         };
-        let asked = BTreeSet::from([place(7), place(8)]);
+        let places = BTreeSet::from([place(7), place(8)]);
         let texts = WordingTexts::from([(place(7), "She rowed.".into())]);
         let known = |version, numbers: &[u64]| {
             let numbers: Vec<Number> = numbers.iter().copied().map(Number).collect();
             let memories = opened.at(scope, version, &numbers);
             let found = memories.map(|all| all.iter().map(|one| one.number.0).collect::<Vec<_>>());
-            let texts = opened.texts(scope, version, &asked).into_keys();
+            let texts = opened.texts(scope, version, &places).into_keys();
             (found, texts.map(|id| id.seq).collect::<Vec<_>>())
         };
         opened.expect(scope);

@@ -115,7 +115,7 @@ struct KeptIndex {
     /// When it was used, counted in uses.
     used: u64,
     /// Whether the log says that it is larger than all may be.
-    is_told: bool,
+    is_logged: bool,
 }
 
 #[derive(Default)]
@@ -172,7 +172,7 @@ impl Indexes {
             indexed: indexed.clone(),
             bytes,
             used: kept.uses,
-            is_told: false,
+            is_logged: false,
         };
         kept.entries.insert(scope, entry);
         if kept.gave_way.remove(&scope) {
@@ -196,8 +196,8 @@ impl Indexes {
             self.metrics.index_left();
         }
         for (scope, entry) in &mut kept.entries {
-            if entry.bytes > self.most && !entry.is_told {
-                entry.is_told = true;
+            if entry.bytes > self.most && !entry.is_logged {
+                entry.is_logged = true;
                 tracing::warn!(
                     agent = %scope.agent,
                     takes_mb = entry.bytes.div_ceil(1 << 20),
@@ -297,13 +297,13 @@ impl AgentHandle {
         }
         // Before the index is looked at: the server may take its time, and the answer is to be of the moment at which
         // it is given.
-        let asked = self.asked(query, self.serving().await?).await?;
+        let question_vector = self.question_vector(query, self.serving().await?).await?;
         // The server's own time is counted with the models'.
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;
-            let meaning = self.take_vectors_in(&indexed, &asked).await?;
-            let near = match &asked {
+            let meaning = self.take_vectors_in(&indexed, &question_vector).await?;
+            let near = match &question_vector {
                 QuestionVector::Made(_, vector) => Some(vector),
                 QuestionVector::InWords(_) => None,
             };
@@ -356,9 +356,9 @@ impl AgentHandle {
     async fn take_vectors_in(
         &self,
         indexed: &RwLock<Indexed>,
-        asked: &QuestionVector,
+        question_vector: &QuestionVector,
     ) -> Result<Option<Meaning>> {
-        let (model, vector) = match asked {
+        let (model, vector) = match question_vector {
             QuestionVector::InWords(meaning) => return Ok(*meaning),
             QuestionVector::Made(model, vector) => (model, vector),
         };

@@ -490,8 +490,8 @@ impl SignedInUser {
             let mut user = self.user_now().await?;
             user.end_sign_ins();
             let actor = user.actor();
-            let told = (Action::SignInsEnded, &actor);
-            self.account.write_user(&mut user, Some(told)).await?;
+            let act = (Action::SignInsEnded, &actor);
+            self.account.write_user(&mut user, Some(act)).await?;
             Ok(user)
         })
         .await?;

@@ -203,7 +203,7 @@ impl AgentHandle {
         points: usize,
     ) -> Result<MassHistory> {
         let loaded = self.load(&AgentQuery::default()).await?;
-        let (history, _) = self.told_by_log(&loaded, since, until, points).await?;
+        let (history, _) = self.history_from_log(&loaded, since, until, points).await?;
         Ok(history)
     }
 
@@ -225,7 +225,7 @@ impl AgentHandle {
             None => self.first_recorded_at(&loaded).await?,
         };
         let until = until.unwrap_or(now);
-        let (history, causes) = self.told_by_log(&loaded, since, until, points).await?;
+        let (history, causes) = self.history_from_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
         let kept = KeptView::new(&agent, now);
         Ok(AgentStats {
@@ -239,7 +239,7 @@ impl AgentHandle {
         })
     }
 
-    async fn told_by_log(
+    async fn history_from_log(
         &self,
         loaded: &Loaded,
         since: Timestamp,

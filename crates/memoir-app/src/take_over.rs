@@ -171,7 +171,9 @@ impl AgentHandle {
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         // Facts alone tell which numbers an import gave: nothing need be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
-        Ok(import::told_by(&records.collect::<Result<Vec<_>>>()?))
+        Ok(import::kept_and_undone(
+            &records.collect::<Result<Vec<_>>>()?,
+        ))
     }
 
     /// Takes in what the agent has.
@@ -229,16 +231,16 @@ impl AgentHandle {
             Some((incoming, of_source, of_text))
         });
         // Where a source is known with another text, the text that it was first saved with decides.
-        let mut asked = BTreeSet::new();
+        let mut wording_ids = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
             if !known_texts.pairs.contains(&pair(*of_source, *of_text))
                 && let Some(wordings) = known_texts.wordings.get(of_source)
             {
-                asked.extend(wordings.iter().copied());
+                wording_ids.extend(wordings.iter().copied());
             }
         }
-        if !asked.is_empty() {
-            let texts = self.texts_at(key, &asked).await?;
+        if !wording_ids.is_empty() {
+            let texts = self.texts_at(key, &wording_ids).await?;
             for (of_source, wordings) in &known_texts.wordings {
                 for text in wordings.iter().filter_map(|id| texts.get(id)) {
                     let of_text = short(&known_texts.digester, text.expose());

@@ -396,8 +396,8 @@ impl Account {
         let id = self.user_id(name).await?;
         // Once, before the decision, which may be made several times: it takes long on purpose.
         let hash = hash_of(password).await?;
-        let told = (Action::PasswordChanged, actor);
-        let changed = self.change_user(id, told, |user| {
+        let act = (Action::PasswordChanged, actor);
+        let changed = self.change_user(id, act, |user| {
             user.sealed.password_hash.clone_from(&hash);
             user.end_sign_ins();
         });
@@ -411,8 +411,8 @@ impl Account {
     /// As [`Account::set_password`].
     pub async fn reset_second_factor(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
-        let told = (Action::SecondFactorRemoved, actor);
-        let changed = self.change_user(id, told, |user| {
+        let act = (Action::SecondFactorRemoved, actor);
+        let changed = self.change_user(id, act, |user| {
             user.sealed.second_factor = None;
             user.end_sign_ins();
         });
@@ -432,10 +432,10 @@ impl Account {
         let any = |key: &AgentKey, row: &UserRow| {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
-        let told = (Action::UserRemoved, actor);
+        let act = (Action::UserRemoved, actor);
         // The row first: from then on nobody signs in by it, and what a crash leaves of the rest
         // opens nothing, since sign-ins and connections ask for the user each time.
-        let changed = self.change_read_user(id, any, told, |user| {
+        let changed = self.change_read_user(id, any, act, |user| {
             user.open.removed_at = Some(now);
             // The hash goes with the user: nobody needs it, and it can be guessed at.
             user.sealed = SealedUser::default();
@@ -531,10 +531,10 @@ impl Account {
     async fn change_user(
         &self,
         id: UserId,
-        told: (Action, &Actor),
+        act: (Action, &Actor),
         change: impl Fn(&mut User),
     ) -> Result<User> {
-        self.change_read_user(id, open, told, change).await
+        self.change_read_user(id, open, act, change).await
     }
 
     /// As [`Account::change_user`], of a row that is read in a way of one's own.
@@ -542,7 +542,7 @@ impl Account {
         &self,
         id: UserId,
         read: impl Fn(&AgentKey, &UserRow) -> Result<User>,
-        told: (Action, &Actor),
+        act: (Action, &Actor),
         change: impl Fn(&mut User),
     ) -> Result<User> {
         let key = self.memoir.account_key(self.id).await?;
@@ -552,7 +552,7 @@ impl Account {
             let row = row.ok_or_else(|| Error::NoUser(id.to_string()))?;
             let mut user = read(&key, &row)?;
             change(&mut user);
-            self.write_user(&mut user, Some(told)).await?;
+            self.write_user(&mut user, Some(act)).await?;
             Ok(user)
         })
         .await
@@ -565,12 +565,12 @@ impl Account {
     pub(crate) async fn write_user(
         &self,
         user: &mut User,
-        told: Option<(Action, &Actor)>,
+        act: Option<(Action, &Actor)>,
     ) -> Result<()> {
         let store = &self.memoir.store;
         let read_at = user.version;
         user.version += 1;
-        let is_written = match told {
+        let is_written = match act {
             None => {
                 store
                     .put_user(&self.memoir.user_row(user).await?, None)
@@ -604,13 +604,13 @@ impl Account {
         // Not by `again`: a conflict is tried again only where it came from the log. Where it is the user's row that
         // somebody changed, what was decided on it no longer holds, and whoever decided must look again.
         for _ in 0..crate::ATTEMPTS {
-            let (told, seq) = self.telling(note).await?;
+            let (commit, seq) = self.telling(note).await?;
             user.open.seq = seq;
             let row = self.memoir.user_row(user).await?;
             let written = match place {
-                UserPlace::First => store.create_first_user(&row, Some(told)).await,
-                UserPlace::New => store.create_user(&row, Some(told)).await.map(|()| true),
-                UserPlace::Over(_) => store.put_user(&row, Some(told)).await,
+                UserPlace::First => store.create_first_user(&row, Some(commit)).await,
+                UserPlace::New => store.create_user(&row, Some(commit)).await.map(|()| true),
+                UserPlace::Over(_) => store.put_user(&row, Some(commit)).await,
             };
             match written {
                 Err(memoir_store::Error::Conflict) => {
@@ -649,8 +649,8 @@ impl Account {
             // Nothing was judged, so that nothing is to be counted or used up.
             if !matches!(verdict, Verdict::Wait { .. }) {
                 let actor = user.actor();
-                let told = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));
-                self.write_user(&mut user, told).await?;
+                let act = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));
+                self.write_user(&mut user, act).await?;
             }
             if verdict == Verdict::Wrong {
                 self.note_failure(id).await?;

@@ -58,7 +58,7 @@ pub(crate) struct VectorUpkeep {
     /// Agents some memories of which may have none, each with the number behind which these are: of an agent with
     /// many, most are not looked at for each save.
     waiting: Mutex<HashMap<AgentScope, u64>>,
-    told: Notify,
+    notify: Notify,
     /// Until when no question is sent, by the monotonic clock.
     rests_until: Mutex<Option<Duration>>,
 }
@@ -77,7 +77,7 @@ impl VectorUpkeep {
         drop(waiting);
         // A notice to nobody waits for the next who asks, so that what is told while the background
         // works is not missed.
-        self.told.notify_one();
+        self.notify.notify_one();
     }
 
     /// All that wait. Who is told of meanwhile waits for the next time.
@@ -203,7 +203,7 @@ pub(crate) enum QuestionVector {
 impl AgentHandle {
     /// The vector of a question, by the model whose vectors serve this agent: the one that is configured, unless
     /// `serving` names another.
-    pub(crate) async fn asked(
+    pub(crate) async fn question_vector(
         &self,
         query: &RecallQuery,
         serving: Option<EmbeddingModel>,
@@ -510,7 +510,7 @@ impl Memoir {
                     self.make_for(scope, after).await;
                 }
                 tokio::select! {
-                    () = self.vectors.told.notified() => tokio::time::sleep(GATHER).await,
+                    () = self.vectors.notify.notified() => tokio::time::sleep(GATHER).await,
                     () = &mut look_again => break,
                 }
             }

@@ -711,13 +711,13 @@ impl Judge {
     fn replaced_bodies(&mut self) {
         let seen = mem::take(&mut self.seen_bodies);
         for (&seq, &(version, commitment)) in &seen {
-            let told = self.replaced.get(&seq).copied();
-            let expected = told.map_or(1, |(times, _)| times + 1);
+            let replacement = self.replaced.get(&seq).copied();
+            let expected = replacement.map_or(1, |(times, _)| times + 1);
             if !self.is_whole && version > expected {
                 // What a record that does not fit, or one after it, said of this text is not known.
             } else if version != expected {
                 self.note(seq, OTHER_VERSION);
-            } else if told.is_some_and(|(_, hash)| hash != commitment) {
+            } else if replacement.is_some_and(|(_, hash)| hash != commitment) {
                 self.note(seq, chain::ChainProblem::Body);
             }
         }

@@ -167,15 +167,15 @@ impl From<Error> for PageFailure {
         // A refusal has none; by it whoever runs the service finds the failure in the log.
         let fault = FaultId::of(&error);
         // What went wrong inside is for the log.
-        let told = match status {
+        let message = match status {
             StatusCode::INTERNAL_SERVER_ERROR => "The service could not carry this out.".to_owned(),
             _ => words::message(&error),
         };
         Self::new(
             status,
             match fault {
-                Some(fault) => format!("{told} Its log tells more, under `{fault}`."),
-                None => told,
+                Some(fault) => format!("{message} Its log tells more, under `{fault}`."),
+                None => message,
             },
         )
     }

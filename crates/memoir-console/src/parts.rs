@@ -320,8 +320,8 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
 
 /// What memories become where something is taken back, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
-    let told = changes.returning + changes.discarded + changes.reworded;
-    let other = changes.changed.saturating_sub(told);
+    let named = changes.returning + changes.discarded + changes.reworded;
+    let other = changes.changed.saturating_sub(named);
     let parts = [
         ("Kept again", changes.returning),
         ("Discarded", changes.discarded),

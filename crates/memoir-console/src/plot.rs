@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::words;
 
 /// What is told of one place of a curve at most; the page of figures tells the rest.
-const MOST_TOLD: usize = 3;
+const MOST_SENTENCES: usize = 3;
 
 /// What a curve is drawn from.
 #[derive(Debug, Serialize)]
@@ -58,7 +58,7 @@ pub(crate) enum MarkKind {
 /// One thing that happened, in words.
 pub(crate) struct Happening {
     pub(crate) kind: MarkKind,
-    pub(crate) told: String,
+    pub(crate) text: String,
     pub(crate) path: Option<String>,
 }
 
@@ -95,16 +95,16 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     // A click leads to one alone: of several to the last that is told.
     let path = happened.iter().rev().find_map(|one| one.path.clone());
     let count = happened.len();
-    let mut told: Vec<String> = happened.into_iter().map(|one| one.told).collect();
+    let mut sentences: Vec<String> = happened.into_iter().map(|one| one.text).collect();
     // One line less than may be told, since the last one tells how many more there are.
-    if count > MOST_TOLD {
-        told.truncate(MOST_TOLD - 1);
-        told.push(format!("And {} more", count - told.len()));
+    if count > MOST_SENTENCES {
+        sentences.truncate(MOST_SENTENCES - 1);
+        sentences.push(format!("And {} more", count - sentences.len()));
     }
     MarkOnCurve {
         place,
         kind,
-        told,
+        told: sentences,
         path,
     }
 }
@@ -148,21 +148,21 @@ fn of_session(session: &SessionMark) -> Happening {
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
     };
-    let mut told = format!("Session {}", labels::state(session.state));
+    let mut text = format!("Session {}", labels::state(session.state));
     if let (Some(before), Some(after)) = (session.pre_session_tokens, session.post_session_tokens) {
         let (before, after) = (words::number(before), words::number(after));
-        told += &format!(", {before} → {after} tokens");
+        text += &format!(", {before} → {after} tokens");
     }
     if session.edits > 0 {
         let edits = words::counted(u64::from(session.edits), "edit", "edits");
-        told += &format!(", {edits}");
+        text += &format!(", {edits}");
     }
     if is_undone {
-        told += ", undone since";
+        text += ", undone since";
     }
     Happening {
         kind,
-        told,
+        text,
         path: Some(format!("/sessions/{}", session.id)),
     }
 }
@@ -176,7 +176,7 @@ fn of_return(taken_back: &Return) -> Happening {
     let tokens = words::number(taken_back.tokens.unsigned_abs());
     Happening {
         kind: MarkKind::Back,
-        told: format!("{what}, {sign}{tokens} tokens"),
+        text: format!("{what}, {sign}{tokens} tokens"),
         path: taken_back.session_id.map(|id| format!("/sessions/{id}")),
     }
 }
@@ -316,7 +316,7 @@ mod tests {
             session_id: Some(undone.id),
             tokens: 41,
         };
-        let told = Return {
+        let rolled_back = Return {
             action: Action::MemoryRefinementRollback,
             ..returned.clone()
         };
@@ -327,7 +327,10 @@ mod tests {
             ..returned.clone()
         };
         let sessions = vec![declined, undone, rehearsal, late];
-        let curve = over_time(&history(sessions, vec![returned, told, rewound]), 5_000);
+        let curve = over_time(
+            &history(sessions, vec![returned, rolled_back, rewound]),
+            5_000,
+        );
         let marks: Vec<_> = curve
             .marks
             .iter()

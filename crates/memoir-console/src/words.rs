@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_a_sentence() {
-        for (problem, told) in [
+        for (problem, expected) in [
             ("must be a number", "It must be a number."),
             ("`x` names no provider", "`x` names no provider."),
             ("Another one has it.", "Another one has it."),
         ] {
-            assert_eq!(sentence(problem), told);
+            assert_eq!(sentence(problem), expected);
         }
     }
 

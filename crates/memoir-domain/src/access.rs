@@ -246,7 +246,7 @@ impl AccessKind {
     /// Whether asking for this is asking again for what was asked: the same, or more. Looking at one session's
     /// changes, at another's, at all core memories and at everything is each more than the one before, and a
     /// token, or a program that gets one, with which everything can be read and done, is more than all of them.
-    pub fn asks_again_for(self, asked: Self) -> bool {
+    pub fn asks_again_for(self, earlier: Self) -> bool {
         fn weight(kind: AccessKind) -> Option<u8> {
             match kind {
                 AccessKind::Read { scope, .. } => Some(match scope {
@@ -258,11 +258,11 @@ impl AccessKind {
                 AccessKind::Shred { .. } | AccessKind::Embeddings { .. } => None,
             }
         }
-        match (weight(self), weight(asked)) {
+        match (weight(self), weight(earlier)) {
             // More includes less: who was refused a session may not ask for everything at once, in the hope of
             // another answer.
             (Some(this), Some(that)) => this >= that,
-            _ => self == asked,
+            _ => self == earlier,
         }
     }
 
@@ -528,7 +528,7 @@ impl AccessRequest {
                 until: now.plus_seconds(QuestionClaim::SECONDS),
                 times: self
                     .question
-                    .map_or(0, |asked| asked.times)
+                    .map_or(0, |question| question.times)
                     .saturating_add(1),
                 usage: self
                     .question
@@ -766,7 +766,7 @@ fn refused_before(
 pub fn request(
     agent: Agent,
     id: AccessRequestId,
-    asked: &AccessDraft,
+    access_draft: &AccessDraft,
     earlier: &[AccessRequest],
     actor: &Actor,
     now: Timestamp,
@@ -776,20 +776,20 @@ pub fn request(
         return Err(AccessRefusal::NotAnAdministrator);
     }
     // Before the count of those that wait, or requests for something else could hide that it said no.
-    if let Some((times, until)) = refused_before(asked.kind, earlier, now) {
+    if let Some((times, until)) = refused_before(access_draft.kind, earlier, now) {
         return Err(AccessRefusal::RefusedBefore { times, until });
     }
     let is_waiting = |request: &&AccessRequest| request.state == AccessState::Asked;
     if earlier.iter().filter(is_waiting).count() >= WAITING_LIMIT {
         return Err(AccessRefusal::TooManyWaiting);
     }
-    let facts = facts_of(id, asked.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
-    let memory = match asked.kind {
+    let facts = facts_of(id, access_draft.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
+    let memory = match access_draft.kind {
         AccessKind::Shred { number } => Some(number),
         _ => None,
     };
     let mut draft = Draft::new(agent, None, now);
-    let body = said(Some(&asked.purpose));
+    let body = said(Some(&access_draft.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
     // Made from its record, as verifying makes it: row and log cannot say different things.
     draft.access = draft

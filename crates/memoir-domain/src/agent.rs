@@ -889,7 +889,7 @@ mod tests {
         assert_eq!(settings.effective_refinement_mode(), Mode::Full);
         assert_eq!(settings.effective_context_journal_tokens(), 8_000);
         assert_eq!(settings.context_core_tokens, None);
-        for (field, wrong, told) in [
+        for (field, wrong, expected) in [
             ("refinement_schedule", "never", "`Thu 03:30`"),
             ("refinement_schedule", "Thu 25:00", "`Thu 03:30`"),
             ("refinement_mode", "gentle", "`dedup_only`"),
@@ -901,7 +901,7 @@ mod tests {
         ] {
             let error = set(field, Some(wrong)).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("{field}: must be")) && error.contains(told),
+                error.starts_with(&format!("{field}: must be")) && error.contains(expected),
                 "{error}"
             );
         }

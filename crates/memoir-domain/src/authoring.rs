@@ -61,7 +61,7 @@ pub enum Authored {
     Questioned(Doubt, Box<Decision>),
 }
 
-/// Sets one setting of the agent's own. `asked` are the records of what it was asked about lately.
+/// Sets one setting of the agent's own. `questions` are the records of what it was asked about lately.
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit.
@@ -69,7 +69,7 @@ pub fn author(
     agent: Agent,
     field: Field,
     value: Option<&str>,
-    asked: &[Record],
+    questions: &[Record],
     now: Timestamp,
 ) -> Result<Authored, Invalid> {
     let actor = Actor::agent(agent.name.clone());
@@ -85,7 +85,7 @@ pub fn author(
         _ => None,
     };
     match (doubt, given) {
-        (Some(doubt), Some(given)) if !is_confirmed(asked, field, given, now) => {
+        (Some(doubt), Some(given)) if !is_confirmed(questions, field, given, now) => {
             let decision = question(before, field, given.clone(), doubt, actor, now);
             Ok(Authored::Questioned(doubt, Box::new(decision)))
         }
@@ -132,8 +132,8 @@ fn question(
 }
 
 /// Whether the agent was asked about this very text within the hour.
-fn is_confirmed(asked: &[Record], field: Field, given: &PrivateText, now: Timestamp) -> bool {
-    asked.iter().any(|record| {
+fn is_confirmed(questions: &[Record], field: Field, given: &PrivateText, now: Timestamp) -> bool {
+    questions.iter().any(|record| {
         let age = now.seconds_since(record.recorded_at);
         record.action == Action::AgentConfigureQuestioned
             // From 0: a question dated ahead, since the clock was put back, would confirm for longer than an

@@ -385,9 +385,9 @@ mod tests {
             },
             &[2, 4, 5],
         );
-        let told = "\n(Left out here for want of room, and kept: 1 core memory and 2 older journal entries. \
+        let note = "\n(Left out here for want of room, and kept: 1 core memory and 2 older journal entries. \
                     Recall what you need of it.)\n";
-        assert!(text.ends_with(told), "{text}");
+        assert!(text.ends_with(note), "{text}");
     }
 
     #[test]
@@ -462,7 +462,7 @@ mod tests {
                 .iter()
                 .all(|number| number.0 <= 1_000 - shown)
         );
-        let told = format!("{} older journal entries", 1_000 - shown);
-        assert!(context.text.expose().contains(&told));
+        let note = format!("{} older journal entries", 1_000 - shown);
+        assert!(context.text.expose().contains(&note));
     }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::{
     PrivateText, SessionId, Timestamp,
     audit::{Action, Actor, Change, Record},
+    in_force::RecordsInForce,
     memory::{Kind, Memory, Number},
-    standing::RecordsInForce,
 };
 
 /// The stories of some memories, or of all.
@@ -126,13 +126,13 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
         let wanted = related(&memories, number);
         memories.retain(|number, _| wanted.contains(number));
     }
-    let standing = RecordsInForce::of(log);
+    let records_in_force = RecordsInForce::of(log);
     for record in log {
         for (number, what) in events_of(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
                 // Words that were taken out do not come back, whatever is taken back (SPEC 4.4).
-                let in_force =
-                    record.action == Action::MemoryShredded || standing.is_in_force(record.seq);
+                let in_force = record.action == Action::MemoryShredded
+                    || records_in_force.is_in_force(record.seq);
                 story.events.push(event(record, in_force, what));
             }
         }
@@ -233,14 +233,14 @@ fn events_of(
     let is_survivor = |number: Number| {
         record.action == Action::MemoryDeduplicated && record.memory == Some(number)
     };
-    let mut told: Vec<(Number, EventMeaning)> = changes
+    let mut events: Vec<(Number, EventMeaning)> = changes
         .iter()
         .filter(|change| wanted.contains_key(&change.number()) && !is_survivor(change.number()))
         .map(|change| (change.number(), what(record, change)))
         .collect();
     // The survivor of doubles may have had all that it is given, and then it is not changed.
     let survivor = record.memory.filter(|number| is_survivor(*number));
-    told.extend(
+    events.extend(
         survivor
             .filter(|number| wanted.contains_key(number))
             .map(|number| {
@@ -248,7 +248,7 @@ fn events_of(
                 (number, EventMeaning::TookDoubles { numbers })
             }),
     );
-    told
+    events
 }
 
 fn what(record: &Record, change: &Change) -> EventMeaning {

@@ -126,7 +126,7 @@ pub fn taken(
 
 /// The imports that nobody took back, and those that somebody did, the oldest first. `records` are those that
 /// tell of imports and of their undoing.
-pub fn told_by(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
+pub fn kept_and_undone(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
     let undone = records
         .iter()
         .filter(|record| record.action == Action::ImportUndone);

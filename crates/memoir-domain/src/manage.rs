@@ -92,16 +92,16 @@ pub fn configure(
             authored.remove(field.as_str());
         }
     }
-    let told: Vec<String> = changes
+    let notes: Vec<String> = changes
         .iter()
         .filter_map(|(field, change)| note_of_change(*field, change))
         .collect();
-    let told = told.join(", ");
+    let notes = notes.join(", ");
     let mut draft = Draft::new(agent, None, now);
     record_settings(&mut draft, actor, changes);
-    if actor.kind != ActorKind::Agent && !told.is_empty() {
+    if actor.kind != ActorKind::Agent && !notes.is_empty() {
         let entry = format!(
-            "{} changed these settings of mine: {told}.",
+            "{} changed these settings of mine: {notes}.",
             somebody(actor)
         );
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());

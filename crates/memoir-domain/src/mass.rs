@@ -251,9 +251,9 @@ mod tests {
             let added: u64 = curve.flows().values().map(|flow| flow.tokens_added).sum();
             let removed: u64 = curve.flows().values().map(|flow| flow.tokens_removed).sum();
             prop_assert_eq!(77 + added, curve.core_tokens() + removed);
-            let told = curve.points();
-            prop_assert_eq!(told.len(), points + 1);
-            prop_assert_eq!((told[0].at, told[points].at), (at(50), at(50 + length)));
+            let curve_points = curve.points();
+            prop_assert_eq!(curve_points.len(), points + 1);
+            prop_assert_eq!((curve_points[0].at, curve_points[points].at), (at(50), at(50 + length)));
         }
     }
 }

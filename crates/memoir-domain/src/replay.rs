@@ -18,10 +18,10 @@ use crate::{
     access::AccessRequest,
     agent::{self, Agent, Field, LostByDay, Settings},
     audit::{Action, Change, Record, STARTED_BY, SettingChange},
+    in_force::RecordsInForce,
     mark::{MemoryMark, WordsMark},
     memory::{Memory, Number, Tally},
     session::{Session, State, Stats},
-    standing::RecordsInForce,
     wording::{Wording, WordingId, WordingTexts},
 };
 
@@ -85,7 +85,7 @@ pub struct Replay {
     sessions: BTreeMap<SessionId, SessionRecords>,
     /// Each with the place of the last record of it.
     access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
-    standing: RecordsInForce,
+    in_force: RecordsInForce,
     next_number: Number,
     next_seq: u64,
     erased_at: Option<Timestamp>,
@@ -173,7 +173,7 @@ impl Replay {
             lost_words: LostByDay::default(),
             sessions: BTreeMap::new(),
             access: BTreeMap::new(),
-            standing: RecordsInForce::default(),
+            in_force: RecordsInForce::default(),
             next_number: Number(1),
             next_seq: 1,
             erased_at: None,
@@ -215,7 +215,7 @@ impl Replay {
         }
         self.apply_session(record)?;
         self.apply_access(record)?;
-        self.standing.apply(record);
+        self.in_force.apply(record);
         self.next_seq += 1;
         Ok(())
     }
@@ -421,7 +421,7 @@ impl Replay {
     /// What the records tell of a session; `None` where none is of it.
     pub fn session(&self, id: SessionId) -> Option<SessionRecords> {
         let mut records = self.sessions.get(&id)?.clone();
-        records.undone_at = self.standing.undone().get(&id).copied();
+        records.undone_at = self.in_force.undone().get(&id).copied();
         Some(records)
     }
 
@@ -430,8 +430,8 @@ impl Replay {
     }
 
     /// Which records are in force.
-    pub fn standing(&self) -> &RecordsInForce {
-        &self.standing
+    pub fn in_force(&self) -> &RecordsInForce {
+        &self.in_force
     }
 
     /// The place that the next record is to have.
@@ -548,10 +548,10 @@ impl Replay {
             .filter(|(id, _)| !stored.contains(id))
             .map(|(id, (_, seq))| misfit(*id, Some(*seq), "is missing"));
         let different = requests.iter().filter_map(|request| {
-            let Some((told, seq)) = self.access.get(&request.id) else {
+            let Some((recorded, seq)) = self.access.get(&request.id) else {
                 return Some(misfit(request.id, None, "is in no record"));
             };
-            let fields = told.differing(request);
+            let fields = recorded.differing(request);
             let problem = format!("{} not as recorded", fields.join(", "));
             (!fields.is_empty()).then(|| misfit(request.id, Some(*seq), &problem))
         });

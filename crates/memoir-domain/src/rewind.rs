@@ -11,11 +11,11 @@ use crate::{
     agent::Agent,
     audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, TO_SEQ},
     draft::{Decision, Draft},
+    in_force::{InForceEvent, InForceKind, RecordsInForce},
     manage::{self, ChangeRefusal},
     memory::{Memory, Number, Tally},
     rollback,
     session::Session,
-    standing::{InForceEvent, InForceKind, RecordsInForce},
     summary::LogPast,
 };
 
@@ -250,16 +250,16 @@ pub fn foresee(
         let without = changes.core_tokens_after.saturating_sub(present.mass());
         changes.core_tokens_after = without + mass;
     }
-    let before = now.standing().undone();
-    let mut standing = now.standing().clone();
-    standing.apply_event(&InForceEvent {
+    let before = now.in_force().undone();
+    let mut in_force = now.in_force().clone();
+    in_force.apply_event(&InForceEvent {
         // Where the record of the rewind would stand: the look and the rewind itself share one reading of
         // the log.
         seq: now.last_seq() + 1,
         session: None,
         kind: InForceKind::Rewound(at, then.last_seq()),
     });
-    let after = standing.undone();
+    let after = in_force.undone();
     let changed: Vec<SessionId> = sessions
         .into_iter()
         .filter(|session| before.get(session) != after.get(session))
@@ -330,15 +330,15 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
 /// The sessions that are undone, or not undone any more, once `drafted` ends `log`.
 fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
     // From the whole log: which sessions are undone depends on all that came before.
-    let mut standing = RecordsInForce::of(log);
-    let before = standing.undone().clone();
-    drafted.iter().for_each(|record| standing.apply(record));
+    let mut in_force = RecordsInForce::of(log);
+    let before = in_force.undone().clone();
+    drafted.iter().for_each(|record| in_force.apply(record));
     sessions
         .into_iter()
         .filter(|session| !session.rehearsal)
-        .filter(|session| before.get(&session.id) != standing.undone().get(&session.id))
+        .filter(|session| before.get(&session.id) != in_force.undone().get(&session.id))
         .map(|session| Session {
-            undone_at: standing.undone().get(&session.id).copied(),
+            undone_at: in_force.undone().get(&session.id).copied(),
             ..session
         })
         .collect()

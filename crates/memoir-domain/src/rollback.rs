@@ -14,10 +14,10 @@ use crate::{
     audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody, TAKEN_BACK},
     breaker::Gauge,
     draft::{Decision, Draft},
+    in_force::RecordsInForce,
     memory::{Memory, NewMemory, Number},
     session::{EndReason, Session, State, Stats},
     session_entry,
-    standing::RecordsInForce,
 };
 
 /// The memories that `records` touch: those that they change, and the survivors in whose favour they
@@ -89,7 +89,7 @@ pub(crate) fn restore(
 /// A session rolled back while it ran.
 pub(crate) struct EndedByRollback {
     pub(crate) decision: Decision,
-    pub(crate) told: String,
+    pub(crate) entry: String,
     pub(crate) stats: Stats,
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn end_session(
         .map(|session| session.stats)
         .unwrap_or_default();
     // After the memories are back: the entry tells of the mass that the agent has from now on.
-    let told = session_entry::undone(gauge, limit, stats, core_tokens);
-    let (number, created) = draft.create(NewMemory::journal(told.clone()));
+    let entry = session_entry::undone(gauge, limit, stats, core_tokens);
+    let (number, created) = draft.create(NewMemory::journal(entry.clone()));
     changes.push(created);
     let now = draft.now();
     // As a completion does, so that the schedule does not begin another one at once (SPEC 3.15).
@@ -159,7 +159,7 @@ pub(crate) fn end_session(
     );
     EndedByRollback {
         decision: draft.finish(),
-        told,
+        entry,
         stats,
     }
 }
@@ -241,11 +241,11 @@ impl UndoPlan {
 /// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
 /// oldest first. A later session that touched one of the same memories counts as a whole.
 pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
-    let standing = RecordsInForce::of(log);
+    let in_force = RecordsInForce::of(log);
     let live: Vec<&Record> = log
         .iter()
         // What was taken back already stands in nobody's way.
-        .filter(|record| can_be_taken_back(record) && standing.is_in_force(record.seq))
+        .filter(|record| can_be_taken_back(record) && in_force.is_in_force(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
     // Every round adds a session or ends; there are no more rounds than sessions.

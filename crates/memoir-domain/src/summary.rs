@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use crate::{
     SessionId, Timestamp,
     audit::Record,
+    in_force::{InForceEvent, InForceKind, RecordsInForce},
     mark::{MemoryMark, WordsMark},
     memory::{Kind, Memory, Number, Tally},
     rewind::core_tokens_after,
-    standing::{InForceEvent, InForceKind, RecordsInForce},
 };
 
 /// How many records a summary is of.
@@ -32,7 +32,7 @@ pub struct LogSummary {
     masses: Vec<(u64, u64)>,
     /// The first and the last record of each session.
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    standing: Vec<InForceEvent>,
+    in_force: Vec<InForceEvent>,
     /// The memories that were changed, as they are after the last record.
     memories: BTreeMap<Number, MemoryGlance>,
     /// What is counted of all memories after the last record.
@@ -107,7 +107,7 @@ impl LogSummary {
             earliest: Timestamp::MAX,
             masses: Vec::new(),
             sessions: BTreeMap::new(),
-            standing: Vec::new(),
+            in_force: Vec::new(),
             memories: BTreeMap::new(),
             tally,
         }
@@ -125,7 +125,7 @@ impl LogSummary {
             let span = self.sessions.entry(session);
             span.or_insert((record.seq, record.seq)).1 = record.seq;
         }
-        self.standing.extend(InForceEvent::of(record));
+        self.in_force.extend(InForceEvent::of(record));
         for change in &record.body.changes {
             if let Some(before) = change.before() {
                 self.tally.remove(before);
@@ -164,7 +164,7 @@ pub struct LogPast {
     last_seq: u64,
     masses: Vec<(u64, u64)>,
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    standing: RecordsInForce,
+    in_force: RecordsInForce,
     /// From number 1 on; `None` for one that was not made yet.
     memories: Vec<Option<MemoryGlance>>,
     tally: Tally,
@@ -178,8 +178,8 @@ impl LogPast {
         for (session, (first, last)) in &summary.sessions {
             self.sessions.entry(*session).or_insert((*first, *last)).1 = *last;
         }
-        for event in &summary.standing {
-            self.standing.apply_event(event);
+        for event in &summary.in_force {
+            self.in_force.apply_event(event);
         }
         for (number, glance) in &summary.memories {
             // No memory has the number 0.
@@ -218,8 +218,8 @@ impl LogPast {
         &self.sessions
     }
 
-    pub(crate) fn standing(&self) -> &RecordsInForce {
-        &self.standing
+    pub(crate) fn in_force(&self) -> &RecordsInForce {
+        &self.in_force
     }
 
     /// The memories from number 1 on; `None` for one that was not made yet.
@@ -261,9 +261,9 @@ impl LogSummary {
             out.number(first - self.first_seq);
             out.number(last - self.first_seq);
         }
-        out.number(self.standing.len() as u64);
-        for event in &self.standing {
-            out.standing(event);
+        out.number(self.in_force.len() as u64);
+        for event in &self.in_force {
+            out.in_force_event(event);
         }
         out.number(self.memories.len() as u64);
         for (number, glance) in &self.memories {
@@ -294,7 +294,7 @@ impl LogSummary {
             earliest: from.time()?,
             masses: Vec::new(),
             sessions: BTreeMap::new(),
-            standing: Vec::new(),
+            in_force: Vec::new(),
             memories: BTreeMap::new(),
             tally: Tally::default(),
         };
@@ -310,7 +310,7 @@ impl LogSummary {
             summary.sessions.insert(session, (first, last));
         }
         for _ in 0..from.number()? {
-            summary.standing.push(from.standing()?);
+            summary.in_force.push(from.in_force_event()?);
         }
         for _ in 0..from.number()? {
             let number = Number(from.number()?);
@@ -357,7 +357,7 @@ impl ByteWriter {
         self.bytes(&time.microseconds().to_le_bytes());
     }
 
-    fn standing(&mut self, event: &InForceEvent) {
+    fn in_force_event(&mut self, event: &InForceEvent) {
         self.number(event.seq);
         let session = event.session.as_ref().map(SessionId::as_bytes);
         self.number(u64::from(session.is_some()));
@@ -413,7 +413,7 @@ impl ByteReader<'_> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    fn standing(&mut self) -> Option<InForceEvent> {
+    fn in_force_event(&mut self) -> Option<InForceEvent> {
         let seq = self.number()?;
         let session = match self.number()? {
             0 => None,

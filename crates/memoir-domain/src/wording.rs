@@ -54,16 +54,18 @@ impl Origin {
     ///
     /// # Errors
     /// One that is not weaker.
-    pub fn lowered_to(self, asked: Option<Self>) -> Result<Self, Invalid> {
-        match asked {
+    pub fn lowered_to(self, requested: Option<Self>) -> Result<Self, Invalid> {
+        match requested {
             None => Ok(self),
             // Not merely "not stronger": agent and administrator are as strong as each other, and one must not
             // pass for the other.
-            Some(asked) if asked == self || asked.weakness() > self.weakness() => Ok(asked),
-            Some(asked) => Err(Invalid::new(
+            Some(requested) if requested == self || requested.weakness() > self.weakness() => {
+                Ok(requested)
+            }
+            Some(requested) => Err(Invalid::new(
                 "origin",
                 format!(
-                    "cannot be `{asked}`: what is saved here is of origin `{self}`, which can be lowered and not raised; leave it out, or give a weaker one such as `external`"
+                    "cannot be `{requested}`: what is saved here is of origin `{self}`, which can be lowered and not raised; leave it out, or give a weaker one such as `external`"
                 ),
             )),
         }

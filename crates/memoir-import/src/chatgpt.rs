@@ -35,7 +35,7 @@ const NOTE_BYTES: usize = 128;
 #[derive(Default)]
 struct ChatGptNotes {
     /// What was told to `bio`, by the text as it is compared.
-    told: BTreeMap<String, BioNote>,
+    bio_notes: BTreeMap<String, BioNote>,
     /// The latest list, and when the model was given it.
     list: Option<(Option<Timestamp>, String)>,
     /// What the user wrote about themselves, and how they want to be answered.
@@ -210,14 +210,14 @@ impl ChatGptNotes {
         let texts = text.split("\n\n").map(str::trim);
         for text in texts.filter(|text| !text.is_empty()) {
             let key = folded(text);
-            if let Some(known) = self.told.get_mut(&key) {
+            if let Some(known) = self.bio_notes.get_mut(&key) {
                 // The first time counts.
                 if at.is_some() && known.at.is_none_or(|before| at < Some(before)) {
                     known.at = at;
                 }
             } else if self.takes(key.len() + text.len()) {
                 let text = text.to_owned();
-                self.told.insert(key, BioNote { text, at });
+                self.bio_notes.insert(key, BioNote { text, at });
             }
         }
     }
@@ -236,21 +236,21 @@ impl ChatGptNotes {
         if let Some((_, list)) = &list {
             for (day, text) in entries(list) {
                 let key = folded(&text);
-                let told_at = self.told.get(&key).and_then(|told| told.at);
+                let noted_at = self.bio_notes.get(&key).and_then(|note| note.at);
                 on_the_list.insert(key);
-                give(text, day.or(told_at), None, out)?;
+                give(text, day.or(noted_at), None, out)?;
             }
         }
-        for (key, told) in self.told {
+        for (key, note) in self.bio_notes {
             if on_the_list.contains(&key) {
                 continue;
             }
-            let was_there = list.is_some() && (told.at.is_none() || told.at <= since);
+            let was_there = list.is_some() && (note.at.is_none() || note.at <= since);
             let gone = was_there.then_some(ImportedGone {
                 why: WhyGone::Superseded,
                 at: since,
             });
-            give(told.text, told.at, gone, out)?;
+            give(note.text, note.at, gone, out)?;
         }
         for text in self.instructions {
             if out.options.instructions {
@@ -266,7 +266,7 @@ impl ChatGptNotes {
                 out.leave_out(NoMemoryReason::Instruction, 1);
             }
         }
-        let told = match (list, since) {
+        let notice = match (list, since) {
             (None, _) => "no conversation shows the list of saved memories: they were put together from what was told to be remembered, and what was deleted since comes back. Look through them".to_owned(),
             (_, Some(since)) => format!(
                 "the list of saved memories is that of {}: what was deleted since comes back. Look through them",
@@ -274,7 +274,7 @@ impl ChatGptNotes {
             ),
             (_, None) => "the list of saved memories has no date: what was deleted since comes back. Look through them".to_owned(),
         };
-        out.notice("deleted_may_return", told);
+        out.notice("deleted_may_return", notice);
         out.leave_out(NoMemoryReason::Message, self.conversations);
         Ok(())
     }

@@ -204,7 +204,7 @@ struct HistoryLine {
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let database = sqlite::open(files, index)?;
-    let mut told: Option<ToldMemory> = None;
+    let mut current: Option<HistoryMemory> = None;
     let columns =
         "memory_id, new_memory, event, coalesce(updated_at, created_at), is_deleted, old_memory";
     let query = format!(
@@ -215,16 +215,16 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
-        told = Some(match told.take() {
+        current = Some(match current.take() {
             Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
             before => {
                 before.map_or(Ok(()), |before| before.end(out))?;
-                ToldMemory::begin(event)
+                HistoryMemory::begin(event)
             }
         });
         Ok(())
     })?;
-    told.map_or(Ok(()), |told| told.end(out))
+    current.map_or(Ok(()), |current| current.end(out))
 }
 
 fn event(row: &Row<'_>) -> Option<HistoryLine> {
@@ -241,13 +241,13 @@ fn event(row: &Row<'_>) -> Option<HistoryLine> {
 
 /// A memory whose lines are being read, the oldest first. Only the last one is held, until the next one tells what
 /// became of it: a memory may have any number of lines.
-struct ToldMemory {
+struct HistoryMemory {
     created_at: Option<Timestamp>,
     last: HistoryLine,
     is_first: bool,
 }
 
-impl ToldMemory {
+impl HistoryMemory {
     fn begin(first: HistoryLine) -> Self {
         Self {
             created_at: first.at,

@@ -134,8 +134,8 @@ impl AskingWay {
         if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             Self::Repeating
         } else {
-            lasting.map_or(Self::None, |asked| {
-                Self::Asking(Box::new(context.peer.clone()), asked.clone())
+            lasting.map_or(Self::None, |asked_requests| {
+                Self::Asking(Box::new(context.peer.clone()), asked_requests.clone())
             })
         }
     }
@@ -168,7 +168,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     let missing = || Invalid::new("granted", "is missing; give true or false");
     // Before the look: the person may be answering just this request.
     let _turn = match &call.way {
-        AskingWay::Asking(_, asked) => Some(asked.0.lock().await),
+        AskingWay::Asking(_, asked_requests) => Some(asked_requests.0.lock().await),
         _ => None,
     };
     let request = agent.lens().access_request(id).await?;
@@ -232,7 +232,7 @@ impl AskedRequests {
         let asking = self.clone();
         tokio::spawn(async move {
             // Before the look: of two calls one finds what the other has had answered.
-            let mut asked = asking.0.lock().await;
+            let mut asked_ids = asking.0.lock().await;
             let Ok(open) = agent.open_access().await else {
                 return;
             };
@@ -241,7 +241,7 @@ impl AskedRequests {
                 // What is granted is open, too, and no question.
                 .filter(|request| request.state == AccessState::Asked);
             for request in waiting {
-                if !asked.insert(request.id) {
+                if !asked_ids.insert(request.id) {
                     continue;
                 }
                 // The agent may have answered meanwhile; what cannot be written stays as it was, and the
@@ -258,8 +258,8 @@ async fn ask(
     peer: &Peer<RoleServer>,
     request: &AccessRequestFacts,
 ) -> Option<(bool, Option<PrivateText>)> {
-    let asked = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
-    answer_of(asked.await.ok()?)
+    let result = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
+    answer_of(result.await.ok()?)
 }
 
 fn said_in(value: &Value) -> Option<(bool, Option<PrivateText>)> {

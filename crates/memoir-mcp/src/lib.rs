@@ -82,8 +82,8 @@ impl AgentTools {
     /// Puts requests for access that wait before the person at the other end, where the connection lasts
     /// and its client can.
     fn ask_person(&self, agent: &OwnAgent, context: &RequestContext<RoleServer>) {
-        if let AskingWay::Asking(peer, asked) = self.asking_way(context) {
-            asked.begin(agent.clone(), *peer);
+        if let AskingWay::Asking(peer, asked_requests) = self.asking_way(context) {
+            asked_requests.begin(agent.clone(), *peer);
         }
     }
 
@@ -99,7 +99,7 @@ impl AgentTools {
 
     fn asking_way(&self, context: &RequestContext<RoleServer>) -> AskingWay {
         let lasting = match &self.0 {
-            ToolsOf::One(_, asked) => Some(asked),
+            ToolsOf::One(_, asked_requests) => Some(asked_requests),
             ToolsOf::Carried => None,
         };
         AskingWay::of(context, lasting)

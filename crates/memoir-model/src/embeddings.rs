@@ -149,7 +149,7 @@ impl Embedder for OpenAiEmbedder {
         let body = json!({"model": self.name.model(), "input": input});
         let answer = self.endpoint.post(&body).await?;
         let vectors = decode(&answer, texts.len())?;
-        let told = answer.get("usage").and_then(|usage| {
+        let reported = answer.get("usage").and_then(|usage| {
             let count = |field| usage.get(field).and_then(Value::as_u64);
             count("prompt_tokens").or_else(|| count("total_tokens"))
         });
@@ -158,9 +158,9 @@ impl Embedder for OpenAiEmbedder {
         Ok(Embeddings {
             vectors,
             usage: TokenUsage {
-                input_tokens: told.unwrap_or((characters as u64).div_ceil(4)),
+                input_tokens: reported.unwrap_or((characters as u64).div_ceil(4)),
                 output_tokens: 0,
-                measured: told.is_some(),
+                measured: reported.is_some(),
             },
         })
     }

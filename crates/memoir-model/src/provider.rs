@@ -504,8 +504,8 @@ mod tests {
                 concurrency: Some(given),
                 ..none.clone()
             };
-            let told = format!("`concurrency` is {given}; it must be 1 to 10000");
-            assert!(problem("ollama", limit).contains(&told));
+            let expected = format!("`concurrency` is {given}; it must be 1 to 10000");
+            assert!(problem("ollama", limit).contains(&expected));
         }
         let long = ProviderSettings {
             request_timeout_seconds: Some(3601),
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn spec_6_3_the_built_in_refiner_cannot_be_configured() {
-        let told = |name: &str| {
+        let expected = |name: &str| {
             format!("`[providers.{name}]`: `builtin` is built in and cannot be configured")
         };
         let of_kind = |settings: ProviderSettings| ProviderSettings {
@@ -532,8 +532,8 @@ mod tests {
             with_url("http://127.0.0.1"),
             ProviderSettings::default(),
         ] {
-            assert_eq!(problem("builtin", settings.clone()), told("builtin"));
-            assert_eq!(problem("lab", of_kind(settings)), told("lab"));
+            assert_eq!(problem("builtin", settings.clone()), expected("builtin"));
+            assert_eq!(problem("lab", of_kind(settings)), expected("lab"));
         }
         let error = toml::from_str::<ProviderSettings>("kind = 'builtin'").unwrap_err();
         assert!(

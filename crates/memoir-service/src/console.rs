@@ -196,7 +196,7 @@ fn peer(head: &Parts) -> Option<IpAddr> {
 }
 
 fn refusal(problem: Problem) -> SignInRefusal {
-    let (status, message, hint) = problem.into_told();
+    let (status, message, hint) = problem.into_parts();
     SignInRefusal {
         status,
         message: sentence(&message),

@@ -316,7 +316,7 @@ mod tests {
             at: Option<Timestamp>,
             rest: Option<Vec<Thing>>,
         }
-        for (sent, told) in [
+        for (sent, expected) in [
             (
                 r#"{"count": "SECRET, expected nothing"}"#,
                 "count: must be u32",
@@ -347,7 +347,7 @@ mod tests {
         ] {
             let problem = parse::<Object<Thing>>(sent.as_bytes()).unwrap_err();
             let shown = format!("{problem:?}");
-            assert!(shown.contains(told), "{sent}: {shown}");
+            assert!(shown.contains(expected), "{sent}: {shown}");
             assert!(!shown.contains("SECRET"), "{sent}: {shown}");
         }
         let wrong = parse::<Thing>(br#"{"count": 1, "at": "May SECRET"}"#).unwrap_err();

@@ -370,12 +370,12 @@ mod tests {
         // One that does not say how long it is may be the longest.
         for length in [Some(600_000), None] {
             let refused = take(length).await.err().unwrap();
-            let (status, ..) = refused.into_told();
+            let (status, ..) = refused.into_parts();
             assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{length:?}");
         }
         take(Some(1_000)).await.unwrap();
         take(Some(400_000)).await.unwrap();
-        let (status, ..) = take(Some(2_000_000)).await.err().unwrap().into_told();
+        let (status, ..) = take(Some(2_000_000)).await.err().unwrap().into_parts();
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
         drop(held);
         take(None).await.unwrap();

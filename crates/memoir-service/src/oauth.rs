@@ -57,20 +57,20 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
 struct Refused {
     status: StatusCode,
     code: &'static str,
-    told: String,
+    description: String,
 }
 
 impl Refused {
-    fn new(code: &'static str, told: impl Into<String>) -> Self {
+    fn new(code: &'static str, description: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
             code,
-            told: told.into(),
+            description: description.into(),
         }
     }
 
-    fn request(told: impl Into<String>) -> Self {
-        Self::new("invalid_request", told)
+    fn request(description: impl Into<String>) -> Self {
+        Self::new("invalid_request", description)
     }
 }
 
@@ -84,20 +84,24 @@ impl From<GrantRefusal> for Refused {
         Self {
             status,
             code: refusal.code(),
-            told: refusal.to_string(),
+            description: refusal.to_string(),
         }
     }
 }
 
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Self {
-        let (status, told, _) = problem.into_told();
+        let (status, description, _) = problem.into_parts();
         let code = match status.is_server_error() {
             true if status == StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
             true => "server_error",
             false => "invalid_request",
         };
-        Self { status, code, told }
+        Self {
+            status,
+            code,
+            description,
+        }
     }
 }
 
@@ -109,8 +113,8 @@ impl From<Error> for Refused {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let told = json!({"error": self.code, "error_description": self.told});
-        (self.status, axum::Json(told)).into_response()
+        let body = json!({"error": self.code, "error_description": self.description});
+        (self.status, axum::Json(body)).into_response()
     }
 }
 
@@ -141,7 +145,7 @@ fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
     Err(Refused {
         status: StatusCode::TOO_MANY_REQUESTS,
         code: "temporarily_unavailable",
-        told: "too many questions come from this address; wait a second".to_owned(),
+        description: "too many questions come from this address; wait a second".to_owned(),
     })
 }
 
@@ -168,7 +172,7 @@ async fn resource(State(service): State<Service>) -> Result<axum::Json<Value>, R
 async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Refused> {
     let connecting = connecting(&service)?;
     let address = &connecting.address;
-    let mut told = json!({
+    let mut metadata = json!({
         "issuer": address,
         "authorization_endpoint": format!("{address}/oauth/authorize"),
         "token_endpoint": format!("{address}/oauth/token"),
@@ -185,9 +189,9 @@ async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Ref
         "scopes_supported": [SCOPE],
     });
     if connecting.takes_registrations {
-        told["registration_endpoint"] = format!("{address}/oauth/register").into();
+        metadata["registration_endpoint"] = format!("{address}/oauth/register").into();
     }
-    Ok(axum::Json(told))
+    Ok(axum::Json(metadata))
 }
 
 /// What a client says of itself; everything else is passed over (RFC 7591, 2).
@@ -218,14 +222,14 @@ struct Registered {
 
 async fn register(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
     if !connecting(&service)?.takes_registrations {
-        let told = "clients do not register themselves here; an administrator names them";
+        let description = "clients do not register themselves here; an administrator names them";
         return Err(Refused {
             status: StatusCode::FORBIDDEN,
-            ..Refused::new("access_denied", told)
+            ..Refused::new("access_denied", description)
         });
     }
     let body = body_of(&service, request).await?;
-    let wrong = |told: String| Refused::new("invalid_client_metadata", told);
+    let wrong = |description: String| Refused::new("invalid_client_metadata", description);
     let given: Registration = serde_json::from_slice(&body)
         .map_err(|_| wrong("the body is no JSON object as RFC 7591 has it".to_owned()))?;
     let lacks = |given: &Option<Vec<String>>, name: &str| {
@@ -234,8 +238,8 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
             .is_some_and(|given| given.iter().all(|known| known != name))
     };
     if lacks(&given.grant_types, "authorization_code") || lacks(&given.response_types, "code") {
-        let told = "only `authorization_code` and its `code` are given here";
-        return Err(wrong(told.to_owned()));
+        let description = "only `authorization_code` and its `code` are given here";
+        return Err(wrong(description.to_owned()));
     }
     let addresses = addresses(&given.redirect_uris)?;
     // The host stands for whoever gives no name.
@@ -249,16 +253,16 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
     // too and is harmless on a page, where everything is.
     let is_deceptive = quote::quote(&name.replace('<', "")).contains("\\u");
     if length > NAME_LIMIT || name.chars().any(char::is_control) || is_deceptive {
-        let told = format!(
+        let description = format!(
             "client_name: has {length} characters; give up to {NAME_LIMIT}, no control characters, and none that are not seen"
         );
-        return Err(wrong(told));
+        return Err(wrong(description));
     }
     let client = service.memoir.register_client(name, addresses).await?;
     let seconds = client
         .registered_at
         .map_or(0, |at| at.microseconds() / 1_000_000);
-    let told = Registered {
+    let registered = Registered {
         client_id: client.id,
         client_id_issued_at: seconds,
         client_name: client.name,
@@ -268,11 +272,11 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
         response_types: ["code"],
         scope: SCOPE,
     };
-    Ok((StatusCode::CREATED, axum::Json(told)).into_response())
+    Ok((StatusCode::CREATED, axum::Json(registered)).into_response())
 }
 
 fn addresses(given: &[String]) -> Result<Vec<ClientAddress>, Refused> {
-    let wrong = |told: String| Refused::new("invalid_redirect_uri", told);
+    let wrong = |description: String| Refused::new("invalid_redirect_uri", description);
     if given.is_empty() || given.len() > ADDRESSES_LIMIT {
         let count = given.len();
         return Err(wrong(format!(
@@ -353,19 +357,19 @@ async fn token(State(service): State<Service>, request: Request) -> Result<Respo
                 .await?
         }
         _ => {
-            let told = "only `authorization_code` and `refresh_token` are taken here";
-            return Err(Refused::new("unsupported_grant_type", told));
+            let description = "only `authorization_code` and `refresh_token` are taken here";
+            return Err(Refused::new("unsupported_grant_type", description));
         }
     };
     let Granted { access, refresh } = granted?;
-    let told = json!({
+    let body = json!({
         "access_token": access.expose(),
         "token_type": "Bearer",
         "expires_in": ACCESS_SECONDS,
         "refresh_token": refresh.expose(),
         "scope": SCOPE,
     });
-    Ok(axum::Json(told).into_response())
+    Ok(axum::Json(body).into_response())
 }
 
 /// Ends the connection of a client that does not need it any more (RFC 7009). What is no token is no error.

@@ -94,7 +94,7 @@ impl Problem {
 
     /// Its status, what was wrong (with the name under which the log tells more), and what to do, for doors
     /// that tell it in another form.
-    pub(crate) fn into_told(self) -> (StatusCode, String, Option<String>) {
+    pub(crate) fn into_parts(self) -> (StatusCode, String, Option<String>) {
         let status = StatusCode::from_u16(self.status);
         (
             status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
@@ -236,11 +236,11 @@ mod tests {
             (Error::Store(Stored::ReadOnly), 503, "read_only", Some("1")),
             (Error::Store(Stored::Closed), 500, "internal", None),
         ] {
-            let told = error.to_string();
+            let message = error.to_string();
             let problem = Problem::from(error);
             assert_eq!(problem.code, code);
             assert_eq!(
-                *problem.detail == *told,
+                *problem.detail == *message,
                 status != 500,
                 "{}",
                 problem.detail

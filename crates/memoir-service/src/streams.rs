@@ -149,7 +149,7 @@ pub(crate) struct Sink {
     queue: mpsc::Sender<Bytes>,
     listener: Listener,
     admitted_at: Instant,
-    told_at: Instant,
+    sent_at: Instant,
     beat: Duration,
 }
 
@@ -176,7 +176,7 @@ impl Sink {
     /// To be called from time to time where there is nothing to tell.
     pub(crate) async fn tick(&mut self) -> Result<(), StreamOver> {
         self.check().await?;
-        if self.told_at.elapsed() < self.beat {
+        if self.sent_at.elapsed() < self.beat {
             return Ok(());
         }
         // A comment of the protocol, which clients pass over.
@@ -203,7 +203,7 @@ impl Sink {
         // Waits for the client. Whoever takes nothing is ended by the connection, which gives up
         // after its own time, and then this fails.
         self.queue.send(text.into()).await.map_err(|_| StreamOver)?;
-        self.told_at = Instant::now();
+        self.sent_at = Instant::now();
         Ok(())
     }
 }
@@ -223,7 +223,7 @@ where
         queue: queue.clone(),
         listener,
         admitted_at: now,
-        told_at: now,
+        sent_at: now,
         beat: service.options.stream_beat,
     });
     tokio::spawn(async move {

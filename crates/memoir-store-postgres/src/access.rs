@@ -37,7 +37,7 @@ impl PostgresStore {
         &self,
         user: &UserRow,
         only_first: bool,
-        told: Option<Commit>,
+        commit: Option<Commit>,
     ) -> Result<bool> {
         let values = values![
             user.id.as_bytes(),
@@ -54,7 +54,7 @@ impl PostgresStore {
              SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
              WHERE NOT $9 OR NOT EXISTS (SELECT 1 FROM users)";
         let statements = vec![Statement::new(LOCK_USERS, values![]), met(sql, 1, values)];
-        match self.write_told(statements, told.as_ref()).await {
+        match self.write_with_commit(statements, commit.as_ref()).await {
             Ok(()) => Ok(true),
             // Users are never deleted: one that was in the way is there still.
             Err(fault) if fault.is_unmet(1) => match only_first && self.has_users().await? {
@@ -71,13 +71,13 @@ impl PostgresStore {
     }
 
     /// Writes by these statements, and the decision that tells of it, all of it or nothing.
-    async fn write_told(
+    async fn write_with_commit(
         &self,
         mut statements: Vec<Statement<'_>>,
-        told: Option<&Commit>,
+        commit: Option<&Commit>,
     ) -> Result<(), StatementFault> {
         let first = statements.len();
-        let decision = told.map(commit::checked).transpose()?;
+        let decision = commit.map(commit::checked).transpose()?;
         let abouts = match decision {
             Some(commit::Statements(of_decision, abouts)) => {
                 statements.extend(of_decision);
@@ -88,10 +88,12 @@ impl PostgresStore {
         // Whether there is another user is asked of all accounts, so that the reach is wider than
         // the user's own.
         let sent = self.write(Reach::Fleet, &statements).await;
-        sent.map(drop).map_err(|fault| match (told, fault) {
-            (Some(told), StatementFault::Refused(at, refusal)) if at >= first => {
-                commit::meaning(StatementFault::Refused(at - first, refusal), &abouts, told)
-            }
+        sent.map(drop).map_err(|fault| match (commit, fault) {
+            (Some(commit), StatementFault::Refused(at, refusal)) if at >= first => commit::meaning(
+                StatementFault::Refused(at - first, refusal),
+                &abouts,
+                commit,
+            ),
             (_, fault) => fault,
         })
     }
@@ -184,15 +186,15 @@ impl Access for PostgresStore {
         Ok(())
     }
 
-    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
-        self.make_user(user, false, told).await.map(drop)
+    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()> {
+        self.make_user(user, false, commit).await.map(drop)
     }
 
-    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
-        self.make_user(user, true, told).await
+    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
+        self.make_user(user, true, commit).await
     }
 
-    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
+    async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
         let values = values![
             user.id.as_bytes(),
             user.account.as_bytes(),
@@ -212,7 +214,7 @@ impl Access for PostgresStore {
              WHERE id = $1 AND account_id = $2 AND version = $3 - 1 AND removed_at IS NULL";
         statements.push(met(sql, 1, values));
         let last = statements.len() - 1;
-        match self.write_told(statements, told.as_ref()).await {
+        match self.write_with_commit(statements, commit.as_ref()).await {
             Ok(()) => Ok(true),
             Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
             Err(fault @ StatementFault::Refused(1, _)) if fault.is_unmet(1) => Ok(false),

@@ -218,10 +218,10 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
             problems.push(format!("{kind} `{name}` is not Memoir's"));
         }
     }
-    let told = problems.into_iter().take(NAMED).map(|problem| {
+    let findings = problems.into_iter().take(NAMED).map(|problem| {
         let problem =
             format!("the form of the database was changed by somebody else than Memoir: {problem}");
         finding(problem, RESTORE)
     });
-    Ok(told.collect())
+    Ok(findings.collect())
 }

@@ -80,7 +80,7 @@ pub struct PostgresKeys {
 #[derive(Clone, Copy)]
 struct SeenGeneration {
     generation: i64,
-    asked: Instant,
+    asked_at: Instant,
 }
 
 impl PostgresKeys {
@@ -188,13 +188,16 @@ impl PostgresKeys {
     }
 
     /// Takes down what a question that was asked then was answered with.
-    fn see(&self, generation: i64, asked: Instant) {
+    fn see(&self, generation: i64, asked_at: Instant) {
         let mut seen = self.seen();
         // Of two answers that cross, the older one says nothing.
         // The time counts from the question and not from the answer: the generation may have been
         // read at any moment in between, and resting on it must begin with the earliest.
-        if seen.is_none_or(|seen| (generation, asked) > (seen.generation, seen.asked)) {
-            *seen = Some(SeenGeneration { generation, asked });
+        if seen.is_none_or(|seen| (generation, asked_at) > (seen.generation, seen.asked_at)) {
+            *seen = Some(SeenGeneration {
+                generation,
+                asked_at,
+            });
         }
     }
 
@@ -210,7 +213,7 @@ impl PostgresKeys {
         statements: Vec<Statement<'_>>,
     ) -> Result<i64> {
         // Before the transaction begins, for the same reason.
-        let asked = Instant::now();
+        let asked_at = Instant::now();
         let under = under.as_ref().map(|id| &id.as_bytes()[..]);
         let seen = seen.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         let mut all = vec![
@@ -236,7 +239,7 @@ impl PostgresKeys {
         let counted = counted.get(1).and_then(|rows| rows.first());
         let counted = counted.ok_or_else(|| inconsistent("master", "it answers nothing"))?;
         let generation = get(counted, 0, "master")?;
-        self.see(generation, asked);
+        self.see(generation, asked_at);
         Ok(generation)
     }
 }
@@ -271,12 +274,12 @@ impl KeyRows for PostgresKeys {
     fn changes(&self) -> Result<Changes> {
         // `None` makes whoever asked read, and reading fails where the key store cannot be reached:
         // nothing is ever rested on for longer than `FRESH`.
-        let seen = self.seen().filter(|seen| seen.asked.elapsed() < FRESH);
+        let seen = self.seen().filter(|seen| seen.asked_at.elapsed() < FRESH);
         Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
     }
 
     fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents> {
-        let asked = Instant::now();
+        let asked_at = Instant::now();
         let mut statements = vec![
             Statement::new("SELECT key_id, proof, generation FROM master", values![]),
             Statement::new("SELECT name, created_at, wrapped FROM log_key", values![]),
@@ -322,7 +325,7 @@ impl KeyRows for PostgresKeys {
             return Ok(KeyStoreContents::default());
         };
         let generation: i64 = get(master, 2, "master")?;
-        self.see(generation, asked);
+        self.see(generation, asked_at);
         Ok(KeyStoreContents {
             changes: u64::try_from(generation).ok(),
             master: Some(MasterRow {

@@ -264,14 +264,14 @@ impl SqliteStore {
     async fn write_user(
         &self,
         user: &UserRow,
-        told: Option<Commit>,
+        commit: Option<Commit>,
         write: impl Fn(&Connection, &UserRow) -> error::Result<WriteOutcome<bool>> + Send + 'static,
     ) -> Result<bool> {
         let user = user.clone();
         self.write(1, move |connection| {
             let written = write(connection, &user)?;
-            if let Some(told) = told.as_ref().filter(|_| written.is_written) {
-                commit::write(connection, told)?;
+            if let Some(commit) = commit.as_ref().filter(|_| written.is_written) {
+                commit::write(connection, commit)?;
             }
             Ok(written)
         })
@@ -481,23 +481,23 @@ impl Access for SqliteStore {
             .map(drop)
     }
 
-    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
-        self.write_user(user, told, |connection, user| {
+    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()> {
+        self.write_user(user, commit, |connection, user| {
             access::create_user(connection, user, false)
         })
         .await
         .map(drop)
     }
 
-    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
-        self.write_user(user, told, |connection, user| {
+    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
+        self.write_user(user, commit, |connection, user| {
             access::create_user(connection, user, true)
         })
         .await
     }
 
-    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
-        self.write_user(user, told, access::put_user).await
+    async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
+        self.write_user(user, commit, access::put_user).await
     }
 
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {

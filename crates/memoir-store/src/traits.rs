@@ -296,26 +296,26 @@ pub trait Access: Send + Sync {
     /// tokens that do not exist.
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()>;
 
-    /// Makes a user, together with `told`, which is written with it or not at all.
+    /// Makes a user, together with `commit`, which is written with it or not at all.
     ///
     /// # Errors
-    /// [`Error::NameTaken`](crate::Error::NameTaken); those of [`Store::commit`] for `told`.
-    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()>;
+    /// [`Error::NameTaken`](crate::Error::NameTaken); those of [`Store::commit`] for `commit`.
+    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()>;
 
     /// As [`Access::create_user`], where no account has a user; whether it was made. Of callers at the same time
     /// exactly one makes one.
     ///
     /// # Errors
-    /// Those of [`Store::commit`] for `told`.
-    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool>;
+    /// Those of [`Store::commit`] for `commit`.
+    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool>;
 
-    /// Writes a user in place of the version before it, together with `told`. One that is to be removed is written
+    /// Writes a user in place of the version before it, together with `commit`. One that is to be removed is written
     /// only where another one stays, in whichever account; whether it was written.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where another version is there, or none, and as for
-    /// [`Store::commit`] for `told`.
-    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool>;
+    /// [`Store::commit`] for `commit`.
+    async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool>;
 
     /// The account's users that are not removed, oldest first.
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>>;

@@ -111,18 +111,18 @@ fn give(
             .collect();
         latest_leaf(&parents, &times)
     });
-    let (path, standings) = path(&parents, last);
+    let (path, statuses) = path(&parents, last);
     for at in path {
         let said = said(&nodes[at]);
         gathered.take(said, conversation, places[at].clone());
     }
-    for ((node, place), standing) in nodes.iter().zip(places).zip(standings) {
-        if standing == NodeStatus::Taken {
+    for ((node, place), status) in nodes.iter().zip(places).zip(statuses) {
+        if status == NodeStatus::Taken {
             continue;
         }
         // What the node itself is says more than where it stands: a tool's turn on another branch is a tool's
         // turn.
-        let reason = match (said(node), standing) {
+        let reason = match (said(node), status) {
             (Err(reason), _) => reason,
             (Ok(_), NodeStatus::Detached) => NoMessageReason::Detached,
             (Ok(_), _) => NoMessageReason::OtherBranch,

@@ -86,14 +86,14 @@ fn give(
     current: Option<String>,
 ) {
     // One link is enough: without them all branches would be taken for what was said.
-    let standings = if entries.iter().any(|entry| entry.parent.is_some()) {
-        standings(&entries, current.as_deref())
+    let statuses = if entries.iter().any(|entry| entry.parent.is_some()) {
+        statuses(&entries, current.as_deref())
     } else {
         vec![NodeStatus::Taken; entries.len()]
     };
     // Whoever answers stands behind what is answered, so that the order of the file is that of the path.
-    for (entry, standing) in entries.into_iter().zip(standings) {
-        let said = entry.said.and_then(|said| match standing {
+    for (entry, status) in entries.into_iter().zip(statuses) {
+        let said = entry.said.and_then(|said| match status {
             NodeStatus::Taken => Ok(said),
             NodeStatus::Other => Err(NoMessageReason::OtherBranch),
             NodeStatus::Detached => Err(NoMessageReason::Detached),
@@ -102,7 +102,7 @@ fn give(
     }
 }
 
-fn standings(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> {
+fn statuses(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> {
     let mut index = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {

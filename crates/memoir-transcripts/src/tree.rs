@@ -25,15 +25,15 @@ pub(crate) enum NodeStatus {
 /// The indices of the nodes from the beginning of the conversation to `last`, and how each node stands.
 /// Each node is looked at a fixed number of times, whatever the parents say.
 pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<NodeStatus>) {
-    let mut standings = vec![None; parents.len()];
+    let mut statuses = vec![None; parents.len()];
     let mut path = Vec::new();
     let mut next = last.filter(|last| *last < parents.len());
     while let Some(at) = next {
         // Parents may lead in a circle: the path ends where it meets itself.
-        if standings[at].is_some() {
+        if statuses[at].is_some() {
             break;
         }
-        standings[at] = Some(NodeStatus::Taken);
+        statuses[at] = Some(NodeStatus::Taken);
         path.push(at);
         next = above(parents, at);
     }
@@ -49,12 +49,12 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
     };
     // After the path: what leads to it must find it settled.
     for at in 0..parents.len() {
-        settle(parents, &mut standings, beginning, at);
+        settle(parents, &mut statuses, beginning, at);
     }
-    let standings = standings
+    let statuses = statuses
         .into_iter()
-        .map(|standing| standing.unwrap_or(NodeStatus::Detached));
-    (path, standings.collect())
+        .map(|status| status.unwrap_or(NodeStatus::Detached));
+    (path, statuses.collect())
 }
 
 fn above(parents: &[Parent], at: usize) -> Option<usize> {
@@ -68,20 +68,20 @@ fn above(parents: &[Parent], at: usize) -> Option<usize> {
 /// lead to a beginning.
 fn settle(
     parents: &[Parent],
-    standings: &mut [Option<NodeStatus>],
+    statuses: &mut [Option<NodeStatus>],
     beginning: NodeStatus,
     at: usize,
 ) {
     let mut chain = Vec::new();
     let mut next = at;
-    let standing = loop {
-        match standings[next] {
+    let status = loop {
+        match statuses[next] {
             Some(NodeStatus::Detached) => break NodeStatus::Detached,
             Some(_) => break NodeStatus::Other,
             None => {}
         }
         // While a chain is followed its nodes count as detached, so that one that leads back into itself is.
-        standings[next] = Some(NodeStatus::Detached);
+        statuses[next] = Some(NodeStatus::Detached);
         chain.push(next);
         match (parents[next], above(parents, next)) {
             (_, Some(parent)) => next = parent,
@@ -90,7 +90,7 @@ fn settle(
         }
     };
     for at in chain {
-        standings[at] = Some(standing);
+        statuses[at] = Some(status);
     }
 }
 
@@ -131,26 +131,26 @@ mod tests {
             Node(7),
             Node(2),
         ];
-        let (path, standings) = path(&parents, Some(3));
+        let (path, statuses) = path(&parents, Some(3));
         assert_eq!(path, [0, 1, 3]);
         let expected = [
             Taken, Taken, Other, Taken, Other, Detached, Detached, Detached, Detached, Other,
         ];
-        assert_eq!(standings, expected);
+        assert_eq!(statuses, expected);
     }
 
     #[test]
     fn where_the_path_breaks_off_nothing_is_called_another_branch() {
-        let (path, standings) = path(&[Root, Node(0), Missing, Node(2), Node(2)], Some(3));
+        let (path, statuses) = path(&[Root, Node(0), Missing, Node(2), Node(2)], Some(3));
         assert_eq!(path, [2, 3]);
-        assert_eq!(standings, [Detached, Detached, Taken, Taken, Other]);
+        assert_eq!(statuses, [Detached, Detached, Taken, Taken, Other]);
     }
 
     #[test]
     fn a_circle_is_walked_once() {
-        let (taken, standings) = path(&[Node(2), Node(0), Node(1), Node(0)], Some(1));
+        let (taken, statuses) = path(&[Node(2), Node(0), Node(1), Node(0)], Some(1));
         assert_eq!(taken, [2, 0, 1]);
-        assert_eq!(standings, [Taken, Taken, Taken, Other]);
+        assert_eq!(statuses, [Taken, Taken, Taken, Other]);
         assert_eq!(
             latest_leaf(&[Node(1), Node(0)], &[Some(2), Some(1)]),
             Some(0)
@@ -166,11 +166,11 @@ mod tests {
                 13 => Missing,
                 at => Node(*at),
             }).collect();
-            let (path, standings) = path(&links, Some(last));
-            prop_assert_eq!(standings.len(), links.len());
-            let taken = standings.iter().filter(|standing| **standing == Taken).count();
+            let (path, statuses) = path(&links, Some(last));
+            prop_assert_eq!(statuses.len(), links.len());
+            let taken = statuses.iter().filter(|status| **status == Taken).count();
             prop_assert_eq!(taken, path.len());
-            prop_assert!(path.iter().all(|at| standings[*at] == Taken));
+            prop_assert!(path.iter().all(|at| statuses[*at] == Taken));
             prop_assert!(latest_leaf(&links, &[]).is_some() != links.is_empty());
         }
     }

@@ -699,7 +699,7 @@ mod tests {
 
     #[test]
     fn a_key_in_a_wrong_place_is_not_echoed() {
-        for (text, told) in [
+        for (text, expected) in [
             (
                 "[providers]\nopenai = 'sk-canary'",
                 "line 2: invalid type: string, expected",
@@ -729,7 +729,7 @@ mod tests {
         ] {
             let problem = Config::parse(text).unwrap_err();
             assert!(
-                problem.starts_with(told) && !problem.contains("canary"),
+                problem.starts_with(expected) && !problem.contains("canary"),
                 "{text}: {problem}"
             );
         }
@@ -743,7 +743,7 @@ mod tests {
             hook("url = 'http://127.0.0.1:8080/'\nallow_private = true\naccounts = ['default']"),
         ];
         assert_eq!(Config::parse(&two.concat()).unwrap().webhooks.len(), 2);
-        for (text, told) in [
+        for (text, expected) in [
             (
                 hook("url = 'http://canary.example.com/'"),
                 "number 1: `url` must begin with `https://`",
@@ -768,14 +768,14 @@ mod tests {
             ),
         ] {
             let problem = Config::parse(&text).unwrap_err();
-            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(problem.contains(expected), "{text}: {problem}");
             assert!(!problem.contains("canary"), "{text}: {problem}");
         }
     }
 
     #[test]
     fn a_wrong_value_is_told_with_its_key_and_limit() {
-        for (text, told) in [
+        for (text, expected) in [
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
             (
                 "\n[loss]\nsession_percent = 6",
@@ -856,7 +856,7 @@ mod tests {
             ),
         ] {
             let problem = Config::parse(text).unwrap_err();
-            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
 }

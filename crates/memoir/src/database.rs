@@ -195,10 +195,13 @@ mod tests {
         let device = folder.path().join("device");
         std::os::unix::net::UnixListener::bind(&device).unwrap();
         let failure = open_file(device.to_str()).err().unwrap();
-        let Failure::ShownFailure(told) = failure else {
+        let Failure::ShownFailure(shown_failure) = failure else {
             panic!("it is told")
         };
-        assert!(told.to_string().contains("it is not a file"), "{told}");
+        assert!(
+            shown_failure.to_string().contains("it is not a file"),
+            "{shown_failure}"
+        );
         let beside = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(beside, 1, "nothing was put beside it");
     }

@@ -62,8 +62,8 @@ impl Failure {
     /// With what to do about it.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Self::ShownFailure(told) = &mut self {
-            told.hint = Some(hint.into());
+        if let Self::ShownFailure(failure) = &mut self {
+            failure.hint = Some(hint.into());
         }
         self
     }

@@ -178,11 +178,11 @@ impl Installation {
     /// Refuses whoever may not see the agent's words.
     pub(crate) fn refuse<T>(&self, agent: &AgentHandle) -> Result<T, Failure> {
         let name = agent.name();
-        let told = format!(
+        let message = format!(
             "this installation is closed: the words of `{name}` are shown to the agent only"
         );
         let hint = format!("give the agent's token in {TOKEN}");
-        Err(Failure::new(told).hint(hint))
+        Err(Failure::new(message).hint(hint))
     }
 
     /// The session of that identifier, and its agent: a whole identifier, the beginning of one among the latest
@@ -219,8 +219,8 @@ impl Installation {
             [] => Ok(self.account.session_agent(id).await?),
             several => {
                 let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
-                let told = format!("{} sessions begin with `{}`", ids.len(), safe(id));
-                Err(Failure::new(told).hint(format!("give more of it: {}", ids.join(", "))))
+                let message = format!("{} sessions begin with `{}`", ids.len(), safe(id));
+                Err(Failure::new(message).hint(format!("give more of it: {}", ids.join(", "))))
             }
         }
     }

@@ -91,11 +91,11 @@ fn main() -> ExitCode {
         Ok(Ending::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
         Ok(Ending::Interrupted) => ExitCode::from(130),
-        Err(Failure::ShownFailure(told)) => {
-            terminal::problem(&told.to_string());
+        Err(Failure::ShownFailure(failure)) => {
+            terminal::problem(&failure.to_string());
             if is_json {
                 // Standard output holds what was asked for, and nothing else.
-                terminal::problem(&told.to_json().to_string());
+                terminal::problem(&failure.to_json().to_string());
             }
             ExitCode::FAILURE
         }

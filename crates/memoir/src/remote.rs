@@ -174,17 +174,17 @@ impl Remote {
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let code = problem["code"].as_str().unwrap_or("no code");
         if code == STILL_RUNNING {
-            let told = format!("`{}` still carries it out ({code})", self.url);
+            let message = format!("`{}` still carries it out ({code})", self.url);
             let hint = "look later what came of it, before asking for it again";
-            return Err(Failure::new(told).hint(hint));
+            return Err(Failure::new(message).hint(hint));
         }
-        let told = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
+        let message = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
         Err(match status {
-            StatusCode::UNAUTHORIZED => Failure::new(told).hint(format!(
+            StatusCode::UNAUTHORIZED => Failure::new(message).hint(format!(
                 "the token of `{}` may have ended or been revoked; give another one in {TOKEN}",
                 self.agent
             )),
-            _ => Failure::new(told),
+            _ => Failure::new(message),
         })
     }
 }

@@ -165,8 +165,8 @@ impl ProgressPrinter {
             styled(DIM, "opened", &opened),
             styled(DIM, "limit", limit),
         ];
-        if let Some(told) = nothing_can_go {
-            lines.push(styled(YELLOW, "note", told));
+        if let Some(note) = nothing_can_go {
+            lines.push(styled(YELLOW, "note", note));
         }
         lines.join("\n")
     }

@@ -113,10 +113,13 @@ pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
     places
         .map(|(place, section)| {
             section.webhook().map_err(|problem| {
-                let (told, hint) = section.problem_and_hint(&problem);
+                let (message, hint) = section.problem_and_hint(&problem);
                 let origin = config.origin();
-                Failure::new(format!("{origin}: `webhooks` number {}: {told}", place + 1))
-                    .hint(hint)
+                Failure::new(format!(
+                    "{origin}: `webhooks` number {}: {message}",
+                    place + 1
+                ))
+                .hint(hint)
             })
         })
         .collect()
@@ -139,11 +142,11 @@ pub(crate) fn examine(config: &Config) -> Vec<Examination> {
                     advice: None,
                 },
                 Err(problem) => {
-                    let (told, advice) = section.problem_and_hint(&problem);
+                    let (message, advice) = section.problem_and_hint(&problem);
                     Examination {
                         area: "webhook",
                         severity: Severity::Problem,
-                        finding: format!("{name}: {told}"),
+                        finding: format!("{name}: {message}"),
                         advice: Some(advice),
                     }
                 }

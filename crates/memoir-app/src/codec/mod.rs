@@ -790,16 +790,16 @@ fn redacted(
     }
     // One that shreds, or those of an agent that comes from elsewhere: its texts are all sealed anew, and
     // none stands in the place of another.
-    let told = decision
+    let shreddings = decision
         .records
         .iter_mut()
         .filter(|record| record.action == Action::MemoryShredded);
-    for told in told {
+    for record in shreddings {
         let commitments = bodies
             .iter()
             .map(|row| (row.seq, chain::body_commitment(&row.body.0).0));
-        let facts = std::mem::take(&mut told.facts);
-        told.facts = facts.commitments(REPLACED, commitments);
+        let facts = std::mem::take(&mut record.facts);
+        record.facts = facts.commitments(REPLACED, commitments);
     }
     Ok(bodies)
 }

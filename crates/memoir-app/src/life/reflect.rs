@@ -85,8 +85,12 @@ impl AgentHandle {
                 // Asked in the decision, so that what the model is shown and what counts as seen are of one moment.
                 let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
                 let seen = ReflectionSeen {
-                    entries: question.as_ref().map_or(0, |asked| asked.entries.len()),
-                    is_partial: question.as_ref().is_some_and(|asked| asked.left_out > 0),
+                    entries: question
+                        .as_ref()
+                        .map_or(0, |question| question.entries.len()),
+                    is_partial: question
+                        .as_ref()
+                        .is_some_and(|question| question.left_out > 0),
                     at: now,
                     next_number: loaded.agent.next_number,
                     last_at: loaded.agent.last_reflection_at,
@@ -120,18 +124,18 @@ impl AgentHandle {
     async fn finish_reflection(
         &self,
         model: &dyn Model,
-        asked: reflection::ReflectionQuestion,
+        reflection_question: reflection::ReflectionQuestion,
         seen: &ReflectionSeen,
         stop: &mut Stop<'_>,
     ) -> Result<Reflected> {
         let question = ModelQuestion {
-            prompt: asked.prompt,
+            prompt: reflection_question.prompt,
             schema: AnswerSchema {
                 name: ANSWER,
                 schema: reflection::answer_schema(),
             },
         };
-        let read = |answer: &str| reflection::read(answer, &asked.entries);
+        let read = |answer: &str| reflection::read(answer, &reflection_question.entries);
         let answer = self.memoir.question(model, question, read, stop).await;
         let (code, failure) = match answer {
             Ok(numbers) => {

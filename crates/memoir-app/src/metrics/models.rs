@@ -115,7 +115,7 @@ impl Counters {
         asking: impl Future<Output = Result<T, ModelError>>,
         usage: impl Fn(&T) -> memoir_model::TokenUsage,
     ) -> Result<T, ModelError> {
-        let mut asked = CountedRequest {
+        let mut request = CountedRequest {
             of: self,
             span: span.clone(),
             begun: Instant::now(),
@@ -123,7 +123,7 @@ impl Counters {
         };
         let answer = asking.instrument(span.clone()).await;
         // Until here it counts as broken off: whoever drops this future leaves no other trace.
-        asked.result = result(&answer);
+        request.result = result(&answer);
         if let Ok(answer) = &answer {
             let usage = usage(answer);
             spans::answered(&span, usage);

@@ -44,7 +44,7 @@ pub struct SeenUpTo {
     /// The place of the last record seen in the agent's log; 0 for none.
     pub seq: u64,
     /// How the session stood when it was last shown; `None` where it was not.
-    pub standing: Option<SessionProgress>,
+    pub progress: Option<SessionProgress>,
 }
 
 /// What tells one showing of a session from another.
@@ -159,7 +159,7 @@ impl AgentHandle {
         Ok((snapshot.agent, row))
     }
 
-    async fn standing(
+    async fn with_progress(
         &self,
         agent: &AgentRow,
         row: SessionRow,
@@ -172,12 +172,12 @@ impl AgentHandle {
         let (session, _) = codec::session(key, row)?;
         let shown = ShownSession::with_words(&self.name, session.clone(), None);
         let live = live(codec::listed_agent(agent)?, &session, shown);
-        let standing = SessionProgress {
+        let progress = SessionProgress {
             version,
             core_tokens: live.core_tokens.unwrap_or(0),
             breaker_tokens: live.breaker_tokens.unwrap_or(0),
         };
-        Ok((live, standing))
+        Ok((live, progress))
     }
 }
 
@@ -207,11 +207,11 @@ impl Live {
             self.looked_at = None;
             return Ok(news);
         }
-        let (session, standing) = self.agent.standing(&agent, row, self.sight).await?;
+        let (session, progress) = self.agent.with_progress(&agent, row, self.sight).await?;
         self.looked_at = Some(agent.document.version);
         self.has_ended = !session.session.state.is_running();
-        if self.seen.standing != Some(standing) {
-            self.seen.standing = Some(standing);
+        if self.seen.progress != Some(progress) {
+            self.seen.progress = Some(progress);
             let session = Box::new(session);
             let event = if self.has_ended {
                 LiveEvent::Ended(session)

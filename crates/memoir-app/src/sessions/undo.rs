@@ -229,14 +229,14 @@ impl AgentHandle {
     }
 
     /// The sessions of a plan, the one asked for first.
-    async fn sessions_of(&self, plan: &UndoPlan, asked: Session) -> Result<Vec<Session>> {
+    async fn sessions_of(&self, plan: &UndoPlan, requested: Session) -> Result<Vec<Session>> {
         let others: Vec<SessionId> = plan
             .sessions
             .iter()
             .copied()
-            .filter(|id| *id != asked.id)
+            .filter(|id| *id != requested.id)
             .collect();
-        let mut sessions = vec![asked];
+        let mut sessions = vec![requested];
         for id in others {
             sessions.push(self.load(&with_session(id)).await?.take_session(id)?);
         }

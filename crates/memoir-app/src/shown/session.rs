@@ -325,11 +325,11 @@ impl AgentLens<'_> {
         options: &RefineOptions,
         observer: &mut Observer<'_>,
     ) -> Result<ShownSession> {
-        let mut told = |progress: &Progress| match self.viewer {
+        let mut viewer_observer = |progress: &Progress| match self.viewer {
             Viewer::Agent => observer(progress),
             Viewer::Administrator(_) => observer(&progress.wordless()),
         };
-        let session = self.agent.refine(options, &mut told).await?;
+        let session = self.agent.refine(options, &mut viewer_observer).await?;
         let mut session = self.session(session.id).await?;
         if session.rehearsal && self.viewer == Viewer::Agent {
             // One that never had the knife came to nothing.

@@ -153,13 +153,13 @@ impl<'a> AccessForm<'a> {
             return Ok(None);
         };
         let actor = visitor.actor();
-        let asked = match wish {
+        let outcome = match wish {
             AccessWish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
             AccessWish::Look | AccessWish::Token | AccessWish::Shredding(_) => {
                 agent.request_access(&draft, &actor).await
             }
         };
-        match asked {
+        match outcome {
             Ok(request) => Ok(Some(request)),
             Err(Error::Invalid(invalid)) => {
                 self.fault(&invalid);
@@ -604,12 +604,12 @@ pub(super) fn what(request: &AccessRequestFacts) -> Markup {
 
 /// Where a request stands, in a word.
 pub(super) fn badge(request: &AccessRequestFacts) -> Markup {
-    let (class, text) = standing(request);
+    let (class, text) = status_label(request);
     html! { span class=(class) { (text) } }
 }
 
 /// How where a request stands looks, and the word for it.
-pub(super) fn standing(request: &AccessRequestFacts) -> (&'static str, &'static str) {
+pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'static str) {
     let class = match request.state {
         AccessState::Asked => "badge running",
         AccessState::Granted => "badge good",

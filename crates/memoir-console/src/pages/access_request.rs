@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Tab,
-    access::{answering, badge, path_of, standing, what},
+    access::{answering, badge, path_of, status_label, what},
     agent_head, agent_path,
 };
 use crate::{
@@ -127,38 +127,42 @@ pub(crate) async fn show(
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     let query: AccessRequestPageQuery = form::query(raw_query.as_deref())?;
-    let asked = ShownRequest::find(visitor, &request).await?;
-    let request = &asked.request;
+    let shown_request = ShownRequest::find(visitor, &request).await?;
+    let request = &shown_request.request;
     let content = html! {
-        (agent_head(&asked.agent, Tab::Access))
+        (agent_head(&shown_request.agent, Tab::Access))
         section #standing aria-labelledby="request" data-standing=(request.state.as_str())
-            data-state={ (asked.path()) "/state" } {
+            data-state={ (shown_request.path()) "/state" } {
             div.headline {
                 h2 #request { "Asked " (parts::time(request.requested_at)) }
                 p { (badge(request)) }
             }
-            p role="status" { strong { (asked.status_sentence().await?) } }
+            p role="status" { strong { (shown_request.status_sentence().await?) } }
             @if request.state == AccessState::Asked {
-                p { (answering(&asked.agent).await?) }
+                p { (answering(&shown_request.agent).await?) }
             }
-            (actions(&asked))
-            (facts(&asked))
+            (actions(&shown_request))
+            (facts(&shown_request))
         }
         h3 { "What for" }
         div.said dir="auto" { (request.purpose.expose()) }
-        (reason(&asked))
-        p { a href={ (agent_path(asked.agent.scope().agent)) "/access" } { "All requests to " (asked.agent.name()) } }
+        (reason(&shown_request))
+        p { a href={ (agent_path(shown_request.agent.scope().agent)) "/access" } { "All requests to " (shown_request.agent.name()) } }
     };
-    let title = format!("Access to {}: {}", asked.agent.name(), standing(request).1);
-    let shown = SignedInPage::new(&asked.visitor, &title, ConsoleSection::Fleet)
+    let title = format!(
+        "Access to {}: {}",
+        shown_request.agent.name(),
+        status_label(request).1
+    );
+    let shown = SignedInPage::new(&shown_request.visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);
     // So that the page tells of the end where no script runs.
     // A second later than the end, so that the page that is asked for then finds it over.
-    let ends = asked.is_granted() && !request.is_standing();
-    let seconds = ends.then(|| asked.seconds_left() + 1);
-    Ok(refreshing(shown, seconds, &asked.path()))
+    let ends = shown_request.is_granted() && !request.is_standing();
+    let seconds = ends.then(|| shown_request.seconds_left() + 1);
+    Ok(refreshing(shown, seconds, &shown_request.path()))
 }
 
 /// The answer, after which a browser goes to another page by itself, after so many seconds.
@@ -173,10 +177,10 @@ pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str)
     answer
 }
 
-fn actions(asked: &ShownRequest) -> Markup {
-    let request = &asked.request;
-    let (path, is_own) = (asked.path(), asked.is_own());
-    let tokens = format!("{}/tokens", agent_path(asked.agent.scope().agent));
+fn actions(shown_request: &ShownRequest) -> Markup {
+    let request = &shown_request.request;
+    let (path, is_own) = (shown_request.path(), shown_request.is_own());
+    let tokens = format!("{}/tokens", agent_path(shown_request.agent.scope().agent));
     let (text, name) = match (request.state, is_own) {
         (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
         // Only a look goes on until somebody ends it.
@@ -186,27 +190,27 @@ fn actions(asked: &ShownRequest) -> Markup {
     html! {
         @if request.state.is_open() {
             div.buttons {
-                @if asked.is_granted() && is_own {
-                    @if request.scope.is_some() { a.button.main href=(asked.reading_path()) { "Read" } }
+                @if shown_request.is_granted() && is_own {
+                    @if request.scope.is_some() { a.button.main href=(shown_request.reading_path()) { "Read" } }
                     @if request.kind == AccessKindName::Connection {
                         p { "Go back to the page on which you asked, or begin again at the program, and connect it." }
                     }
                     @if request.kind == AccessKindName::Token {
-                        (parts::button(&asked.visitor, &tokens, "Make the token", "Make the token", "main"))
+                        (parts::button(&shown_request.visitor, &tokens, "Make the token", "Make the token", "main"))
                     }
                 }
-                (parts::button(&asked.visitor, &format!("{path}/revoke"), text, name, ""))
+                (parts::button(&shown_request.visitor, &format!("{path}/revoke"), text, name, ""))
             }
         }
     }
 }
 
-fn facts(asked: &ShownRequest) -> Markup {
-    let request = &asked.request;
+fn facts(shown_request: &ShownRequest) -> Markup {
+    let request = &shown_request.request;
     let is_open = request.state.is_open();
     html! {
         dl.facts {
-            (parts::pair("Who asks", html! { (request.asked_by.name) @if asked.is_own() { " (you)" } }))
+            (parts::pair("Who asks", html! { (request.asked_by.name) @if shown_request.is_own() { " (you)" } }))
             (parts::pair("To see", html! {
                 @match request.session_id {
                     Some(session) => a href={ "/sessions/" (session) } { (what(request)) },
@@ -220,7 +224,7 @@ fn facts(asked: &ShownRequest) -> Markup {
             @if request.is_standing() {
                 (parts::pair("Closes", html! { "when it is taken back" }))
             } @else if is_open {
-                (parts::pair(if asked.is_granted() { "Closes" } else { "Waits until" }, html! {
+                (parts::pair(if shown_request.is_granted() { "Closes" } else { "Waits until" }, html! {
                     time datetime=(request.expires_at) { (words::second(request.expires_at)) }
                 }))
             } @else {
@@ -238,14 +242,14 @@ fn facts(asked: &ShownRequest) -> Markup {
 }
 
 /// What the agent said to it, for whoever asked.
-fn reason(asked: &ShownRequest) -> Markup {
-    let request = &asked.request;
+fn reason(shown_request: &ShownRequest) -> Markup {
+    let request = &shown_request.request;
     html! {
         @if request.answered_at.is_some() {
             h3 { "What the agent said" }
             @match &request.words.reason {
                 Some(reason) => div.said dir="auto" { (reason.expose()) },
-                None if asked.is_own() => p.none { "No more than that." },
+                None if shown_request.is_own() => p.none { "No more than that." },
                 None => p.none { "That is for whoever asked." },
             }
         }
@@ -266,13 +270,13 @@ pub(crate) async fn state(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
 ) -> PageResult {
-    let asked = ShownRequest::find(visitor, &request).await?;
-    let standing = RequestStatus {
-        state: asked.request.state,
-        seconds_left: asked.seconds_left(),
-        told: asked.status_sentence().await?,
+    let shown_request = ShownRequest::find(visitor, &request).await?;
+    let status = RequestStatus {
+        state: shown_request.request.state,
+        seconds_left: shown_request.seconds_left(),
+        told: shown_request.status_sentence().await?,
     };
-    Ok(Json(standing).into_response())
+    Ok(Json(status).into_response())
 }
 
 pub(crate) async fn revoke(

@@ -58,7 +58,7 @@ pub(super) async fn page(
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
-        (standing(&view))
+        (status(&view))
         (open)
         (mass::section(agent))
         (refine::section(console, visitor, &view, &latest, draft))
@@ -79,7 +79,7 @@ pub(super) async fn page(
     )
 }
 
-fn standing(view: &AgentFacts) -> Markup {
+fn status(view: &AgentFacts) -> Markup {
     let tally = &view.counts;
     let budget = view.effective_core_token_budget;
     html! {

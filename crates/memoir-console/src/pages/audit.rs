@@ -190,9 +190,9 @@ fn row(record: &RecordFacts) -> Markup {
 }
 
 /// What a record says in the open, numbers and codes, but for what is told beside it.
-pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
-    let told = data.iter().filter_map(|(name, value)| {
-        if told_beside.contains(&name.as_str()) {
+pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str]) -> Markup {
+    let entries = data.iter().filter_map(|(name, value)| {
+        if shown_beside.contains(&name.as_str()) {
             return None;
         }
         let text = match value {
@@ -207,11 +207,11 @@ pub(super) fn facts(data: &Map<String, Value>, told_beside: &[&str]) -> Markup {
         };
         Some((labels::fact(name), text))
     });
-    let told: Vec<(Cow<'static, str>, String)> = told.collect();
+    let entries: Vec<(Cow<'static, str>, String)> = entries.collect();
     html! {
-        @if told.is_empty() { span.none { "–" } }
+        @if entries.is_empty() { span.none { "–" } }
         @else {
-            ul.told { @for (name, text) in &told { li { (name) " " b { (text) } } } }
+            ul.told { @for (name, text) in &entries { li { (name) " " b { (text) } } } }
         }
     }
 }

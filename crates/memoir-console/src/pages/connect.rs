@@ -130,8 +130,8 @@ pub(crate) async fn decide(
     let decision = form.field("decision");
     // Before an agent is looked for: to say no, none need be chosen.
     if decision == "refuse" {
-        let told = question.answer(&[("error", "access_denied")]);
-        return Ok(see_other(&told));
+        let address = question.answer(&[("error", "access_denied")]);
+        return Ok(see_other(&address));
     }
     let mut faults = Faults::default();
     let agent = match visitor.account.agent(form.field(AGENT.0)).await {
@@ -155,8 +155,8 @@ pub(crate) async fn decide(
             let purpose = PrivateText::from(form.field(PURPOSE.0));
             let client = question.wish.shown_client();
             let actor = visitor.actor();
-            let asked = agent.request_connection(&client, &purpose, &actor);
-            match asked.await {
+            let requested = agent.request_connection(&client, &purpose, &actor);
+            match requested.await {
                 // To the page itself, which is loaded again until the agent has answered.
                 Ok(_) => Ok(see_other(&question.path(&id))),
                 Err(Error::Invalid(invalid)) => {
@@ -220,8 +220,8 @@ async fn question(
             "The program wants to be answered at an address that it has not registered. Nothing was sent there.",
         ));
     };
-    let asked = check(connecting, &of);
-    Ok(match asked {
+    let checked = check(connecting, &of);
+    Ok(match checked {
         Ok(challenge) => Ok(ConnectionQuestion {
             wish: ConnectionWish {
                 challenge: challenge.to_owned(),
@@ -283,9 +283,14 @@ fn check<'a>(
 
 /// A question that is not as it must be. Whoever looks decides whether the program is told.
 fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
-    let told = [("error", wrong.code)];
+    let parameters = [("error", wrong.code)];
     // A link and no redirect: whoever can register a program would have a way to send browsers on.
-    let back = answer(&wrong.address, wrong.state.as_deref(), &wrong.issuer, &told);
+    let back = answer(
+        &wrong.address,
+        wrong.state.as_deref(),
+        &wrong.issuer,
+        &parameters,
+    );
     let content = html! {
         h1 { "Not connected" }
         p { "The program that calls itself " strong { (wrong.client.name) }
@@ -308,12 +313,12 @@ async fn page(
         "" => None,
         agent => Some(visitor.account.agent(agent).await?),
     };
-    let mut asked = None;
+    let mut open_request = None;
     if let Some(agent) = &chosen {
         let client = question.wish.shown_client();
         let actor = visitor.actor();
         let request = agent.open_connection_request(&client, &actor);
-        asked = request.await?;
+        open_request = request.await?;
     }
     let client = &question.wish.client;
     let content = html! {
@@ -328,7 +333,7 @@ async fn page(
             p.notice { "It gave itself this name. Agree only if you have just begun this at "
                 strong { (question.wish.address.host()) } " yourself." }
         }
-        @match (&chosen, &asked) {
+        @match (&chosen, &open_request) {
             (Some(agent), Some(request)) => (waiting(visitor, question, agent, request)),
             (Some(agent), None) => (asking(visitor, question, agent, faults)),
             (None, _) => (choosing(visitor, question, faults).await?),

@@ -148,7 +148,7 @@ fn table(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
                     tr role="row" { @for column in COLUMNS { (heading(query, column)) } }
                 }
                 tbody role="rowgroup" {
-                    @for standing in &fleet.agents { (row(standing)) }
+                    @for listed in &fleet.agents { (row(listed)) }
                 }
             }
         }
@@ -183,10 +183,10 @@ fn heading(
     }
 }
 
-fn row(standing: &ListedAgent) -> Markup {
-    let agent = &standing.agent;
+fn row(listed: &ListedAgent) -> Markup {
+    let agent = &listed.agent;
     let (mass, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
-    let last = standing.last_session.as_ref();
+    let last = listed.last_session.as_ref();
     html! {
         tr role="row" {
             th role="rowheader" scope="row" data-label="Agent" {
@@ -209,23 +209,23 @@ fn row(standing: &ListedAgent) -> Markup {
                     None => span.none { "never" },
                 }
             }
-            td role="cell" data-label="Next session" { (next(standing)) }
+            td role="cell" data-label="Next session" { (next(listed)) }
             td.figure role="cell" data-label="To the breaker" {
-                (words::number(standing.breaker_removable_tokens))
+                (words::number(listed.breaker_removable_tokens))
             }
-            td.figure role="cell" data-label="Kept" { (parts::kept(&standing.kept)) }
+            td.figure role="cell" data-label="Kept" { (parts::kept(&listed.kept)) }
             td.figure role="cell" data-label="Access" {
-                @if standing.open_requests == 0 { span.none { "0" } }
+                @if listed.open_requests == 0 { span.none { "0" } }
                 @else {
-                    a.badge.bad href={ (agent_path(agent.id)) "/access" } { (standing.open_requests) " open" }
+                    a.badge.bad href={ (agent_path(agent.id)) "/access" } { (listed.open_requests) " open" }
                 }
             }
         }
     }
 }
 
-fn next(standing: &ListedAgent) -> Markup {
-    let agent = &standing.agent;
+fn next(listed: &ListedAgent) -> Markup {
+    let agent = &listed.agent;
     let setting = |name: &str| {
         agent
             .settings

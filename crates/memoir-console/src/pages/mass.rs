@@ -96,8 +96,8 @@ pub(crate) async fn curve(
     let (days, ..) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
     // Parts of a second at least: the curve knows no finer time.
-    let told = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
-    Ok(Json(plot::over_time(&told.history, told.budget)).into_response())
+    let curve = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
+    Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
 }
 
 /// The curve on an agent's page.
@@ -131,7 +131,7 @@ pub(crate) async fn show(
     let query: MassQuery = form::query(raw_query.as_deref())?;
     let (days, _, rows) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let told = mass_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
+    let curve = mass_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))
@@ -142,16 +142,16 @@ pub(crate) async fn show(
                 a href=(own_path) aria-current=[(own == days).then_some("true")] { (text) }
             }
         }
-        (table(&told))
+        (table(&curve))
     };
     let title = format!("Mass of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
-fn table(told: &MassCurve) -> Markup {
-    let happenings = plot::happenings(&told.history);
+fn table(curve: &MassCurve) -> Markup {
+    let happenings = plot::happenings(&curve.history);
     // Numbered before they are turned round: what happened is found by the place among all points, oldest first.
-    let points = told.history.points.iter().enumerate().rev();
+    let points = curve.history.points.iter().enumerate().rev();
     html! {
         table.cards role="table" {
             caption.hidden { "Mass over time, the newest first" }
@@ -172,8 +172,8 @@ fn table(told: &MassCurve) -> Markup {
                         td.figure role="cell" data-label="Highest" { (words::number(point.highest_core_tokens)) }
                         td role="cell" data-label="Of the budget" {
                             span.gauge {
-                                (parts::bar(point.core_tokens, told.budget))
-                                span { (words::percent(point.core_tokens, told.budget)) " %" }
+                                (parts::bar(point.core_tokens, curve.budget))
+                                span { (words::percent(point.core_tokens, curve.budget)) " %" }
                             }
                         }
                         td role="cell" data-label="What happened" {
@@ -194,8 +194,8 @@ fn happened(all: &[plot::Happening]) -> Markup {
                 @for one in all {
                     li {
                         @match &one.path {
-                            Some(path) => a href=(path) { (one.told) },
-                            None => (one.told),
+                            Some(path) => a href=(path) { (one.text) },
+                            None => (one.text),
                         }
                     }
                 }

@@ -60,7 +60,7 @@ pub(crate) async fn show(
 ) -> PageResult {
     let query: MemoryListQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
-    let asked = MemoryPage {
+    let page_query = MemoryPage {
         after: query.after,
         limit: AT_ONCE + 1,
         kind: kind(query.kind.as_deref())?,
@@ -73,7 +73,7 @@ pub(crate) async fn show(
         },
         ..MemoryPage::default()
     };
-    let mut rows = agent.memory_page(&asked).await?;
+    let mut rows = agent.memory_page(&page_query).await?;
     // One more than is shown tells whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);

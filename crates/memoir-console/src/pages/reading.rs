@@ -50,7 +50,7 @@ const AT_ONCE: u32 = 25;
 
 /// Somebody who may read now.
 struct GrantedLook {
-    asked: ShownRequest,
+    shown_request: ShownRequest,
     viewer: Viewer,
 }
 
@@ -84,18 +84,24 @@ impl GrantedLook {
         request: &str,
         covers: impl Fn(&ShownRequest) -> bool,
     ) -> Result<Result<Self, Response>, PageFailure> {
-        let asked = ShownRequest::find(visitor, request).await?;
+        let shown_request = ShownRequest::find(visitor, request).await?;
         // For the way to the right page only. That nobody reads without a grant is held by the lens.
-        if !(asked.is_own() && asked.is_granted() && covers(&asked)) {
-            return Ok(Err(see_other(&asked.path())));
+        if !(shown_request.is_own() && shown_request.is_granted() && covers(&shown_request)) {
+            return Ok(Err(see_other(&shown_request.path())));
         }
-        let viewer = asked.visitor.viewer().under(asked.request.id);
-        Ok(Ok(Self { asked, viewer }))
+        let viewer = shown_request
+            .visitor
+            .viewer()
+            .under(shown_request.request.id);
+        Ok(Ok(Self {
+            shown_request,
+            viewer,
+        }))
     }
 
     /// The agent, by that grant alone.
     fn lens(&self) -> AgentLens<'_> {
-        self.asked.agent.seen_by(self.viewer.clone())
+        self.shown_request.agent.seen_by(self.viewer.clone())
     }
 
     async fn at(
@@ -103,20 +109,24 @@ impl GrantedLook {
         request: &str,
         part: ReadingPart,
     ) -> Result<Result<Self, Response>, PageFailure> {
-        let covers =
-            |asked: &ShownRequest| asked.request.scope.is_some_and(|scope| part.is_in(scope));
+        let covers = |shown_request: &ShownRequest| {
+            shown_request
+                .request
+                .scope
+                .is_some_and(|scope| part.is_in(scope))
+        };
         Self::begin(visitor, request, covers).await
     }
 
     /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
     async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> PageResult {
         // Between the words that were read and now the agent may have taken its leave back.
-        self.asked.look_again().await?;
-        let path = self.asked.path();
-        if !self.asked.is_granted() {
+        self.shown_request.look_again().await?;
+        let path = self.shown_request.path();
+        if !self.shown_request.is_granted() {
             return Ok(see_other(&path));
         }
-        let left = self.asked.seconds_left();
+        let left = self.shown_request.seconds_left();
         let content = html! {
             p.crumb { a href=(path) { "The request" } }
             h1 { (heading) }
@@ -125,13 +135,13 @@ impl GrantedLook {
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
             div #words data-left=(left) data-state={ (path) "/state" } data-back=(path) {
-                @if self.asked.request.scope == Some(AccessScopeName::All) { (tabs(&path, part)) }
+                @if self.shown_request.request.scope == Some(AccessScopeName::All) { (tabs(&path, part)) }
                 (read)
             }
         };
-        let shown = SignedInPage::new(&self.asked.visitor, heading, ConsoleSection::Fleet)
+        let shown = SignedInPage::new(&self.shown_request.visitor, heading, ConsoleSection::Fleet)
             .scripts(&[PageScript::Access])
-            .reading(banner(&self.asked))
+            .reading(banner(&self.shown_request))
             .show(content);
         // A browser begins to count when it has read the page, which takes a moment.
         Ok(refreshing(shown, Some(left.saturating_sub(1)), &path))
@@ -139,8 +149,8 @@ impl GrantedLook {
 }
 
 /// Who looks, at what, why, and until when.
-fn banner(asked: &ShownRequest) -> Markup {
-    let request = &asked.request;
+fn banner(shown_request: &ShownRequest) -> Markup {
+    let request = &shown_request.request;
     let what = match request.scope {
         Some(AccessScopeName::Core) => "the core memories",
         Some(AccessScopeName::Session) => "one session",
@@ -149,14 +159,14 @@ fn banner(asked: &ShownRequest) -> Markup {
     html! {
         aside #banner .banner aria-label="Access" {
             div {
-                p { "You, " strong { (asked.visitor.user.name) } ", are looking at " (what) " of "
-                    strong { (asked.agent.name()) } "." }
+                p { "You, " strong { (shown_request.visitor.user.name) } ", are looking at " (what) " of "
+                    strong { (shown_request.agent.name()) } "." }
                 p.why { "What for: " span.said.cut dir="auto" { (request.purpose.expose()) } }
             }
             p.closing { "Closes at "
                 time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
                 span #left .clock role="timer" aria-label="Time left" {} }
-            (parts::button(&asked.visitor, &format!("{}/revoke", asked.path()), "Stop looking", "Stop looking", ""))
+            (parts::button(&shown_request.visitor, &format!("{}/revoke", shown_request.path()), "Stop looking", "Stop looking", ""))
         }
     }
 }
@@ -239,18 +249,18 @@ pub(crate) async fn memories(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let page = query.page(look.asked.request.scope)?;
+    let page = query.page(look.shown_request.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
     // What the grant does not cover comes without words, and is no memory to be read.
     memories.retain(|memory| memory.words.is_some());
     let is_more = memories.len() > AT_ONCE as usize;
     memories.truncate(AT_ONCE as usize);
-    let path = format!("{}/memories", look.asked.path());
+    let path = format!("{}/memories", look.shown_request.path());
     let next = memories.last().filter(|_| is_more);
     let next = next.map(|last| query.address(&path, last.number.0));
     let first = query.address(&path, 0);
     let read = html! {
-        @if look.asked.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }
+        @if look.shown_request.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
             article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
@@ -261,7 +271,7 @@ pub(crate) async fn memories(
             next.as_deref().map(|path| (path, "Next page →")),
         ))
     };
-    let heading = format!("Memories of {}", look.asked.agent.name());
+    let heading = format!("Memories of {}", look.shown_request.agent.name());
     look.show(&heading, Some(ReadingPart::Memories), read).await
 }
 
@@ -307,11 +317,11 @@ pub(crate) async fn sessions(
     };
     let before = form::place(query.at, query.session.as_deref())?;
     // Without words: these are on the pages of the sessions.
-    let agent = &look.asked.agent;
+    let agent = &look.shown_request.agent;
     let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
-    let path = format!("{}/sessions", look.asked.path());
+    let path = format!("{}/sessions", look.shown_request.path());
     let next = sessions.last().filter(|_| is_more).map(|last| {
         let at = last.started_at.microseconds().to_string();
         form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
@@ -330,7 +340,7 @@ pub(crate) async fn sessions(
             next.as_deref().map(|path| (path, "Older →")),
         ))
     };
-    let heading = format!("Sessions of {}", look.asked.agent.name());
+    let heading = format!("Sessions of {}", look.shown_request.agent.name());
     look.show(&heading, Some(ReadingPart::Sessions), read).await
 }
 
@@ -340,10 +350,10 @@ pub(crate) async fn session(
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     let query: ReadingQuery = form::query(raw_query.as_deref())?;
-    let covers = |asked: &ShownRequest| {
+    let covers = |shown_request: &ShownRequest| {
         // As texts, since the address may hold anything.
-        let own = asked.request.session_id.map(|id| id.to_string());
-        asked.request.scope == Some(AccessScopeName::All)
+        let own = shown_request.request.session_id.map(|id| id.to_string());
+        shown_request.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
     };
     let look = match GrantedLook::begin(visitor, &request, covers).await? {
@@ -351,14 +361,14 @@ pub(crate) async fn session(
         Err(elsewhere) => return Ok(elsewhere),
     };
     // The address may name a session of another agent.
-    let id = look.asked.agent.own_session_id(&session).await?;
+    let id = look.shown_request.agent.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
-    let asked = RecordFilter {
+    let filter = RecordFilter {
         session: Some(id),
         ..RecordFilter::default()
     };
-    let path = format!("{}/sessions/{id}", look.asked.path());
-    let records = records_after(&look, &asked, &query, &path).await?;
+    let path = format!("{}/sessions/{id}", look.shown_request.path());
+    let records = records_after(&look, &filter, &query, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
         // Once: the pages behind the first one go on with the records.
@@ -370,7 +380,7 @@ pub(crate) async fn session(
     };
     let heading = format!(
         "Session of {}, {}",
-        look.asked.agent.name(),
+        look.shown_request.agent.name(),
         words::minute(session.started_at)
     );
     look.show(&heading, None, read).await
@@ -425,24 +435,24 @@ pub(crate) async fn records(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    let path = format!("{}/records", look.asked.path());
+    let path = format!("{}/records", look.shown_request.path());
     let records = records_after(&look, &RecordFilter::default(), &query, &path).await?;
     let read = html! { h2.hidden { "Records, the oldest first" } (records) };
-    let heading = format!("Records of {}", look.asked.agent.name());
+    let heading = format!("Records of {}", look.shown_request.agent.name());
     look.show(&heading, Some(ReadingPart::Records), read).await
 }
 
 /// One page of records with their words, oldest first.
 async fn records_after(
     look: &GrantedLook,
-    asked: &RecordFilter,
+    filter: &RecordFilter,
     query: &ReadingQuery,
     path: &str,
 ) -> Result<Markup, PageFailure> {
     // Places are kept as signed numbers, and an address may hold any.
     let from = query.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
-    let mut records = lens.record_page(asked, from, AT_ONCE + 1).await?;
+    let mut records = lens.record_page(filter, from, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
@@ -548,7 +558,7 @@ pub(crate) async fn prompts(
         Err(elsewhere) => return Ok(elsewhere),
     };
     let view = look.lens().show().await?;
-    let heading = format!("Prompts of {}", look.asked.agent.name());
+    let heading = format!("Prompts of {}", look.shown_request.agent.name());
     let read = prompt_words(&view);
     look.show(&heading, Some(ReadingPart::Prompts), read).await
 }

@@ -140,7 +140,7 @@ pub(crate) async fn show(
                     p data-part="state" { (state(session)) }
                 }
             }
-            div.standing data-part="standing" { (timeline::standing(&live)) }
+            div.standing data-part="standing" { (timeline::status(&live)) }
             div data-part="facts" { (outcome(&console, session)) }
             div data-part="actions" { (actions(&visitor, &agent, session)) }
             div data-part="rehearsal" { (rehearsal::section(&visitor, &agent, session).await?) }

@@ -484,7 +484,7 @@ pub(crate) async fn go_back(
 mod tests {
     use super::*;
 
-    fn asked(query: &str) -> Result<Option<Point>, &'static str> {
+    fn point_of(query: &str) -> Result<Option<Point>, &'static str> {
         let query: TimeMachineQuery = form::query(Some(query)).unwrap();
         query.point()
     }
@@ -500,13 +500,13 @@ mod tests {
             ("slide=9&record=9&shown=9", record(9)),
             ("slide=4", record(4)),
         ] {
-            assert_eq!(asked(query), expected, "{query}");
+            assert_eq!(point_of(query), expected, "{query}");
         }
         let at = "2026-05-01T12:00:00Z".parse().unwrap();
-        let timed = asked("slide=9&record=3&shown=9&at=2026-05-01T12:00");
+        let timed = point_of("slide=9&record=3&shown=9&at=2026-05-01T12:00");
         assert_eq!(timed, Ok(Some(Point::Time(at))));
         for query in ["record=-1", "record=x", "record=1.5", "slide=x", "at=x"] {
-            assert!(asked(query).is_err(), "{query}");
+            assert!(point_of(query).is_err(), "{query}");
         }
     }
 }

@@ -28,7 +28,7 @@ const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Ba
 /// What records say of the mass after them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
 /// What records say that is told beside it.
-const TOLD_BESIDE: [&str; 4] = [
+const SHOWN_BESIDE: [&str; 4] = [
     CORE_TOKENS,
     "core_tokens_after",
     "core_tokens_before",
@@ -173,22 +173,22 @@ fn mass_after(record: &RecordFacts) -> Option<u64> {
 }
 
 fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> MarkOnCurve {
-    let mut told = format!("Record {}", record.seq);
-    told += &format!(
+    let mut text = format!("Record {}", record.seq);
+    text += &format!(
         ", {}: {}",
         words::second(record.recorded_at),
         labels::action(record.action)
     );
     if let Some(number) = record.memory {
-        told += &format!(" (#{})", number.0);
+        text += &format!(" (#{})", number.0);
     }
-    told += &format!(", {} tokens", words::number(mass));
+    text += &format!(", {} tokens", words::number(mass));
     if let Some(line) = line {
         let (apart, side) = match mass.checked_sub(line) {
             Some(above) => (above, "above"),
             None => (line - mass, "below"),
         };
-        told += &format!(", {} {side} the breaker line", words::number(apart));
+        text += &format!(", {} {side} the breaker line", words::number(apart));
     }
     MarkOnCurve {
         place,
@@ -197,7 +197,7 @@ fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> Mar
         } else {
             MarkKind::Done
         },
-        told: vec![told],
+        told: vec![text],
         path: None,
     }
 }
@@ -253,13 +253,13 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
                     None => span.none { "–" },
                 }
             }
-            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &TOLD_BESIDE)) }
+            td role="cell" data-label="Counts" { (facts(record.counts.as_map(), &SHOWN_BESIDE)) }
         }
     }
 }
 
 /// How the session stands, in figures and a sentence.
-pub(super) fn standing(live: &LiveSessionFacts) -> Markup {
+pub(super) fn status(live: &LiveSessionFacts) -> Markup {
     let before = live.session.pre_session_tokens;
     html! {
         @if let (Some(before), Some(mass)) = (before, live.core_tokens) {

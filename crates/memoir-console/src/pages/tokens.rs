@@ -98,7 +98,7 @@ fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) 
                 (parts::time_or(token.expires_at, "never"))
                 @if token.connection.is_some() { ", unless it is used" }
             }
-            td role="cell" data-label="How it stands" { span { (standing(token, now)) } }
+            td role="cell" data-label="How it stands" { span { (status(token, now)) } }
             td role="cell" data-label="Change" {
                 @if token.revoked_at.is_some() { span.none { "–" } }
                 @else { (revoking(visitor, view, token)) }
@@ -107,7 +107,7 @@ fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) 
     }
 }
 
-fn standing(token: &TokenView, now: Timestamp) -> Markup {
+fn status(token: &TokenView, now: Timestamp) -> Markup {
     html! {
         // First, since a token that somebody revoked may have ended as well.
         @if let Some(at) = token.revoked_at { span.badge.bad { "revoked" } " " (parts::time(at)) }

@@ -595,7 +595,7 @@ impl Trip {
             &Actor::system(),
         );
         let result = ToolResult::RefinementRolledBack {
-            reason: ended.told,
+            reason: ended.entry,
             stats: ended.stats,
             pre_session_tokens: self.gauge.pre_session_tokens,
             post_session_tokens: ended.decision.agent.tally.core_tokens,

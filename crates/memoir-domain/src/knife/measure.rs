@@ -43,7 +43,7 @@ pub(super) struct LostSentence {
     pub(super) id: WordingId,
     origin: Origin,
     count: u64,
-    pub(super) told: LostWords,
+    pub(super) lost_words: LostWords,
 }
 
 impl EditMeasure {
@@ -54,7 +54,10 @@ impl EditMeasure {
 
     /// For the record and for whoever is told.
     pub(super) fn lost_words(&self) -> Vec<LostWords> {
-        self.lost.iter().map(|lost| lost.told.clone()).collect()
+        self.lost
+            .iter()
+            .map(|lost| lost.lost_words.clone())
+            .collect()
     }
 
     /// Marks what is let go on the wordings. `seq` is the place of the record of the edit.
@@ -71,7 +74,9 @@ impl EditMeasure {
             if lost.is_empty() && !self.is_deleted {
                 continue;
             }
-            let words = lost.iter().flat_map(|lost| lost.told.words.iter().cloned());
+            let words = lost
+                .iter()
+                .flat_map(|lost| lost.lost_words.words.iter().cloned());
             wording.let_go.push(LetGo {
                 session: session.id,
                 seq,
@@ -358,7 +363,7 @@ impl Case<'_> {
                     id: member.ids[loss.wording],
                     origin: member.origins[loss.wording],
                     count: u64::from(loss.words),
-                    told: member.lost_words(loss),
+                    lost_words: member.lost_words(loss),
                 }
             })
             .collect()
@@ -430,11 +435,11 @@ impl Case<'_> {
 
     /// Whether the limits allow it; `false` where that takes a look at all memories first.
     fn check_limits(&self, lost: &[LostSentence]) -> Result<bool, Refusal> {
-        let told = || lost.iter().map(|lost| lost.told.clone()).collect();
+        let all_lost = || lost.iter().map(|lost| lost.lost_words.clone()).collect();
         // Before the look at all memories: where nothing may go, it does not matter how much went.
         if self.guard == LossGuard::Refuse && !lost.is_empty() {
             return Err(Refusal::LossLimit {
-                lost: told(),
+                lost: all_lost(),
                 allowance: WordAllowance::NONE,
                 leave: self.leave(),
             });
@@ -463,7 +468,7 @@ impl Case<'_> {
         match loss::check(survey.wordings(), &losing, session, limits, self.now) {
             Ok(()) => Ok(true),
             Err(allowance) => Err(Refusal::LossLimit {
-                lost: told(),
+                lost: all_lost(),
                 allowance,
                 leave: self.leave(),
             }),
@@ -483,7 +488,7 @@ impl Case<'_> {
             return Ok(());
         }
         Err(Refusal::WordsLost {
-            lost: lost.iter().map(|lost| lost.told.clone()).collect(),
+            lost: lost.iter().map(|lost| lost.lost_words.clone()).collect(),
             second: Box::new(second()),
             confirm: code,
             leave: self.leave(),

@@ -252,10 +252,10 @@ impl Refusal {
 
     /// The whole text for the model, with the words that it concerns quoted as data (SPEC 3.6).
     pub fn for_agent(&self) -> PrivateText {
-        let mut told = self.to_string();
+        let mut message = self.to_string();
         let mut add = |sentence: String| {
-            told.push(' ');
-            told.push_str(&sentence);
+            message.push(' ');
+            message.push_str(&sentence);
         };
         let leave = match self {
             Self::NotTightened { lost, added, .. } => {
@@ -351,7 +351,7 @@ impl Refusal {
                 "{number} was refused more than once: leave it as it is, and go on with another one or complete."
             ));
         }
-        told.into()
+        message.into()
     }
 }
 

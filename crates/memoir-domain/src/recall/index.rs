@@ -481,12 +481,12 @@ impl RecallIndex {
         self.search_near(query, None, after)
     }
 
-    /// As [`RecallIndex::search`], merged by rank with what is near `asked` in meaning, the vector of the question.
+    /// As [`RecallIndex::search`], merged by rank with what is near `vector` in meaning, the vector of the question.
     /// What must occur must occur all the same.
     pub fn search_near(
         &self,
         query: &RecallQuery,
-        asked: Option<&Vector>,
+        vector: Option<&Vector>,
         after: Option<RecallPlace>,
     ) -> Vec<RecallMatch> {
         let mut question = RecallQuestion::of(query.text.expose());
@@ -508,8 +508,8 @@ impl RecallIndex {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
         }
-        let asked = asked.filter(|_| is_asked);
-        let nearest = asked.map_or_else(Vec::new, |asked| self.nearest(asked, &looked, query));
+        let vector = vector.filter(|_| is_asked);
+        let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
         let mut found = if nearest.is_empty() {
             rank::first(scored, needed)
         } else {
@@ -557,7 +557,7 @@ impl RecallIndex {
     /// What is near a question in meaning, the nearest first, each with how near it is.
     fn nearest(
         &self,
-        asked: &Vector,
+        vector: &Vector,
         looked: &[LookedUp],
         query: &RecallQuery,
     ) -> Vec<(FoundMemory, f32)> {
@@ -567,7 +567,7 @@ impl RecallIndex {
             narrowed.admits(&self.slots[at as usize])
                 && musts.iter().all(|slots| slots.contains(&at))
         };
-        let near = self.vectors.nearest(asked, admits).into_iter();
+        let near = self.vectors.nearest(vector, admits).into_iter();
         near.map(|(at, nearness)| {
             let slot = &self.slots[at as usize];
             let found = FoundMemory {

@@ -11,7 +11,7 @@ fn memories(texts: &[&str]) -> Vec<Memory> {
         .collect()
 }
 
-fn asked(text: &str) -> RecallQuery {
+fn query_of(text: &str) -> RecallQuery {
     RecallQuery {
         text: text.into(),
         limit: 10,
@@ -33,7 +33,7 @@ fn search(memories: &[Memory], query: &RecallQuery) -> Vec<u64> {
 }
 
 fn find(texts: &[&str], query: &str) -> Vec<u64> {
-    search(&memories(texts), &asked(query))
+    search(&memories(texts), &query_of(query))
 }
 
 const NOTHING: [u64; 0] = [];
@@ -156,8 +156,8 @@ fn spec_2_8_one_slip_of_the_pen_is_forgiven_where_the_word_is_nowhere() {
     assert_eq!(find(&texts, "cta"), NOTHING, "too short to be sure");
     assert_eq!(find(&texts, "kalander"), NOTHING, "two slips");
     assert_eq!(find(&["Ольга живёт в Казани"], "Козани"), [1]);
-    let told = RecallIndex::of(&memories(&texts)).search(&asked("caledar"), None);
-    assert_eq!(told[0].terms[0].found, FoundAs::Slip);
+    let found = RecallIndex::of(&memories(&texts)).search(&query_of("caledar"), None);
+    assert_eq!(found[0].terms[0].found, FoundAs::Slip);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn spec_2_8_the_newest_comes_first_within_a_tenth_of_the_score() {
     assert_eq!(find(&texts, "Where does Mia live?"), [2, 1, 3]);
     let mut dated = memories(&texts);
     dated[0].created_at = Timestamp::from_microseconds(0).unwrap().plus_days(9);
-    assert_eq!(search(&dated, &asked("Where does Mia live?")), [1, 2, 3]);
+    assert_eq!(search(&dated, &query_of("Where does Mia live?")), [1, 2, 3]);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn spec_2_8_a_correction_comes_before_what_it_corrects_and_before_nothing_else()
     assert_eq!(find(&texts, "what is owed to us in euros")[..2], [3, 1]);
     assert_eq!(find(&texts, "\"still owes us\""), [1]);
     let found =
-        RecallIndex::of(&memories(&texts)).search(&asked("what is owed to us in euros"), None);
+        RecallIndex::of(&memories(&texts)).search(&query_of("what is owed to us in euros"), None);
     assert_eq!(
         (found[0].corrects, found[1].corrects),
         (Some(Number(1)), None)
@@ -253,7 +253,7 @@ fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
     memories[1].kind = Kind::Journal;
     memories[1].door.origin = Origin::External;
     memories[2].tags = Tags::parse(["Vow"]).unwrap();
-    let base = asked("tea");
+    let base = query_of("tea");
     let numbers = |query: &RecallQuery| search(&memories, query);
     let with = |change: fn(&mut RecallQuery)| {
         let mut query = base.clone();
@@ -302,13 +302,13 @@ fn spec_2_8_pages_hold_each_once() {
     for question in ["tea", "tea leaf 3", ""] {
         let whole = RecallQuery {
             limit: 200,
-            ..asked(question)
+            ..query_of(question)
         };
         let whole = numbers(&index.search(&whole, None));
         assert_eq!(whole.len(), 150);
         let (mut paged, mut after) = (Vec::new(), None);
         loop {
-            let page = index.search(&asked(question), after);
+            let page = index.search(&query_of(question), after);
             let Some(last) = page.last() else { break };
             after = Some(last.place());
             paged.extend(numbers(&page));
@@ -339,7 +339,7 @@ fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
     let texts: Vec<String> = (0..30).map(|number| format!("tea {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut index = RecallIndex::of(&memories(&texts));
-    let first = index.search(&asked("tea"), None);
+    let first = index.search(&query_of("tea"), None);
     assert_eq!(numbers(&first), [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
     let place = first[9].place();
     // The last one that was seen goes, and two better ones come.
@@ -347,7 +347,7 @@ fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
     for number in [41, 42] {
         index.put(&test_memory(number, "tea tea"));
     }
-    let next = index.search(&asked("tea"), Some(place));
+    let next = index.search(&query_of("tea"), Some(place));
     assert_eq!(numbers(&next), [20, 19, 18, 17, 16, 15, 14, 13, 12, 11]);
 }
 
@@ -369,7 +369,7 @@ fn spec_2_8_a_prompt_of_twenty_thousand_characters_is_looked_for_by_its_rarest_w
 #[test]
 fn spec_2_8_explain_tells_terms_their_weight_and_the_rank() {
     let index = RecallIndex::of(&memories(&["Linen thread", "Linen"]));
-    let found = index.search(&asked("linen thread"), None);
+    let found = index.search(&query_of("linen thread"), None);
     assert_eq!(numbers(&found), [1, 2]);
     assert_eq!((found[0].rank, found[1].rank), (1, 2));
     let terms: Vec<&str> = found[0]
@@ -389,7 +389,7 @@ fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded
     let mut index = RecallIndex::of(&all);
     let fresh = |memories: &[Memory], text| {
         let memories = memories.iter().filter(|memory| memory.is_kept());
-        numbers(&RecallIndex::of(memories).search(&asked(text), None))
+        numbers(&RecallIndex::of(memories).search(&query_of(text), None))
     };
     let mut after = all.clone();
     after[0].discarded_at = Some(after[0].created_at);
@@ -402,12 +402,12 @@ fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded
         .collect();
     assert!(index.follow(&changes));
     for text in ["kiln", "loom", "wheel", "old", "猫", "暮らす", "\"is old\""] {
-        let found = numbers(&index.search(&asked(text), None));
+        let found = numbers(&index.search(&query_of(text), None));
         assert_eq!(found, fresh(&after, text), "{text}");
     }
     // Brought back, as restoring and rewinding do.
     assert!(index.follow(&[Change::between(after[0].clone(), &all[0]).unwrap()]));
-    assert_eq!(numbers(&index.search(&asked("kiln"), None)), [1]);
+    assert_eq!(numbers(&index.search(&query_of("kiln"), None)), [1]);
     let mut shredded = after[1].clone();
     shredded.content = "".into();
     shredded.shredded_at = Some(shredded.created_at);
@@ -425,18 +425,18 @@ proptest::proptest! {
             .map(|(at, text)| test_memory(at as u64 + 1, text))
             .collect();
         let mut index = RecallIndex::of(&memories);
-        let found = index.search(&asked(&question), None);
+        let found = index.search(&query_of(&question), None);
         assert!(found.len() <= memories.len());
         for memory in &memories {
-            let own = index.search(&asked(&memory.content.expose().replace('"', " ")), None);
+            let own = index.search(&query_of(&memory.content.expose().replace('"', " ")), None);
             // Whoever asks with a memory's own words finds it.
             assert!(own.is_empty() || numbers(&own).contains(&memory.number.0));
         }
         for memory in &memories {
             index.take(memory.number);
         }
-        assert_eq!(index.search(&asked(&question), None), []);
-        assert_eq!(index.search(&asked(""), None), []);
+        assert_eq!(index.search(&query_of(&question), None), []);
+        assert_eq!(index.search(&query_of(""), None), []);
     }
 }
 
@@ -465,14 +465,14 @@ fn spec_2_8_words_and_meaning_are_merged_by_rank() {
         ("Rosa keeps bees", [1.0, 0.1]),
         ("A kiln of brick", [0.9, 0.5]),
     ]);
-    let asked = asked("kiln");
-    assert_eq!(numbers(&index.search(&asked, None)), [3, 1], "by words");
+    let query = query_of("kiln");
+    assert_eq!(numbers(&index.search(&query, None)), [3, 1], "by words");
     assert_eq!(
-        find_near(&index, &asked, &[1.0, 0.0]),
+        find_near(&index, &query, &[1.0, 0.0]),
         [3, 1, 2],
         "what both have far ahead, then what either has"
     );
-    let found = index.search_near(&asked, Some(&vector(&[1.0, 0.0])), None);
+    let found = index.search_near(&query, Some(&vector(&[1.0, 0.0])), None);
     assert_eq!((found[2].near, found[2].score), (Some(1), 0.0));
     let [meaning] = found[2].terms.as_slice() else {
         panic!("found by its meaning alone")
@@ -482,12 +482,12 @@ fn spec_2_8_words_and_meaning_are_merged_by_rank() {
     // What must occur must, and nothing is near where nothing is asked.
     let bound = RecallQuery {
         text: "\"kiln\"".into(),
-        ..asked.clone()
+        ..query.clone()
     };
     assert_eq!(find_near(&index, &bound, &[1.0, 0.0]), [3, 1]);
     let everything = RecallQuery {
         text: "".into(),
-        ..asked
+        ..query
     };
     assert_eq!(find_near(&index, &everything, &[1.0, 0.0]), [3, 2, 1]);
     let found = index.search_near(&everything, Some(&vector(&[1.0, 0.0])), None);
@@ -504,17 +504,17 @@ fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
         .map(|(text, values)| (text.as_str(), *values))
         .collect();
     let index = near(&texts);
-    let mut query = asked("notes");
+    let mut query = query_of("notes");
     query.kind = Some(Kind::Journal);
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), NOTHING);
     query.kind = None;
     query.limit = 40;
-    let asked = vector(&[1.0, 0.0]);
-    let whole = numbers(&index.search_near(&query, Some(&asked), None));
+    let question = vector(&[1.0, 0.0]);
+    let whole = numbers(&index.search_near(&query, Some(&question), None));
     query.limit = 7;
     let (mut pages, mut after) = (Vec::new(), None);
     loop {
-        let page = index.search_near(&query, Some(&asked), after);
+        let page = index.search_near(&query, Some(&question), after);
         let Some(last) = page.last() else { break };
         after = Some(last.place());
         pages.extend(numbers(&page));
@@ -567,7 +567,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
     });
     let query = RecallQuery {
         limit: 50,
-        ..asked("elsewhere")
+        ..query_of("elsewhere")
     };
     let found = find_near(&index, &query, &question);
     assert_eq!(found[..5], [501, 1_001, 1_501, 2_001, 2_501]);
@@ -596,7 +596,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
 fn spec_5_3_a_vector_goes_with_the_wording_that_it_is_of() {
     let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
     assert!(index.without_vector().is_empty());
-    let query = asked("honey");
+    let query = query_of("honey");
     assert_eq!(find_near(&index, &query, &[1.0, 0.0]), [2, 1]);
     index.put(&test_memory(2, "Rosa keeps bees"));
     assert_eq!(index.without_vector(), [Number(2)]);
@@ -618,7 +618,7 @@ fn spec_2_8_vectors_of_another_length_are_never_compared() {
     let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
     assert!(!index.put_vector(Number(1), &vector(&[1.0, 0.0, 0.0])));
     assert_eq!(
-        find_near(&index, &asked("kiln"), &[1.0, 0.0, 0.0]),
+        find_near(&index, &query_of("kiln"), &[1.0, 0.0, 0.0]),
         [1],
         "by words alone"
     );
@@ -655,7 +655,7 @@ fn spec_2_8_a_correction_in_other_words_comes_before_what_it_corrects() {
     for (at, (_, values)) in texts.iter().enumerate() {
         assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
     }
-    let query = asked("subject");
+    let query = query_of("subject");
     let found = index.search_near(&query, Some(&vector(&[1.0, -0.3, 0.0])), None);
     assert_eq!(numbers(&found)[..2], [3, 1]);
     assert_eq!(found[0].corrects, Some(Number(1)));
@@ -672,5 +672,5 @@ fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
         last: Number(3),
         before: None,
     };
-    assert!(index.search(&asked("linen"), Some(place)).is_empty());
+    assert!(index.search(&query_of("linen"), Some(place)).is_empty());
 }

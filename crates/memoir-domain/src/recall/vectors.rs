@@ -120,7 +120,7 @@ struct Sides {
     /// The middle of each dimension, when it was looked for last.
     middles: Wiped<u8>,
     /// At how many places that was.
-    told_at: usize,
+    counted_at: usize,
 }
 
 impl Sides {
@@ -160,12 +160,12 @@ impl Sides {
     }
 
     /// In how many of the dimensions that tell a place lies on another side than what is asked.
-    fn differing(&self, asked: &[u64], telling: &[u64], place: u32) -> u32 {
-        let words = asked.len();
+    fn differing(&self, question: &[u64], telling: &[u64], place: u32) -> u32 {
+        let words = question.len();
         let own = &self.bits.as_slice()[place as usize * words..][..words];
-        let pairs = own.iter().zip(asked).zip(telling);
+        let pairs = own.iter().zip(question).zip(telling);
         pairs
-            .map(|((own, asked), telling)| ((own ^ asked) & telling).count_ones())
+            .map(|((own, question), telling)| ((own ^ question) & telling).count_ones())
             .sum()
     }
 }
@@ -241,9 +241,9 @@ impl IndexVectors {
     /// were looked for.
     fn tell_side(&mut self, place: u32) {
         let places = self.slots.len();
-        if places > SIDED.max(self.sides.told_at * 2) {
+        if places > SIDED.max(self.sides.counted_at * 2) {
             self.tell_sides();
-        } else if self.sides.told_at > 0 {
+        } else if self.sides.counted_at > 0 {
             let bits = self.sides.of(self.steps_at(place));
             let from = place as usize * self.sides.words();
             if from == self.sides.bits.len() {
@@ -264,7 +264,7 @@ impl IndexVectors {
             }
         }
         let mut sides = Sides {
-            told_at: self.slots.len(),
+            counted_at: self.slots.len(),
             ..Sides::default()
         };
         for sum in &mut sums {
@@ -335,9 +335,9 @@ impl IndexVectors {
         if self.count() == 0 || given.len() != self.dimensions {
             return Vec::new();
         }
-        let asked = at_one_length(given);
-        let asked = asked.as_slice();
-        let length = length_of(asked);
+        let question = at_one_length(given);
+        let question = question.as_slice();
+        let length = length_of(question);
         let is_wanted = |place: &u32| {
             let own = self.lengths.as_slice()[*place as usize];
             own > 0.0 && admits(self.slots[*place as usize])
@@ -348,12 +348,12 @@ impl IndexVectors {
         // The sides are told by then: more places are wanted than `SIDED`, and `tell_side` begins with the
         // first one above it.
         if compared.len() > sided {
-            compared = self.on_the_same_side(asked, compared, sided);
+            compared = self.on_the_same_side(question, compared, sided);
         }
         if compared.len() > COMPARED {
             let differing = compared.iter();
             let mut differing: Vec<(u32, u32)> = differing
-                .map(|place| (difference(asked, self.steps_at(*place)), *place))
+                .map(|place| (difference(question, self.steps_at(*place)), *place))
                 .collect();
             differing.select_nth_unstable(COMPARED - 1);
             differing.truncate(COMPARED);
@@ -363,7 +363,7 @@ impl IndexVectors {
         let mut near: Vec<(u32, f32)> = compared
             .map(|place| {
                 let slot = self.slots[place as usize];
-                (slot, self.cosine(asked, length, place))
+                (slot, self.cosine(question, length, place))
             })
             .collect();
         // Of two that are as near, the newer slot.
@@ -379,8 +379,8 @@ impl IndexVectors {
     }
 
     /// So many of these places, those that lie on the other side of what is asked in the fewest dimensions.
-    fn on_the_same_side(&self, asked: &[u8], places: Vec<u32>, most_places: usize) -> Vec<u32> {
-        let (sides, telling) = (self.sides.of(asked), self.sides.telling(asked));
+    fn on_the_same_side(&self, question: &[u8], places: Vec<u32>, most_places: usize) -> Vec<u32> {
+        let (sides, telling) = (self.sides.of(question), self.sides.telling(question));
         let (sides, telling) = (sides.as_slice(), telling.as_slice());
         let differing = places.iter();
         let differing: Vec<u32> = differing
@@ -514,15 +514,15 @@ mod tests {
         let (mut ten, mut fifty) = (0, 0);
         const QUESTIONS: usize = 20;
         for _ in 0..QUESTIONS {
-            let asked = make();
+            let question = make();
             let cosine = |slot: u32| -> f32 {
-                let pairs = all[slot as usize].iter().zip(&asked);
+                let pairs = all[slot as usize].iter().zip(&question);
                 pairs.map(|(one, other)| one * other).sum()
             };
             let mut exact: Vec<(u32, f32)> =
                 (0..COUNT as u32).map(|slot| (slot, cosine(slot))).collect();
             exact.sort_by(|one, other| other.1.total_cmp(&one.1));
-            let found = vectors.nearest_among(&Vector::of(&asked).unwrap(), |_| true, 0);
+            let found = vectors.nearest_among(&Vector::of(&question).unwrap(), |_| true, 0);
             let within = |most: usize| {
                 let found: Vec<u32> = found.iter().take(most).map(|(slot, _)| *slot).collect();
                 let exact = exact.iter().take(most);
@@ -552,11 +552,11 @@ mod tests {
         let each = vectors.bytes() / 8_001;
         assert!(each < 384 * 3 / 2 + 100, "{each}");
         // Whoever says how many there will be gets no more than that.
-        let mut told = IndexVectors::default();
-        told.make_room(8_000, 384);
+        let mut reserved = IndexVectors::default();
+        reserved.make_room(8_000, 384);
         for slot in 0..8_000 {
-            assert!(told.put(slot, &vector(slot as f32)));
+            assert!(reserved.put(slot, &vector(slot as f32)));
         }
-        assert_eq!(told.steps.bytes(), 8_000 * 384);
+        assert_eq!(reserved.steps.bytes(), 8_000 * 384);
     }
 }

@@ -6,9 +6,9 @@ use memoir_domain::{
     Timestamp,
     agent::Field,
     audit::{Action, Change, Patch, Record, RecordBody, Setting},
+    in_force::RecordsInForce,
     memory::{Kind, Memory, NewMemory, Number},
     session::{Mode, State},
-    standing::RecordsInForce,
 };
 use proptest::{prelude::*, sample::Index};
 use serde_json::json;

@@ -140,13 +140,10 @@ pub(crate) async fn hand_over(
 #[utoipa::path(get, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "get_transcripts",
     params(schemas::AgentPath),
     responses((status = 200, description = "Counts", body = ConversationStatus)))]
-pub(crate) async fn standing(
-    caller: Caller,
-    Path(agent): Path<String>,
-) -> Result<Response, Problem> {
+pub(crate) async fn status(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let standing = ConversationStatus::from(reached.agent.transcript().await?);
-    Ok(axum::Json(standing).into_response())
+    let status = ConversationStatus::from(reached.agent.transcript().await?);
+    Ok(axum::Json(status).into_response())
 }
 
 /// Lets the agent's model look at its journal of the last week now, and name the entries that become core

@@ -108,7 +108,7 @@ struct EventId(SeenUpTo);
 impl fmt::Display for EventId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.0.seq)?;
-        match self.0.standing {
+        match self.0.progress {
             Some(SessionProgress {
                 version,
                 core_tokens,
@@ -143,11 +143,11 @@ fn parse(id: &str) -> Option<SeenUpTo> {
     match numbers?[..] {
         [seq] => Some(SeenUpTo {
             seq,
-            standing: None,
+            progress: None,
         }),
         [seq, version, core_tokens, breaker_tokens] => Some(SeenUpTo {
             seq,
-            standing: Some(SessionProgress {
+            progress: Some(SessionProgress {
                 version,
                 core_tokens,
                 breaker_tokens,

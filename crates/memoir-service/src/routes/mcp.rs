@@ -41,11 +41,13 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
             false => "",
         };
         let address = &connecting.address;
-        let told = format!(
+        let challenge = format!(
             "Bearer {error}scope=\"{SCOPE}\", resource_metadata=\"{address}{RESOURCE_PATH}\""
         );
-        if let Ok(told) = HeaderValue::try_from(told) {
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, told);
+        if let Ok(challenge) = HeaderValue::try_from(challenge) {
+            answer
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, challenge);
         }
     }
     answer

@@ -72,7 +72,7 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(memories::discard))
         .routes(routes!(memories::shred))
         .routes(routes!(context::show))
-        .routes(routes!(life::hand_over, life::standing))
+        .routes(routes!(life::hand_over, life::status))
         .routes(routes!(life::reflect))
         .routes(routes!(own::show, own::change))
         .routes(routes!(own::history))

@@ -156,11 +156,11 @@ pub(crate) async fn check(
 ) -> Result<Admitted, Problem> {
     let account = typed.account.unwrap_or(DEFAULT_ACCOUNT);
     let attempt = SignInAttempt::begin(service, headers, peer, (account, typed.name))?;
-    let told = match typed.secret {
+    let message = match typed.secret {
         SignInSecret::Token(Some(_)) => WRONG_SOMEWHERE,
         SignInSecret::Token(None) | SignInSecret::Cookie => NOBODY,
     };
-    attempt.end(admission(service, typed).await?, told)
+    attempt.end(admission(service, typed).await?, message)
 }
 
 /// As [`check`], for whoever knew the password a moment ago and gives the code.
@@ -250,7 +250,7 @@ impl<'a> SignInAttempt<'a> {
 
     /// Only who is in has given all that was needed: a right password alone is no reason to forget how often
     /// codes were guessed.
-    fn end(&self, came_to: SignIn, told: &str) -> Result<Admitted, Problem> {
+    fn end(&self, came_to: SignIn, message: &str) -> Result<Admitted, Problem> {
         match came_to {
             SignIn::In(made) => {
                 self.forgive();
@@ -263,7 +263,7 @@ impl<'a> SignInAttempt<'a> {
                 tracing::warn!(%address, "codes of one administrator were wrong too often");
                 Err(too_many_codes(seconds))
             }
-            SignIn::Refused => Err(self.refused(told)),
+            SignIn::Refused => Err(self.refused(message)),
         }
     }
 
@@ -272,9 +272,9 @@ impl<'a> SignInAttempt<'a> {
         self.service.attempts.forgive(self.who, self.address);
     }
 
-    fn refused(&self, told: &str) -> Problem {
+    fn refused(&self, message: &str) -> Problem {
         tracing::warn!(address = %self.address, "a sign-in was refused");
-        Problem::new("unauthorized", told)
+        Problem::new("unauthorized", message)
     }
 }
 
@@ -369,14 +369,14 @@ pub(crate) fn check_transport(
     headers: &HeaderMap,
     peer: Option<IpAddr>,
 ) -> Result<(), Problem> {
-    let told = headers.get_all("x-forwarded-proto");
+    let protocols = headers.get_all("x-forwarded-proto");
     // A proxy that adds to what a client sent, instead of putting its own word there, leaves both.
-    let is_sealed = told
+    let is_sealed = protocols
         .iter()
         .all(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"));
-    let is_told = told.iter().next().is_some();
+    let is_given = protocols.iter().next().is_some();
     let is_safe = if service.options.behind_proxy {
-        is_told && is_sealed
+        is_given && is_sealed
     } else {
         // A proxy that nobody declared may say that the password came to it in the open.
         let is_near = peer.is_some_and(|peer| peer.to_canonical().is_loopback());

@@ -255,7 +255,7 @@ enum Sent {
         /// 0 where there was no answer.
         status: u16,
         /// How long the receiver asks to be left alone.
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
     },
 }
 
@@ -271,9 +271,13 @@ async fn tell(service: &Service, webhook: &Webhook, client: &Client, notice: &En
             );
             memoir.close_receiver(receiver).await
         }
-        Sent::Failed { why, status, asked } => {
+        Sent::Failed {
+            why,
+            status,
+            retry_after,
+        } => {
             tracing::warn!(host, %session, attempt, why, status, "a webhook was not delivered");
-            let retry = memoir.notice_failed(receiver, notice, asked).await;
+            let retry = memoir.notice_failed(receiver, notice, retry_after).await;
             retry.map(|retry| {
                 if retry == Retry::GivenUp {
                     tracing::error!(host, %session, attempt, "a webhook was given up");
@@ -314,7 +318,7 @@ fn failed(why: &'static str, status: u16) -> Sent {
     Sent::Failed {
         why,
         status,
-        asked: None,
+        retry_after: None,
     }
 }
 
@@ -330,14 +334,14 @@ fn judged(status: StatusCode, headers: &header::HeaderMap) -> Sent {
     } else {
         "the receiver refused it"
     };
-    let asked = headers
+    let retry_after = headers
         .get(header::RETRY_AFTER)
         .and_then(|seconds| seconds.to_str().ok()?.trim().parse().ok())
         .map(Duration::from_secs);
     Sent::Failed {
         why,
         status: status.as_u16(),
-        asked,
+        retry_after,
     }
 }
 
@@ -433,18 +437,18 @@ mod tests {
         assert_eq!(judge(200, ""), Sent::Arrived);
         assert_eq!(judge(204, ""), Sent::Arrived);
         assert_eq!(judge(410, ""), Sent::Gone);
-        for (status, retry_after, asked) in
+        for (status, retry_after, expected) in
             [(302, "", None), (404, "soon", None), (503, "7", Some(7))]
         {
             let Sent::Failed {
-                status: told,
-                asked: wait,
+                status: found,
+                retry_after: wait,
                 ..
             } = judge(status, retry_after)
             else {
                 panic!("{status}");
             };
-            assert_eq!((told, wait), (status, asked.map(Duration::from_secs)));
+            assert_eq!((found, wait), (status, expected.map(Duration::from_secs)));
         }
     }
 }

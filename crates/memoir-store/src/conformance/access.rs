@@ -477,24 +477,24 @@ pub(super) async fn spec_5_5_a_user_is_written_with_what_is_told_of_it_or_not_at
 ) {
     let mut author = Author::new(&store, 1, 1).await;
     let before = author.version().await;
-    let told = |author: &Author| Some(author.recording(vec![record(Action::UserCreated)]));
+    let commit = |author: &Author| Some(author.recording(vec![record(Action::UserCreated)]));
     let ada = user(1, 1, "Ada");
-    store.create_user(&ada, told(&author)).await.unwrap();
+    store.create_user(&ada, commit(&author)).await.unwrap();
     assert_eq!(author.version().await, before + 1);
     // Decided on what is no more: neither is written.
-    let late = store.create_user(&user(1, 2, "Bea"), told(&author)).await;
+    let late = store.create_user(&user(1, 2, "Bea"), commit(&author)).await;
     assert!(matches!(late, Err(Error::Conflict)), "{late:?}");
     // Nor where the user is refused.
     author.agent = author.look(AgentQuery::default()).await.agent;
-    let taken = store.create_user(&user(1, 3, "ADA"), told(&author)).await;
+    let taken = store.create_user(&user(1, 3, "ADA"), commit(&author)).await;
     assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
     let cleo = user(1, 4, "Cleo");
-    let is_made = store.create_first_user(&cleo, told(&author)).await;
+    let is_made = store.create_first_user(&cleo, commit(&author)).await;
     assert!(!is_made.unwrap());
     let mut removed = ada.clone();
     removed.columns.removed_at = Some(at(50));
     removed.document = document(2, "removed");
-    assert!(!store.put_user(&removed, told(&author)).await.unwrap());
+    assert!(!store.put_user(&removed, commit(&author)).await.unwrap());
     assert_eq!(store.users(account_id(1)).await.unwrap(), [ada]);
     assert_eq!(author.version().await, before + 1);
     assert_sound(&store).await;

@@ -54,14 +54,14 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     ];
     second.refine(rows).await;
     let mut third = agent(store, 3, 200_000, 5, 0).await;
-    let asked = request(1, third.id());
+    let waiting = request(1, third.id());
     let mut commit = Commit {
         sessions: vec![over(20, &third, State::Abandoned)],
         access: vec![
-            asked.clone(),
+            waiting.clone(),
             AccessRow {
                 id: request(2, third.id()).id,
-                ..request_with(&asked, |columns| columns.state = AccessState::Refused)
+                ..request_with(&waiting, |columns| columns.state = AccessState::Refused)
             },
         ],
         ..third.commit()

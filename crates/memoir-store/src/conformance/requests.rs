@@ -12,7 +12,7 @@ fn request_id(number: u128) -> AccessRequestId {
 }
 
 /// One that waits for its answer.
-fn asked(number: u128, author: &Author) -> AccessRow {
+fn waiting_request(number: u128, author: &Author) -> AccessRow {
     request(number, author.id())
 }
 
@@ -64,9 +64,9 @@ pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Sto
             expires_at: Timestamp::MAX,
         },
         document: document(LARGEST, "full"),
-        ..asked(1, &author)
+        ..waiting_request(1, &author)
     };
-    let rows = [full, asked(2, &author)];
+    let rows = [full, waiting_request(2, &author)];
     write(&mut author, &rows).await.unwrap();
     for (number, row) in (1..).zip(&rows) {
         assert_eq!(found(&store, &author, number).await.as_ref(), Some(row));
@@ -80,7 +80,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
 ) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 1, 2).await;
-    let first = asked(1, &author);
+    let first = waiting_request(1, &author);
     write(&mut author, std::slice::from_ref(&first))
         .await
         .unwrap();
@@ -122,7 +122,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         (4, AccessState::Revoked),
         (5, AccessState::Expired),
     ] {
-        let row = asked(number, &author);
+        let row = waiting_request(number, &author);
         write(&mut author, std::slice::from_ref(&row))
             .await
             .unwrap();
@@ -138,7 +138,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
     }
     // What a commit that is refused would have written otherwise is not there either.
     let mut commit = author.saving(vec![memory(1)]);
-    commit.access = vec![in_state(&asked(2, &author), AccessState::Granted)];
+    commit.access = vec![in_state(&waiting_request(2, &author), AccessState::Granted)];
     let before = author.everything().await;
     assert!(is_refused(&store.commit(commit).await));
     assert_eq!(author.everything().await, before);
@@ -149,7 +149,7 @@ pub(super) async fn spec_5_2_requests_come_newest_first_and_of_one_agent(store: 
     let mut author = Author::new(&store, 1, 1).await;
     let other = Author::new(&store, 1, 2).await;
     let at_time = |number, seconds| {
-        let row = asked(number, &author);
+        let row = waiting_request(number, &author);
         request_with(&row, |columns| columns.requested_at = at(seconds))
     };
     let rows = [at_time(1, 5), at_time(2, 9), at_time(3, 5), at_time(4, 7)];
@@ -183,7 +183,7 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
     let mut author = Author::new(&store, 1, 1).await;
     let mut other = Author::new(&store, 2, 2).await;
     let ending = |number, author: &Author, state, seconds| {
-        request_with(&asked(number, author), |columns| {
+        request_with(&waiting_request(number, author), |columns| {
             columns.state = state;
             columns.expires_at = at(seconds);
         })

@@ -226,7 +226,7 @@ fn is_open_to_others(_: &Path) -> bool {
 
 fn problem(area: &'static str, failure: Failure) -> Examination {
     let (finding, advice) = match failure {
-        Failure::ShownFailure(told) => told.into_parts(),
+        Failure::ShownFailure(shown_failure) => shown_failure.into_parts(),
         Failure::PipeClosed => ("nobody reads the answer".to_owned(), None),
     };
     Examination {

@@ -36,11 +36,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let owner = installation.author();
     if owner.kind != ActorKind::Owner {
-        let told =
+        let message =
             "this installation is shared: an agent's texts are its own, and nobody edits them";
-        return Err(
-            Failure::new(told).hint("the agent changes them in a session, or saves another memory")
-        );
+        return Err(Failure::new(message)
+            .hint("the agent changes them in a session, or saves another memory"));
     }
     let agent = installation.agent(&arguments.agent).await?;
     let agent = installation.own(&agent).await?;

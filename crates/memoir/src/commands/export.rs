@@ -183,7 +183,7 @@ async fn archive(
     };
     let fill = |file: &fs::File| (&mut &*file).write_all(&sealed);
     match made {
-        Some(_) if global.json => write(path, fill, || told_in_json(&written))?,
+        Some(_) if global.json => write(path, fill, || show_as_json(&written))?,
         Some(passphrase) => write(path, fill, || show(passphrase))?,
         None => write(path, fill, || Ok(()))?,
     }
@@ -250,11 +250,11 @@ fn show(passphrase: &str) -> Result<(), Failure> {
 }
 
 /// As [`show`], for programs.
-fn told_in_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
+fn show_as_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
     terminal::json(written).map_err(|failure| match failure {
         // Elsewhere nothing is missing when nobody reads on; here it is the passphrase.
         Failure::PipeClosed => not_shown("nobody reads stdout"),
-        told => told,
+        other => other,
     })
 }
 

@@ -187,9 +187,9 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let memories = counted(undone.discarded, "memory", "memories");
     if global.json {
         // Its numbers can always be written.
-        let mut told = serde_json::to_value(&undone).unwrap_or_default();
-        told["dry_run"] = arguments.dry_run.into();
-        terminal::json(&told)?;
+        let mut output = serde_json::to_value(&undone).unwrap_or_default();
+        output["dry_run"] = arguments.dry_run.into();
+        terminal::json(&output)?;
     } else if arguments.dry_run {
         terminal::print(&format!(
             "the last import, record {}, would be taken back: {memories} would be discarded\n",
@@ -211,7 +211,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
             "`--dry-run` is not for archives: an archive makes an agent of its own",
         ));
     }
-    let passphrase = passphrase::asked(arguments.passphrase_file.as_deref())?;
+    let passphrase = passphrase::given_or_typed(arguments.passphrase_file.as_deref())?;
     let installation = Installation::open(global).await?;
     let name = Some(arguments.agent.as_str());
     let account = &installation.account;

@@ -31,8 +31,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // No folder is told: a project's is the one in which the program has started this.
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {
-        if let Some(told) = remote::warning_of(url) {
-            terminal::note(&told);
+        if let Some(warning) = remote::warning_of(url) {
+            terminal::note(&warning);
         }
         return pass_on(&Remote::open(url, name.as_deref())?).await;
     }
@@ -69,12 +69,12 @@ async fn pass_on(remote: &Remote) -> Outcome {
             Ok(answer) => answer,
             // Not reached: asking prints nothing.
             Err(Failure::PipeClosed) => None,
-            Err(Failure::ShownFailure(told)) => {
-                let told = told.one_line();
-                terminal::note(&told);
+            Err(Failure::ShownFailure(failure)) => {
+                let problem = failure.one_line();
+                terminal::note(&problem);
                 // A notification is answered by nothing.
                 message.get("id").map(|id| {
-                    let error = json!({"code": INTERNAL_ERROR, "message": told});
+                    let error = json!({"code": INTERNAL_ERROR, "message": problem});
                     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
                 })
             }

@@ -140,8 +140,8 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
     if let Some(bad) = verified.iter().find(|one| !one.valid) {
-        let told = format!("the log of `{}` does not fit", safe(&bad.agent));
-        return Err(Failure::new(told).hint(
+        let message = format!("the log of `{}` does not fit", safe(&bad.agent));
+        return Err(Failure::new(message).hint(
             "it is as it was before: `memoir audit verify --all` tells more, here and there",
         ));
     }
@@ -284,8 +284,10 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
             private_file::write(&place, &master)
                 .map_err(|error| Failure::file("write", &place, &error))?;
         } else if *read(&place)? != *master {
-            let told = format!("there is another master key in `{}`", place.display());
-            return Err(Failure::new(told).hint("it belongs to another installation; put it away"));
+            let message = format!("there is another master key in `{}`", place.display());
+            return Err(
+                Failure::new(message).hint("it belongs to another installation; put it away")
+            );
         }
     }
     let place = keys::store_path(&database::path(to.database.as_deref())?);
@@ -341,8 +343,8 @@ async fn compare(
                 .zip(&other)
                 .take_while(|(one, other)| one == other);
             let at = count + equal.count() as u64 + 1;
-            let told = format!("table `{}` differs from row {at} on", table.name);
-            return Err(Failure::new(told).hint(
+            let message = format!("table `{}` differs from row {at} on", table.name);
+            return Err(Failure::new(message).hint(
                 "somebody wrote here or there meanwhile: stop that, empty the database to move into, and move again",
             ));
         }

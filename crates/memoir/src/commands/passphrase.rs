@@ -32,7 +32,7 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
 }
 
 /// The one that was given, or that somebody types.
-pub(crate) fn asked(file: Option<&Path>) -> Result<Passphrase, Failure> {
+pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure> {
     if let Some(passphrase) = given(file)? {
         return Ok(passphrase);
     }

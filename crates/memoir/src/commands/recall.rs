@@ -103,8 +103,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })?;
         return Ok(Ending::Done);
     }
-    if let Some(told) = meaning.and_then(in_words) {
-        terminal::note(told);
+    if let Some(note) = meaning.and_then(in_words) {
+        terminal::note(note);
     }
     if found.is_empty() {
         terminal::note("nothing found");
@@ -270,14 +270,18 @@ mod tests {
 
     #[test]
     fn spec_2_8_an_evaluation_counts_the_first_memory_that_each_question_should_find() {
-        let told = Evaluation::of(&[Some(1), Some(4), None, Some(10)]);
+        let evaluation = Evaluation::of(&[Some(1), Some(4), None, Some(10)]);
         assert_eq!(
-            (told.any_at_1, told.any_at_5, told.any_at_10),
+            (
+                evaluation.any_at_1,
+                evaluation.any_at_5,
+                evaluation.any_at_10
+            ),
             (0.25, 0.5, 0.75)
         );
-        assert_eq!((told.found, told.mean_rank), (3, Some(5.0)));
+        assert_eq!((evaluation.found, evaluation.mean_rank), (3, Some(5.0)));
         assert_eq!(
-            told.in_words(),
+            evaluation.in_words(),
             "4 questions: any@1 25.0%, any@5 50.0%, any@10 75.0%; the mean rank of the 3 found is 5.00\n"
         );
         let none = Evaluation::of(&[]);

@@ -131,8 +131,8 @@ async fn probe(listen: SocketAddr) -> Outcome {
         ip => ip,
     };
     let address = SocketAddr::new(ip, listen.port());
-    let asked = tokio::time::timeout(LONGEST_PROBE, ask_readiness(address)).await;
-    let found = match asked {
+    let answer = tokio::time::timeout(LONGEST_PROBE, ask_readiness(address)).await;
+    let found = match answer {
         Ok(Ok(status)) if status == "200" => return Ok(Ending::Done),
         Ok(Ok(status)) => format!("the service at {address} is not ready: it answers {status}"),
         Ok(Err(error)) => format!("the service at {address} cannot be asked: {error}"),
@@ -186,12 +186,12 @@ fn tell(
         }
     });
     if global.json {
-        let told = serde_json::json!({
+        let output = serde_json::json!({
             "listening": address.to_string(),
             "schedule": schedule,
             "first_administrator": first,
         });
-        terminal::json(&told)?;
+        terminal::json(&output)?;
     } else {
         terminal::print(&format!("listening on http://{address}\n"))?;
         if let Some(first) = first {
@@ -202,7 +202,7 @@ fn tell(
             };
             terminal::print(&format!("First administrator: {first}{behind}\n"))?;
         }
-        terminal::note(&told_schedule(&schedule));
+        terminal::note(&schedule_text(&schedule));
     }
     if !address.ip().is_loopback() && !behind_proxy {
         terminal::note(
@@ -212,7 +212,7 @@ fn tell(
     Ok(())
 }
 
-fn told_schedule(schedule: &ScheduleView) -> String {
+fn schedule_text(schedule: &ScheduleView) -> String {
     if !schedule.enabled {
         return "the schedule is off: agents are asked and reflect only on request, or by `memoir sweep`"
             .to_owned();

@@ -80,7 +80,7 @@ async fn follow(global: &Global, mut live: Live) -> Outcome {
             } else {
                 terminal::print(&match &event {
                     LiveEvent::Record(record) => show::records::happened(&record.record),
-                    LiveEvent::Session(session) => show::session::standing(session),
+                    LiveEvent::Session(session) => show::session::status_line(session),
                     LiveEvent::Ended(session) => {
                         format!("\n{}", show::session::outcome(&session.session))
                     }

@@ -62,15 +62,15 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             Ok(Ran::NotAsked(found)) => {
                 terminal::note(&format!("{}: not asked: {found}", safe(agent.name())));
                 if global.json {
-                    let told = json!({
+                    let output = json!({
                         "event": "not_asked", "agent": agent.name(), "code": NothingCanGo::CODE,
                     });
-                    terminal::json(&told)?;
+                    terminal::json(&output)?;
                 }
             }
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
-            Err(Failure::ShownFailure(told)) => {
-                terminal::note(&format!("{}: {told}", safe(agent.name())));
+            Err(Failure::ShownFailure(failure)) => {
+                terminal::note(&format!("{}: {failure}", safe(agent.name())));
                 if global.json {
                     terminal::json(&json!({"event": "not_run", "agent": agent.name()}))?;
                 }
@@ -86,22 +86,22 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
 async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     let name = safe(agent.name());
     let lived = agent.do_due(job, interrupt::listening().await).await;
-    let (event, told, failure, is_interrupted) = match lived {
+    let (event, summary, failure, is_interrupted) = match lived {
         Ok(None) => return Ok(Ending::Done),
         Ok(Some(JobOutcome::Reflected(reflected))) => {
             let considered = counted(reflected.considered as u64, "entry", "entries");
             let promoted = reflected.promoted.len();
-            let told = format!("reflected on {considered}, promoted {promoted}");
+            let summary = format!("reflected on {considered}, promoted {promoted}");
             let event =
                 json!({"event": "reflected", "agent": agent.name(), "reflection": reflected});
-            (event, told, reflected.failure, reflected.is_interrupted)
+            (event, summary, reflected.failure, reflected.is_interrupted)
         }
         Ok(Some(JobOutcome::Absorbed(absorbed))) => {
             let messages = counted(absorbed.messages, "message", "messages");
             let saved = counted(absorbed.saved, "memory", "memories");
-            let told = format!("read {messages}, saved {saved}");
+            let summary = format!("read {messages}, saved {saved}");
             let event = json!({"event": "absorbed", "agent": agent.name(), "absorbed": absorbed});
-            (event, told, absorbed.failure, absorbed.is_interrupted)
+            (event, summary, absorbed.failure, absorbed.is_interrupted)
         }
         // What one agent cannot do does not keep the others from it.
         Err(error) => {
@@ -116,7 +116,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
         terminal::json(&event)?;
     } else {
         let why = failure.as_ref().map(|why| format!(": {why}"));
-        terminal::print(&format!("{name}: {told}{}", why.unwrap_or_default()))?;
+        terminal::print(&format!("{name}: {summary}{}", why.unwrap_or_default()))?;
     }
     Ok(match failure {
         _ if is_interrupted => Ending::Interrupted,

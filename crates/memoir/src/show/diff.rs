@@ -30,15 +30,15 @@ fn whole(sign: char, style: Style, text: &str) -> String {
 fn between(before: &str, after: &str) -> String {
     let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut text = String::new();
-    let mut told = 0;
+    let mut next = 0;
     for [left, right] in gaps(&old, &new) {
-        lines(&mut text, ' ', [DIM, DIM], &plain(&old[told..left.start]));
-        told = left.end;
+        lines(&mut text, ' ', [DIM, DIM], &plain(&old[next..left.start]));
+        next = left.end;
         let [removed, added] = marked(&old[left], &new[right]);
         lines(&mut text, '-', [REMOVED, REMOVED_WORD], &removed);
         lines(&mut text, '+', [ADDED, ADDED_WORD], &added);
     }
-    lines(&mut text, ' ', [DIM, DIM], &plain(&old[told..]));
+    lines(&mut text, ' ', [DIM, DIM], &plain(&old[next..]));
     text
 }
 

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(time("2026-03-01"), "2026-03-01 00:00:00Z");
         let now = "2026-03-01T12:00:00Z".parse().unwrap();
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        for (time, told) in [
+        for (time, expected) in [
             ("2026-03-01T11:59:30Z", "just now"),
             ("2026-03-01T11:59:00Z", "1 minute ago"),
             ("2026-03-01T09:59:00Z", "2 hours ago"),
@@ -137,7 +137,11 @@ mod tests {
             ("2026-02-20T23:30:00Z", "2026-02-21 00:30"),
             ("2026-07-01T10:00:00Z", "2026-07-01 12:00"),
         ] {
-            assert_eq!(said(time.parse().unwrap(), now, &berlin), told, "{time}");
+            assert_eq!(
+                said(time.parse().unwrap(), now, &berlin),
+                expected,
+                "{time}"
+            );
         }
         assert_eq!(percent(0.75), "75%");
         assert_eq!(percent(0.333), "33.3%");

@@ -191,7 +191,7 @@ fn facts(record: &ShownRecord) -> String {
     if let (Some(before), Some(after)) = (mass(from), mass(to)) {
         facts.push(format!("{before} → {after} tokens"));
     }
-    let is_told = |name: &str| {
+    let is_shown = |name: &str| {
         name == from
             || matches!(
                 name,
@@ -201,7 +201,7 @@ fn facts(record: &ShownRecord) -> String {
             // Cleaned doubles are listed twice.
             || (name == "memories" && data.contains_key("discarded"))
     };
-    let others = data.iter().filter(|(name, _)| !is_told(name));
+    let others = data.iter().filter(|(name, _)| !is_shown(name));
     facts.extend(
         others.filter_map(|(name, value)| match (name.as_str(), value) {
             // Words, and hashes for programs.

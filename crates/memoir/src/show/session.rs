@@ -66,7 +66,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
 }
 
 /// How a session that runs stands now, in one line.
-pub(crate) fn standing(live: &LiveSession) -> String {
+pub(crate) fn status_line(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
     let mut parts = vec![format!("{style}{}{style:#}", labels::state(state))];

@@ -29,9 +29,9 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
         });
     let swings = history.points.windows(2).filter_map(|pair| {
         let (before, point) = (pair[0].core_tokens, pair[1]);
-        let told = before.min(point.core_tokens)..=before.max(point.core_tokens);
+        let range = before.min(point.core_tokens)..=before.max(point.core_tokens);
         let swings = [point.lowest_core_tokens, point.highest_core_tokens];
-        let beyond = swings.iter().any(|mass| !told.contains(mass));
+        let beyond = swings.iter().any(|mass| !range.contains(mass));
         beyond.then(|| (at(point.at), swings[0], swings[1]))
     });
     Plot {
@@ -112,13 +112,13 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
 fn kept(stats: &AgentStats, width: usize) -> String {
     let kept = &stats.kept;
     let share = super::kept::share(kept);
-    let told = format!(
+    let text = format!(
         "{share} of all words that were ever said is said by memories that are kept: {} of {} whole, {} let go, {} of them in the last 365 days",
         thousands(kept.carried),
         counted(kept.wordings, "wording", "wordings"),
         counted(kept.lost_words, "word", "words"),
         thousands(kept.lost_words_year),
     );
-    let told = super::wrap::wrap(&told, width.saturating_sub(2));
-    format!("\n{BOLD}Kept{BOLD:#}\n  {}\n", told.join("\n  "))
+    let lines = super::wrap::wrap(&text, width.saturating_sub(2));
+    format!("\n{BOLD}Kept{BOLD:#}\n  {}\n", lines.join("\n  "))
 }

@@ -89,11 +89,11 @@ impl TextTable {
                 let _ = writeln!(text, "{BOLD}{line}{BOLD:#}");
             }
             let named = headings.iter().skip(1).zip(cells);
-            let told = named.filter(|(_, cell)| !cell.is_empty());
-            let told: Vec<String> = told
+            let filled = named.filter(|(_, cell)| !cell.is_empty());
+            let pieces: Vec<String> = filled
                 .map(|(heading, cell)| format!("{heading}: {cell}"))
                 .collect();
-            for line in packed(&told, width.saturating_sub(INDENT)) {
+            for line in packed(&pieces, width.saturating_sub(INDENT)) {
                 let _ = writeln!(text, "{:INDENT$}{line}", "");
             }
         }

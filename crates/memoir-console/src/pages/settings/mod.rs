@@ -126,12 +126,12 @@ pub(crate) async fn show(
     let query: SettingsPageQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = SettingsForm::default();
-    let told = SettingsNotice {
+    let notice = SettingsNotice {
         done: query.done.as_deref(),
         ..SettingsNotice::faults(&draft)
     };
-    let standing = SettingsView::of(&agent).await?;
-    page(&console, &visitor, &agent, &standing, &told).await
+    let settings_view = SettingsView::of(&agent).await?;
+    page(&console, &visitor, &agent, &settings_view, &notice).await
 }
 
 /// What was typed into the form, and what is wrong with it.
@@ -184,7 +184,7 @@ impl SettingsForm {
     fn check(
         &mut self,
         assignments: &[(Field, Option<String>)],
-        standing: &SettingsView,
+        settings_view: &SettingsView,
         seen: u64,
     ) {
         // It is asked once for each attempt, and what was in the way before may be gone.
@@ -200,30 +200,32 @@ impl SettingsForm {
         }
         fields::check(assignments, &mut self.faults);
         for (field, _) in assignments {
-            if let Some(problem) = self.meanwhile(*field, standing, seen) {
+            if let Some(problem) = self.meanwhile(*field, settings_view, seen) {
                 self.faults.add(field.as_str(), label(*field), &problem);
             }
         }
     }
 
     /// Who changed a setting since the form was shown, unless to what it is to be now.
-    fn meanwhile(&self, field: Field, standing: &SettingsView, seen: u64) -> Option<String> {
+    fn meanwhile(&self, field: Field, settings_view: &SettingsView, seen: u64) -> Option<String> {
         let typed = self.plain.get(field.as_str());
         // Whoever wants what is set by now is in nobody's way.
-        if typed.is_some_and(|typed| typed.trim() == written(&standing.view, field)) {
+        if typed.is_some_and(|typed| typed.trim() == written(&settings_view.view, field)) {
             return None;
         }
         let is = match typed {
-            Some(_) => format!(" to {}", setting_text(&standing.view, field)),
+            Some(_) => format!(" to {}", setting_text(&settings_view.view, field)),
             None => String::new(),
         };
-        let (changed, by) = match standing.last_of(field) {
+        let (changed, by) = match settings_view.last_of(field) {
             Some(change) if change.seq > seen => {
                 let (who, at) = (who(&change.actor), words::second(change.recorded_at));
                 ("Changed", format!("{who} at {at}"))
             }
             // Among the changes that are not looked at may be one of it.
-            None if standing.is_cut_after(seen) => ("Perhaps changed", "somebody else".to_owned()),
+            None if settings_view.is_cut_after(seen) => {
+                ("Perhaps changed", "somebody else".to_owned())
+            }
             _ => return None,
         };
         Some(format!(
@@ -262,17 +264,17 @@ pub(crate) async fn change(
     // Borrowed, since there may be several attempts.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
     let attempt = |agent: AgentHandle| async move {
-        let standing = SettingsView::of(&agent).await?;
+        let settings_view = SettingsView::of(&agent).await?;
         let mut draft = sent.clone();
-        draft.check(assigned, &standing, seen);
+        draft.check(assigned, &settings_view, seen);
         // An answer, since what is wrong in the form is not mended by another attempt.
         if !draft.faults.is_empty() {
-            return Ok(Err((standing, draft)));
+            return Ok(Err((settings_view, draft)));
         }
         match agent.configure(settings, actor).await {
             Err(Error::NameTaken(_)) => {
                 draft.faults.add("name", label(Field::Name), NAME_TAKEN);
-                Ok(Err((standing, draft)))
+                Ok(Err((settings_view, draft)))
             }
             configured => configured.map(Ok),
         }
@@ -286,7 +288,9 @@ pub(crate) async fn change(
             };
             Ok(see_other(&format!("{path}/settings?done={done}")))
         }
-        Err((standing, draft)) => refused(&console, &visitor, &agent, (&standing, &draft)).await,
+        Err((settings_view, draft)) => {
+            refused(&console, &visitor, &agent, (&settings_view, &draft)).await
+        }
     }
 }
 
@@ -306,13 +310,13 @@ async fn refused(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    (standing, draft): (&SettingsView, &SettingsForm),
+    (settings_view, draft): (&SettingsView, &SettingsForm),
 ) -> PageResult {
     let shown = page(
         console,
         visitor,
         agent,
-        standing,
+        settings_view,
         &SettingsNotice::faults(draft),
     )
     .await?;
@@ -329,12 +333,12 @@ pub(super) async fn with_refused_token(
     let mut draft = SettingsForm::default();
     let faults = &mut draft.faults;
     faults.add(tokens::PLACE, "No token was made", refusal.message());
-    let told = SettingsNotice {
+    let notice = SettingsNotice {
         refused_token: Some(refusal),
         ..SettingsNotice::faults(&draft)
     };
-    let standing = SettingsView::of(agent).await?;
-    let shown = page(console, visitor, agent, &standing, &told).await?;
+    let settings_view = SettingsView::of(agent).await?;
+    let shown = page(console, visitor, agent, &settings_view, &notice).await?;
     Ok(page_of(refusal.status(), shown))
 }
 
@@ -359,28 +363,28 @@ async fn page(
     console: &Console,
     visitor: &Visitor,
     agent: &AgentHandle,
-    standing: &SettingsView,
-    told: &SettingsNotice<'_>,
+    settings_view: &SettingsView,
+    notice: &SettingsNotice<'_>,
 ) -> PageResult {
     let own_tokens = agent.tokens().await?;
     let now = console.memoir().now();
-    let draft = told.draft;
+    let draft = notice.draft;
     let content = html! {
         (agent_head(agent, Tab::Settings))
         (draft.faults.summary())
         section aria-labelledby="settings" {
             h2 #settings { "Settings" }
-            (settings(console.memoir(), visitor, standing, draft))
+            (settings(console.memoir(), visitor, settings_view, draft))
         }
-        (tokens::section(visitor, &standing.view, (&own_tokens, now), told.refused_token))
+        (tokens::section(visitor, &settings_view.view, (&own_tokens, now), notice.refused_token))
         section aria-labelledby="changes" {
             h2 #changes { "Changes of the settings" }
-            (history(standing))
+            (history(settings_view))
         }
         section aria-labelledby="end" {
             h2 #end { "Erasing" }
             p { "An agent that is erased is gone for good: its key is destroyed. "
-                a href={ (agent_path(standing.view.id)) "/erase" } { "Erase this agent…" } }
+                a href={ (agent_path(settings_view.view.id)) "/erase" } { "Erase this agent…" } }
         }
     };
     let failed = if draft.faults.is_empty() {
@@ -388,9 +392,9 @@ async fn page(
     } else {
         "Not saved: "
     };
-    let title = format!("{failed}Settings of {}", standing.view.name);
+    let title = format!("{failed}Settings of {}", settings_view.view.name);
     Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet)
-        .done(told.done)
+        .done(notice.done)
         .show(content))
 }
 
@@ -431,10 +435,10 @@ const GROUPS: [(&str, &[Field]); 6] = [
 fn settings(
     memoir: &Memoir,
     visitor: &Visitor,
-    standing: &SettingsView,
+    settings_view: &SettingsView,
     draft: &SettingsForm,
 ) -> Markup {
-    let view = &standing.view;
+    let view = &settings_view.view;
     let around = Around {
         memoir,
         faults: &draft.faults,
@@ -445,15 +449,15 @@ fn settings(
              changes it meanwhile. The agent is told in its journal when its model or a prompt is changed." }
         form.settings method="post" action={ (agent_path(view.id)) "/settings" } {
             (parts::form_token(visitor))
-            input type="hidden" name=(SEEN) value=(standing.last());
+            input type="hidden" name=(SEEN) value=(settings_view.last());
             (fields::models(memoir))
             @for (heading, group) in GROUPS {
                 fieldset {
                     legend { (heading) }
                     div.fields {
                         @for field in group {
-                            @if field.is_text() { (prompt(&around, *field, standing, draft)) }
-                            @else { (plain(&around, *field, standing, draft)) }
+                            @if field.is_text() { (prompt(&around, *field, settings_view, draft)) }
+                            @else { (plain(&around, *field, settings_view, draft)) }
                         }
                     }
                 }
@@ -466,20 +470,20 @@ fn settings(
 fn plain(
     around: &Around<'_>,
     field: Field,
-    standing: &SettingsView,
+    settings_view: &SettingsView,
     draft: &SettingsForm,
 ) -> Markup {
-    let now = written(&standing.view, field);
+    let now = written(&settings_view.view, field);
     let typed = draft.plain.get(field.as_str()).unwrap_or(&now);
     html! {
-        (fields::plain(around, field, typed, set_by(standing, field)))
+        (fields::plain(around, field, typed, set_by(settings_view, field)))
         input type="hidden" name=(shown(field)) value=(now);
     }
 }
 
 /// Who set a setting last, where that is among the latest changes.
-fn set_by(standing: &SettingsView, field: Field) -> Option<Markup> {
-    let change = standing.last_of(field)?;
+fn set_by(settings_view: &SettingsView, field: Field) -> Option<Markup> {
+    let change = settings_view.last_of(field)?;
     Some(html! { "Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at)) })
 }
 
@@ -487,12 +491,12 @@ fn set_by(standing: &SettingsView, field: Field) -> Option<Markup> {
 fn prompt(
     around: &Around<'_>,
     field: Field,
-    standing: &SettingsView,
+    settings_view: &SettingsView,
     draft: &SettingsForm,
 ) -> Markup {
     let kept = (String::new(), false);
     let (typed, is_reset) = draft.prompts.get(field.as_str()).unwrap_or(&kept);
-    let set = value(&standing.view, field);
+    let set = value(&settings_view.view, field);
     let is_default = set == Some(Value::Null);
     let box_name = reset(field);
     html! {
@@ -507,12 +511,12 @@ fn prompt(
                     }
                     Some(_) => {
                         (nothing_set(field))
-                        @if let Some(default) = authoring::default_prompt(&standing.view.name, field) {
+                        @if let Some(default) = authoring::default_prompt(&settings_view.view.name, field) {
                             q.default { (default) }
                         }
                     }
                 }
-                @if let Some(set_by) = set_by(standing, field) { span.stands { (set_by) } }
+                @if let Some(set_by) = set_by(settings_view, field) { span.stands { (set_by) } }
             }
             details open[around.faults.of(field.as_str()).is_some() || !typed.is_empty() || *is_reset] {
                 summary { "Change the " (label(field).to_lowercase()) }
@@ -542,8 +546,8 @@ fn back_to(field: Field) -> &'static str {
     }
 }
 
-fn history(standing: &SettingsView) -> Markup {
-    let id = standing.view.id;
+fn history(settings_view: &SettingsView) -> Markup {
+    let id = settings_view.view.id;
     let all = form::address(
         "/audit",
         &[
@@ -561,7 +565,7 @@ fn history(standing: &SettingsView) -> Markup {
                 th role="columnheader" scope="col" class="figure" { "Record" }
             } }
             tbody role="rowgroup" {
-                @for change in standing.changes.iter().take(LISTED) {
+                @for change in settings_view.changes.iter().take(LISTED) {
                     tr role="row" {
                         th role="rowheader" scope="row" data-label="When" { (parts::time(change.recorded_at)) }
                         td role="cell" data-label="Who" { (who(&change.actor)) }

@@ -165,10 +165,10 @@ async fn call(
 }
 
 fn tell_verified(verification: &Verification) -> Result<(), Failure> {
-    let told = show::verified::verified_text(std::slice::from_ref(verification), None);
+    let text = show::verified::verified_text(std::slice::from_ref(verification), None);
     say(&format!(
         "\n{BOLD}memoir audit verify{BOLD:#}\n{}",
-        told.trim_end()
+        text.trim_end()
     ))
 }
 

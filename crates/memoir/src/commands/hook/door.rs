@@ -163,12 +163,12 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
-                let (asked, sat, waits) = tokio::try_join!(
+                let (access_requests, sat, waits) = tokio::try_join!(
                     remote.get::<Items<HookAccessRequest>>("access-requests", &[("limit", "20")]),
                     remote.get::<Items<HookSession>>("sessions", &one),
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
-                (requests, sessions) = (asked.items, sat.items);
+                (requests, sessions) = (access_requests.items, sat.items);
                 // Asked only where something waits: it is one more request, and the host waits.
                 messages = match waits.pending > 0 && has_reader(remote).await? {
                     true => 0,
@@ -176,12 +176,12 @@ impl ReachedMemory {
                 };
             }
         }
-        let asked = requests.iter().filter(|request| request.state == "asked");
+        let open_requests = requests.iter().filter(|request| request.state == "asked");
         let rehearsed = sessions.into_iter().next().filter(|session| {
             session.rehearsal && session.state == "completed" && session.edits > 0
         });
         Ok(Waiting {
-            requests: asked.count() as u64,
+            requests: open_requests.count() as u64,
             rehearsal: rehearsed.map(|session| session.id),
             messages,
         })

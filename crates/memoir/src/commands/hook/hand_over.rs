@@ -82,8 +82,8 @@ fn start(payload: &Payload) -> Result<(), Failure> {
 
 /// Hands over what is new, and waits for it.
 pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
-    let told = host_input()?;
-    let payload = Payload::read(&told);
+    let input = host_input()?;
+    let payload = Payload::read(&input);
     state::forget_old(SystemClock.now());
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
@@ -93,8 +93,8 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     let handed = async {
         let door = ReachedMemory::open(global, arguments, &payload).await?;
         let Some(path) = &payload.transcript else {
-            let (told, format) = (Cursor::new(told), Some(TranscriptFormat::Messages));
-            let taken = absorb::take(told, format, Path::new("-"), &door).await?;
+            let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
+            let taken = absorb::take(input, format, Path::new("-"), &door).await?;
             return Ok::<_, Failure>((taken, 0, None));
         };
         let problem = |error| Failure::file("read", path, &error);

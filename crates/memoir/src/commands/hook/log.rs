@@ -53,8 +53,8 @@ impl Log {
     }
 
     pub(super) fn problem(&self, problem: &Failure) {
-        if let Failure::ShownFailure(told) = problem {
-            self.note(&told.one_line());
+        if let Failure::ShownFailure(failure) = problem {
+            self.note(&failure.one_line());
         }
     }
 }

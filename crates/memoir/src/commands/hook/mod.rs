@@ -178,8 +178,8 @@ fn answer_event(
         if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
             // Once a session, and not with each prompt.
-            if let Some(told) = arguments.url.as_deref().and_then(warning_of) {
-                log.note(&told);
+            if let Some(warning) = arguments.url.as_deref().and_then(warning_of) {
+                log.note(&warning);
             }
         }
         let Some(text) = text else {
@@ -199,12 +199,12 @@ fn answer_event(
 /// What the host tells; nothing where a person typed the command.
 fn host_input() -> Result<Vec<u8>, Failure> {
     let stdin = std::io::stdin();
-    let mut told = Vec::new();
+    let mut input = Vec::new();
     if !stdin.is_terminal() {
-        let read = stdin.lock().take(PAYLOAD_BYTES).read_to_end(&mut told);
+        let read = stdin.lock().take(PAYLOAD_BYTES).read_to_end(&mut input);
         read.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
     }
-    Ok(told)
+    Ok(input)
 }
 
 fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -228,10 +228,13 @@ async fn session_start(
     // Before the session's file is held: what takes longest keeps no other hook waiting.
     let context = door.context(room).await?;
     let text = text::start(&context, &door.waiting().await?);
-    let told = door.digest(&text).await?;
+    let digest = door.digest(&text).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    let (is_again, since) = (session.start == told, now.seconds_since(session.started_at));
-    session.start = told;
+    let (is_again, since) = (
+        session.start == digest,
+        now.seconds_since(session.started_at),
+    );
+    session.start = digest;
     session.started_at = now;
     session.transcript.clone_from(&payload.transcript);
     session.context = Some(state::ShownContext {
@@ -241,11 +244,11 @@ async fn session_start(
     // The conversation may have been summed up, and what was shown beside its prompts with it.
     session.shown = ShownMemories::default();
     session.keep()?;
-    let is_told = is_again && since < ONE_EVENT;
+    let is_repeated = is_again && since < ONE_EVENT;
     // Nothing is to be told as well, where words that are discarded by now would else stay.
     let dialect = arguments.client.dialect_of(payload);
     let is_any = !text.is_empty() || dialect.is_kept(HookEvent::SessionStart);
-    Ok((!is_told && is_any).then_some(text))
+    Ok((!is_repeated && is_any).then_some(text))
 }
 
 /// The best few memories for the prompt that the session was not shown.
@@ -259,12 +262,12 @@ async fn user_prompt(
     };
     let now = SystemClock.now();
     let found = door.recall(prompt, text::CONSIDERED).await?;
-    let told = door.digest(prompt.expose()).await?;
+    let digest = door.digest(prompt.expose()).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    if session.prompt == told && now.seconds_since(session.prompted_at) < ONE_EVENT {
+    if session.prompt == digest && now.seconds_since(session.prompted_at) < ONE_EVENT {
         return Ok(None);
     }
-    session.prompt = told;
+    session.prompt = digest;
     session.prompted_at = now;
     let new = found
         .into_iter()
@@ -286,9 +289,9 @@ mod tests {
     fn spec_6_2_a_fault_of_its_own_does_not_stop_the_host() {
         assert!(matches!(caught(|| Ok(1)), Ok(1)));
         let failed = caught::<()>(|| panic!("a fault"));
-        let Err(Failure::ShownFailure(told)) = failed else {
+        let Err(Failure::ShownFailure(failure)) = failed else {
             panic!("it is told");
         };
-        assert!(told.one_line().contains("internal error"));
+        assert!(failure.one_line().contains("internal error"));
     }
 }

@@ -27,27 +27,27 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    pub(super) fn read(told: &[u8]) -> Self {
-        let told: Value = serde_json::from_slice(told).unwrap_or_default();
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let payload: Value = serde_json::from_slice(bytes).unwrap_or_default();
         let text = |names: &[&str]| {
-            let found = names.iter().find_map(|name| told[*name].as_str());
+            let found = names.iter().find_map(|name| payload[*name].as_str());
             found.filter(|text| !text.is_empty()).map(str::to_owned)
         };
         let event = text(&["hook_event_name", "hookEventName"]);
-        let is_camel_case = told["sessionId"].is_string();
+        let is_camel_case = payload["sessionId"].is_string();
         let host = match is_camel_case && event.is_some() {
             true => Some(Client::Vscode),
             // A program that is started in its shell has the variable too, and tells no time.
             false => std::env::var_os(COPILOT)
-                .filter(|_| !told["timestamp"].is_null())
+                .filter(|_| !payload["timestamp"].is_null())
                 .map(|_| Client::Copilot),
         };
         // For a program that tells no `cwd`.
-        let roots = told["workspace_roots"][0].as_str().map(str::to_owned);
+        let roots = payload["workspace_roots"][0].as_str().map(str::to_owned);
         Self {
             session: text(&["session_id", "sessionId", "conversation_id"]),
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
-            has_messages: told["messages"].is_array(),
+            has_messages: payload["messages"].is_array(),
             folder: text(&["cwd"]).or(roots).map(PathBuf::from),
             event,
             prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),

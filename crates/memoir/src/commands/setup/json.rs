@@ -531,14 +531,14 @@ mod tests {
 
     #[test]
     fn what_is_no_json_or_of_another_form_is_refused() {
-        for (file, told) in [
+        for (file, problem) in [
             ("{\n  \"a\": oops\n}", "it is no JSON from line 2 on"),
             ("{\"a\": 1} more", "it is no JSON from line 1 on"),
             ("[1]", "it is not an object"),
             ("{\"a\": 1}", "`a` is not an object"),
         ] {
             let refused = set(file, &["a", "b"], &json!(1)).unwrap_err();
-            assert_eq!(refused, told, "{file}");
+            assert_eq!(refused, problem, "{file}");
         }
         assert!(put("{\"a\": {}}", &["a"], &json!(1), |_| false).is_err());
         assert!(get(&"[".repeat(100_000), &[]).is_err());

@@ -165,8 +165,8 @@ async fn call(
         words.extend(["--prefix".to_owned(), prefix.clone()]);
     }
     if let Some(url) = &arguments.url {
-        if let Some(told) = remote::warning_of(url) {
-            terminal::note(&told);
+        if let Some(warning) = remote::warning_of(url) {
+            terminal::note(&warning);
         }
         words.extend(["--url".to_owned(), url.clone()]);
     } else {

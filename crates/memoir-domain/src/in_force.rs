@@ -100,11 +100,11 @@ enum TakenBack {
 impl RecordsInForce {
     /// Of these records, oldest first.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
-        let mut standing = Self::default();
+        let mut in_force = Self::default();
         for record in records {
-            standing.apply(record);
+            in_force.apply(record);
         }
-        standing
+        in_force
     }
 
     /// Adds the next record.
