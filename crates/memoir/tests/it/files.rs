@@ -64,6 +64,10 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         std::fs::write(&out, "old").unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());
+        // Also where nothing is there yet.
+        std::fs::remove_file(&out).unwrap();
+        installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
+        assert!(link.is_symlink());
         assert_eq!(
             std::fs::read_to_string(&out).unwrap(),
             installation.ok(&["export", "wren"])

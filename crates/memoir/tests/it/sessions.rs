@@ -264,10 +264,8 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     );
 }
 
-#[test]
-fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
-    let installation = Installation::new();
-    let _server = installation.scripted([ServerStep::html(), ServerStep::html()]);
+/// Two agents that are due: `robin`, whose model follows the script, and behind it `wren`, which declines.
+fn make_two_due(installation: &Installation) {
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
         installation.ok(&[
             "agent",
@@ -289,6 +287,13 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
             installation.ok(&["remember", agent, text]);
         }
     }
+}
+
+#[test]
+fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
+    let installation = Installation::new();
+    let _server = installation.scripted([ServerStep::html(), ServerStep::html()]);
+    make_two_due(&installation);
     // Of one memory none can go: the agent is not asked, and that is no failure.
     installation.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
     installation.ok(&["agent", "set", "kite", "model", "lab:small"]);
@@ -311,6 +316,59 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
         "{again:?}"
     );
     assert!(again.stderr.contains("no agent is due"), "{}", again.stderr);
+}
+
+/// A sweep whose first agent's model thinks for a minute.
+#[cfg(unix)]
+fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ran {
+    let installation = Installation::new();
+    let server = installation.scripted([ServerStep::Slow(
+        Duration::from_secs(60),
+        Box::new(ServerStep::text("YES")),
+    )]);
+    // The worker looks after its lease every third of this.
+    let config = format!(
+        "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
+        server.base_url()
+    );
+    installation.write(".config/memoir/config.toml", config);
+    make_two_due(&installation);
+    let sweep = installation
+        .command(&["sweep"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| !server.received().is_empty());
+    interrupt(&installation, &sweep);
+    Ran::from_output(sweep.wait_with_output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_cancelled_elsewhere_does_not_end_a_sweep() {
+    let ran = slow_sweep(|installation, _| {
+        let sessions = installation.json(&["sessions", "robin"]);
+        let session = sessions["items"][0]["id"].as_str().unwrap();
+        installation.json(&["cancel", session]);
+    });
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!((ran.code, lines.len()), (Some(1), 2), "{ran:?}");
+    assert!(lines[0].starts_with("robin: abandoned"), "{ran:?}");
+    assert!(lines[1].starts_with("wren: declined"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_sweep_with_the_session_that_it_cancels() {
+    let ran = slow_sweep(|_, sweep| {
+        let interrupt = ["-INT".to_owned(), sweep.id().to_string()];
+        let sent = std::process::Command::new("kill").args(interrupt).status();
+        assert!(sent.unwrap().success());
+    });
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!((ran.code, lines.len()), (Some(130), 1), "{ran:?}");
+    assert!(lines[0].starts_with("robin: abandoned"), "{ran:?}");
 }
 
 #[test]
