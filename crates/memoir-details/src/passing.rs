@@ -10,7 +10,7 @@ const MOST_SENTENCES: usize = 96;
 
 /// A text that would pass in place of `written`: the written one with what is missing put back, or
 /// the sentences side by side. `None` where even that would not pass, where it would only be the one
-/// text that is there already, and where the texts have [`MOST_SENTENCES`] or more.
+/// text that is there already, and where the texts have more than 96 sentences.
 pub fn passing(replaced: &[Replaced<'_>], written: &Reading) -> Option<String> {
     let judgement = judge(replaced, written);
     if judgement.is_free() {
