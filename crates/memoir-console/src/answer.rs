@@ -24,18 +24,18 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // For browsers that do not know `frame-ancestors`: on a page that another one frames, a click can be stolen.
+    // Some browsers do not know `frame-ancestors`. A page of another site that frames this one could steal clicks.
     (header::X_FRAME_OPTIONS, "DENY"),
     // Not `no-referrer`: browsers would send forms without their origin then.
     (header::REFERRER_POLICY, "same-origin"),
-    // A page may show words under a grant, or a secret that is shown once: no copy of it stays in the browser.
+    // A page may show memories under a grant, or a secret that is shown once. The browser must keep no copy of them.
     (header::CACHE_CONTROL, "no-store"),
-    // A page of another site that opens this one in a window keeps no hold on it.
+    // A page of another site that opens this one in a window must not be able to steer that window.
     (
         HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
     ),
-    // What no page needs, no script that got into one can ask for.
+    // No page needs these, so a script that got into a page cannot ask the user for them.
     (
         HeaderName::from_static("permissions-policy"),
         "camera=(), geolocation=(), microphone=(), payment=()",
@@ -64,7 +64,7 @@ pub(crate) fn with_headers(mut response: Response) -> Response {
             "form-action 'self'",
             &format!("form-action 'self' {origin}"),
         );
-        // Otherwise the stricter policy stays, and the browser refuses to go on.
+        // An origin that no header can hold leaves the stricter policy in place, and the browser refuses to go on.
         if let Ok(policy) = HeaderValue::try_from(policy) {
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -81,7 +81,7 @@ pub(crate) fn page(markup: Markup) -> Response {
 
 /// To another page, after a form was carried out.
 pub(crate) fn see_other(path: &str) -> Response {
-    // With 303: the browser goes on with `GET`, so that to load the page again does not send the form again.
+    // The status 303 makes the browser go on with `GET`, so that reloading the page does not send the form again.
     Redirect::to(path).into_response()
 }
 
@@ -140,7 +140,7 @@ impl PageFailure {
     fn way_back(&self, path: &str) -> Option<(String, &'static str)> {
         let is_gone = matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE);
         let mut parts = path.split('/').skip(1);
-        // Three parts, since the way back from the page of an agent itself is the fleet, to which every failure leads.
+        // Three parts are needed: an agent's own page leads back to the fleet, to which every failure page links.
         match (parts.next()?, parts.next()?, parts.next()?) {
             _ if is_gone => None,
             ("agents", agent, _) => Some((format!("/agents/{agent}"), "Back to the agent")),
@@ -164,7 +164,7 @@ impl PageFailure {
 impl From<Error> for PageFailure {
     fn from(error: Error) -> Self {
         let status = status_of(error.code());
-        // A refusal has none; by it whoever runs the service finds the failure in the log.
+        // Only internal failures have a fault identifier; whoever runs the service finds the failure in the log by it.
         let fault = FaultId::of(&error);
         // What went wrong inside is for the log.
         let message = match status {
@@ -184,7 +184,7 @@ impl From<Error> for PageFailure {
 impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
-        // The way back depends on the path, which is not known here.
+        // The way back depends on the path of the request, which is not known here.
         let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
         // Beside the answer, since the frame needs whoever is signed in, and only the layer above knows who
@@ -216,7 +216,7 @@ fn status_of(code: &str) -> StatusCode {
         "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
             StatusCode::INTERNAL_SERVER_ERROR
         }
-        // What is left cannot be done as things stand.
+        // Every other code says that the request contradicts the present state.
         _ => StatusCode::CONFLICT,
     }
 }

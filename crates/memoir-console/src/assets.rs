@@ -153,7 +153,7 @@ pub(crate) enum PageScript {
 impl PageScript {
     fn files(self) -> Vec<&'static AssetFile> {
         match self {
-            // In the order in which they run: uPlot before what draws with it.
+            // The files run in this order: uPlot must be loaded before the script that draws with it.
             Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &UPLOT_LICENCE, &PLOT],
             Self::Live => vec![&LIVE],
             Self::Access => vec![&ACCESS],
@@ -173,7 +173,7 @@ pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
 }
 
 pub(crate) async fn serve(Path(name): Path<String>) -> Response {
-    // By its whole name: a page of another version asks for a file that is not here, and must not get this one.
+    // Names hold a digest of the content. A page of another version asks for another name and must not get this file.
     let Some(file) = FILES.iter().find(|file| file.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };

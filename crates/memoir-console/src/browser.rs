@@ -32,17 +32,17 @@ pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
 const IDLE_SECONDS: i64 = 2 * 3_600;
 
 /// The cookie where browsers come by TLS: they take it from this very host and from no other.
-// Browsers refuse a cookie of this prefix that another host of the same domain sets, or that comes without TLS.
+// Browsers accept a cookie with this prefix only over TLS and not from another host of its domain.
 const SEALED_COOKIE: &str = "__Host-memoir";
 /// The cookie on this machine, where there is no TLS.
-// Without the prefix, which browsers take with `Secure` alone.
+// Browsers accept the prefix `__Host-` only together with `Secure`, which needs TLS.
 const OPEN_COOKIE: &str = "memoir";
 
 /// The cookies of a browser that knew the password and has not given the code, in the same two cases.
 const SEALED_PASSAGE: &str = "__Host-memoir-code";
 const OPEN_PASSAGE: &str = "memoir-code";
 /// How long it is kept; it counts for no longer either.
-// What the application holds it to (`PASSAGE_SECONDS` in `memoir-app/src/sign_in.rs`).
+// The application accepts it for this long (`PASSAGE_SECONDS` in `memoir-app/src/sign_in.rs`).
 const PASSAGE_SECONDS: i64 = 5 * 60;
 
 /// The administrator who looks. Clones share it.
@@ -83,10 +83,10 @@ async fn let_in(
         Ok(None) => Ok(false),
         Err(failure) => Err(failure),
     };
-    // Also where the request is refused: `pass` notes the visitor first, so that the refusal gets its frame.
+    // `pass` notes the visitor before it checks anything, so that a refusal gets the visitor's frame too.
     let visitor = parts.extensions.get::<Visitor>().cloned();
     let answer = match passed {
-        // The form was read by `pass`, and is taken from beside the request.
+        // `pass` has read the body and put the form into the request's extensions.
         Ok(true) => next.run(Request::from_parts(parts, Body::empty())).await,
         Ok(false) if comes_from_elsewhere(&parts) => once_more(&parts),
         Ok(false) => see_other(&sign_in_path(&parts)),
@@ -100,7 +100,7 @@ async fn let_in(
 fn comes_from_elsewhere(parts: &Parts) -> bool {
     let site = parts.headers.get("sec-fetch-site");
     let is_foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
-    // A look alone: what a form of another site was to do must not be done by way of this host's page.
+    // Only `GET` is repeated: a form that another site sent must not be carried out by way of a page of this host.
     parts.method == Method::GET && parts.uri.path() == pages::connect::PATH && is_foreign
 }
 
@@ -113,8 +113,8 @@ fn once_more(parts: &Parts) -> Response {
         p { a href=(path) { "Go on" } }
     };
     let mut shown = page(crate::parts::bare("Connect a program", markup));
-    // By `Refresh` and not by a redirect: a browser that is redirected still counts as led here by the other site, and
-    // sends no cookie.
+    // A page with `Refresh` counts as a page of this host. After a redirect the browser would still count the request
+    // as coming from the other site, and send no cookie.
     if let Ok(value) = HeaderValue::try_from(format!("0; url={path}")) {
         shown.headers_mut().insert(header::REFRESH, value);
     }
@@ -147,14 +147,14 @@ async fn pass(
         ));
     }
     let mut filled_in = SentForm::default();
-    // A look changes nothing, so that a link from anywhere may lead to it.
+    // `GET` and `HEAD` change nothing, so a link on any page may lead to them.
     if !parts.method.is_safe() {
         check_origin(&parts.headers)?;
         filled_in = SentForm::read(body, form::MOST_BYTES).await?;
         // Beside the origin: it shows that the form was filled in by whoever is signed in now, and
         // not by somebody before.
         let given = filled_in.field(form::TOKEN).as_bytes();
-        // In constant time, so that the time of an answer does not tell how much of a guess is right.
+        // The comparison takes constant time, so that response times do not reveal how much of a guess is right.
         if !bool::from(given.ct_eq(visitor.form_token.as_bytes())) {
             return Err(foreign());
         }
@@ -202,7 +202,7 @@ fn sign_in_path(parts: &Parts) -> String {
         // What a form was to do must not be done by a look.
         _ => "/",
     };
-    // `/` is where signing in leads without being told.
+    // Without `next`, signing in leads to `/`.
     let wanted = if wanted == "/" { "" } else { wanted };
     form::address("/sign-in", &[("next", wanted)])
 }
@@ -212,7 +212,7 @@ pub(crate) fn own_path(wanted: &str) -> &str {
     let is_own = wanted.starts_with('/')
         // Two slashes, or a backslash that browsers read as one, begin the name of another host.
         && !wanted.starts_with("//")
-        // No tab and no line break: browsers take both out of an address, which would bring two slashes together.
+        // Browsers remove tabs and line breaks from an address: `/`, a tab and `/` would become two slashes.
         && wanted
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
@@ -233,7 +233,7 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
         None => {
             // By the host alone: behind what ends TLS the scheme that is seen here is not the browser's.
             let origin = text("origin").and_then(|origin| Some(origin.split_once("://")?.1));
-            // Two that are missing would be equal.
+            // Without this check a request that has neither header would pass, since two missing values are equal.
             origin.is_some() && origin == text("host")
         }
     };
@@ -274,7 +274,7 @@ fn cookie_name(console: &Console) -> &'static str {
 /// The value of a cookie that the browser sends.
 fn cookie<'head>(headers: &'head HeaderMap, name: &str) -> Option<&'head str> {
     let sent = headers.get_all(header::COOKIE).into_iter();
-    // What is no text is no cookie of ours.
+    // A header that is not visible ASCII holds no cookie that this console has set.
     let pairs = sent.filter_map(|value| value.to_str().ok());
     let mut pairs = pairs.flat_map(|pairs| pairs.split(';'));
     pairs.find_map(|pair| {
@@ -313,7 +313,7 @@ pub(crate) fn set_cookie(
     console: &Console,
     secret: Option<&str>,
 ) -> Result<HeaderValue, PageFailure> {
-    // A sign-in has no age in the browser, which forgets it when it is closed: how long it counts is kept in the store.
+    // Without `Max-Age` the browser forgets the cookie when it closes; the store keeps how long the sign-in counts.
     let over = if secret.is_none() { "; Max-Age=0" } else { "" };
     cookie_of(console, cookie_name(console), secret, over)
 }
@@ -323,7 +323,6 @@ pub(crate) fn set_passage(
     console: &Console,
     passage: Option<&str>,
 ) -> Result<HeaderValue, PageFailure> {
-    // With no seconds the browser forgets it at once.
     let seconds = passage.map_or(0, |_| PASSAGE_SECONDS);
     let age = format!("; Max-Age={seconds}");
     cookie_of(console, passage_name(console), passage, &age)
@@ -339,9 +338,9 @@ fn cookie_of(
     let value = value.unwrap_or_default();
     // `HttpOnly`, so that no script that got into a page could read it; `Strict`, so that no link
     // of another site comes with it.
-    // `Path=/` and no `Domain` are what the prefix `__Host-` demands.
+    // The prefix `__Host-` demands `Path=/` and no `Domain`.
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
-    // Secrets are in base64, which any header can hold.
+    // This cannot fail: secrets are base64, which is valid in every header.
     let mut value = HeaderValue::try_from(text).map_err(|_| {
         PageFailure::new(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -116,7 +116,7 @@ impl<'a> LabelledField<'a> {
     /// A password, which is never shown again. `use_for` tells browsers whether they know it.
     pub(crate) fn password(&self, use_for: &str) -> Markup {
         self.framed(html! {
-            // The longest password that is taken has 1,000 characters.
+            // A password has at most 1,000 characters.
             input id=(self.id) name=(self.id) type="password" autocomplete=(use_for) required
                 maxlength="1000" aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()];
         })
@@ -124,7 +124,7 @@ impl<'a> LabelledField<'a> {
 
     /// The name of somebody who signs in.
     pub(crate) fn username(&self, value: &str) -> Markup {
-        // Phones would begin a name with a capital letter.
+        // `autocapitalize` keeps phones from beginning the name with a capital letter.
         self.framed(html! {
             input id=(self.id) name=(self.id) type="text" autocomplete="username" required
                 autocapitalize="none" spellcheck="false" maxlength="100" value=(value)
@@ -134,8 +134,7 @@ impl<'a> LabelledField<'a> {
 
     /// A code that a device shows, which is never shown again.
     pub(crate) fn code(&self) -> Markup {
-        // Long enough for a recovery code too: it counts wherever a code is asked for.
-        // With its dashes it has 19 characters.
+        // A recovery code, which has 19 characters with its dashes, is accepted wherever a code is asked for.
         self.typed_code(Some("numeric"), Some("one-time-code"), "40")
     }
 
@@ -146,7 +145,7 @@ impl<'a> LabelledField<'a> {
 
     /// Either of them.
     pub(crate) fn any_code(&self) -> Markup {
-        // No keyboard of digits: a recovery code has letters.
+        // There is no keyboard of digits, since a recovery code has letters.
         self.typed_code(None, Some("one-time-code"), "40")
     }
 

@@ -12,7 +12,7 @@ use crate::answer::PageFailure;
 /// written as its four bytes in percent signs.
 pub(crate) const MOST_BYTES: usize = 2 << 20;
 /// No form of anybody else is longer.
-// A password of 1,000 characters takes 12,000 bytes of it, each character written as twelve.
+// A password of 1,000 characters takes up to 12,000 bytes: four bytes a character, each written as three (`%F0`).
 pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 
 /// The field that shows that a form was shown to this very browser.
@@ -28,11 +28,11 @@ impl SentForm {
     /// # Errors
     /// It has more than `most_bytes`, or is no form.
     pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, PageFailure> {
-        // That the connection broke is told alike: nobody reads that answer.
+        // A connection that broke gives the same error, but nobody reads the answer to it.
         let bytes = axum::body::to_bytes(body, most_bytes).await.map_err(|_| {
             PageFailure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")
         })?;
-        // Not what the parser says, which may quote what was typed.
+        // The parser's message is left out, since it may quote what was typed.
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
             .map_err(|_| PageFailure::invalid("The form cannot be read."))?;
         let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
@@ -101,7 +101,7 @@ pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .collect();
-    // Pairs of texts can always be written.
+    // This cannot fail: pairs of texts can always be encoded.
     match serde_urlencoded::to_string(&given) {
         Ok(text) if !text.is_empty() => format!("{path}?{text}"),
         _ => path.to_owned(),

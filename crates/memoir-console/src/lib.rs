@@ -161,7 +161,7 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             "/sign-out-everywhere",
             post(pages::sign_in::sign_out_everywhere),
         )
-        // On routes alone: at an address where nothing is, nobody is asked to sign in.
+        // `route_layer` leaves unknown addresses alone: there nobody is asked to sign in.
         .route_layer(from_fn_with_state(host.clone(), browser::admit));
     let asked_by_scripts = Router::new()
         .route("/access/{request}/state", get(pages::access_request::state))

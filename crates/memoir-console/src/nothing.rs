@@ -38,6 +38,6 @@ pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> R
         Some(visitor) => failure.framed(&visitor, head.uri.path()),
         None => failure.into_response(),
     };
-    // This answer does not pass the layer that sets them for the router's.
+    // The router's layer sets the headers of its own answers, and this answer does not pass that layer.
     with_headers(page)
 }

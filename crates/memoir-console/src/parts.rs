@@ -183,7 +183,7 @@ impl<'a> SignedInPage<'a> {
                     a.skip href="#main" { "Skip to the content" }
                     (top(self.visitor, self.place))
                     @if let Some(banner) = &self.banner { (banner) }
-                    // So that the link above moves the focus here too, and not the view alone.
+                    // `tabindex` lets the skip link move the focus here, and not only the view.
                     main #main tabindex="-1" {
                         (notice(self.done))
                         (content)
@@ -201,7 +201,7 @@ impl<'a> SignedInPage<'a> {
 /// The name of the console, the way between its parts, and who is signed in.
 fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     let entry = |path: &str, text: &str, own: ConsoleSection| {
-        // Not `page`: what is shown may lie below it.
+        // `aria-current` is `true` and not `page`, since the page may lie below the section that is linked.
         let current = (place == own).then_some("true");
         html! { a href=(path) aria-current=[current] { (text) } }
     };
@@ -216,7 +216,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
                 summary { (visitor.user.name) }
                 div.menu {
                     a.button href="/account" { "Your account" }
-                    // By forms, since a link can be put into any page and be followed unawares.
+                    // Signing out is a form and not a link, since any page could lead somebody to a link unawares.
                     (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
                     (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
                         "Sign out everywhere", ""))
@@ -266,7 +266,7 @@ pub(crate) fn bar(part: u64, whole: u64) -> Markup {
 
 /// As [`bar`], with a mark at what the part must not fall below.
 pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup {
-    // A mass may be over its budget, and the bar is full then.
+    // A mass may exceed its budget; the bar is full then.
     let width = words::percent(part, whole).min(100);
     let fill = if part > whole { "fill over" } else { "fill" };
     html! {
@@ -274,7 +274,7 @@ pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup 
             rect.track width="100" height="6" {}
             rect class=(fill) width=(width) height="6" {}
             @if let Some(line) = line {
-                // The gap keeps the line apart from a bar of any shade.
+                // The gap makes the line visible on a bar of any shade.
                 @let path = format!("M{} 0v6", words::percent(line, whole).min(100));
                 path.gap d=(path) {}
                 path.line d=(path) {}

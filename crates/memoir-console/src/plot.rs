@@ -71,7 +71,7 @@ pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
     PlotCurve {
         at: points
             .iter()
-            // Down, also before 1970.
+            // `div_euclid` rounds down for times before 1970 too.
             .map(|point| point.at.microseconds().div_euclid(1_000_000))
             .collect(),
         mass: points.iter().map(|point| point.core_tokens).collect(),
@@ -90,9 +90,9 @@ pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
 
 fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     let kinds = happened.iter().map(|one| one.kind);
-    // There is always one: a place without anything that happened has no mark.
+    // The default is never used: a mark has at least one happening.
     let kind = kinds.max().unwrap_or(MarkKind::Other);
-    // A click leads to one alone: of several to the last that is told.
+    // A click can lead to one page only: that of the last happening that has one.
     let path = happened.iter().rev().find_map(|one| one.path.clone());
     let count = happened.len();
     let mut sentences: Vec<String> = happened.into_iter().map(|one| one.text).collect();
@@ -119,12 +119,12 @@ pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening
         history
             .points
             .partition_point(|point| point.at < at)
-            // What happened after the last point is told there.
+            // A happening after the last point is shown at that point.
             .min(last)
     };
     let mut found: BTreeMap<usize, Vec<Happening>> = BTreeMap::new();
     for session in history.sessions.iter().filter(|session| !session.rehearsal) {
-        // One that runs is where it began.
+        // A running session is marked where it began.
         let at = session.ended_at.unwrap_or(session.started_at);
         let entry = found.entry(place(at)).or_default();
         entry.push(of_session(session));
@@ -143,7 +143,7 @@ fn of_session(session: &SessionMark) -> Happening {
     let is_undone = session.undone_at.is_some();
     let kind = match session.state {
         State::RolledBack => MarkKind::Back,
-        // Whatever its end was, what it did is undone.
+        // An undone session counts as taken back, however it ended.
         _ if is_undone => MarkKind::Back,
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
@@ -199,7 +199,7 @@ impl Figure<'_> {
     pub(crate) fn show(&self) -> Markup {
         let curve = self
             .curve
-            // Numbers and texts can always be written.
+            // This cannot fail: the curve consists of numbers and texts.
             .and_then(|curve| serde_json::to_string(curve).ok());
         html! {
             figure.plot aria-labelledby=(self.about) data-line=(self.line) data-source=[self.source]
@@ -207,7 +207,7 @@ impl Figure<'_> {
                 @if !self.ranges.is_empty() {
                     div.buttons role="group" aria-label="Range" {
                         @for (days, text) in self.ranges {
-                            // The script presses the one that it draws.
+                            // The script sets `aria-pressed` on the button of the range that it draws.
                             button type="button" data-days=[days] aria-pressed="false" { (text) }
                         }
                     }

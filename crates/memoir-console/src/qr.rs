@@ -13,7 +13,7 @@ pub(crate) fn picture(text: &str, label: &str) -> Option<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size() + 2 * EDGE;
     Some(html! {
-        // Edges that are smoothed would blur squares of few pixels.
+        // Smoothed edges would blur squares of few pixels.
         svg.qr viewBox={ "0 0 " (size) " " (size) } role="img" aria-label=(label) focusable="false"
             shape-rendering="crispEdges" {
             rect width=(size) height=(size) fill="#fff" {}
@@ -29,13 +29,13 @@ fn dark(code: &QrCode) -> String {
         let mut x = 0;
         while x < code.size() {
             let run = (x..code.size()).take_while(|at| code.get_module(*at, y));
-            // No row is longer than the picture, whose size is such a number.
+            // This cannot fail: a row is no longer than `size`, which is an `i32`.
             let length = i32::try_from(run.count()).unwrap_or_default();
             if length > 0 {
                 // Writing to a text does not fail.
                 let _ = write!(path, "M{} {}h{length}v1h-{length}z", x + EDGE, y + EDGE);
             }
-            // A light square is passed by itself.
+            // A run of length 0 means a light square, which is skipped.
             x += length.max(1);
         }
     }

@@ -55,7 +55,7 @@ pub(crate) fn time_of_day(at: Timestamp) -> String {
 
 /// What is left of a time, in minutes and seconds: `12:34`.
 pub(crate) fn clock(left: Duration) -> String {
-    // Rounded down: nobody is promised more than there is.
+    // Seconds are rounded down, so that nobody is promised more time than is left.
     let seconds = left.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

@@ -76,7 +76,7 @@ impl TestClock {
 
     /// Lets time pass that the time of day does not show.
     pub fn pass(&self, by: Duration) {
-        // Back first: whoever looks in between sees a time that was, and none that is still to come.
+        // The clock is put back first: a reader between the two calls sees an earlier time and never a later one.
         self.put_back(by);
         self.advance(by);
     }
@@ -105,7 +105,7 @@ fn microseconds(time: Duration) -> i64 {
 impl Clock for TestClock {
     #[expect(clippy::unwrap_used, reason = "no test goes to the end of time")]
     fn now(&self) -> Timestamp {
-        // In one step, so that no two looks at a clock that ticks see the same time.
+        // One atomic step reads and advances the clock, so that no two readers of a ticking clock get the same time.
         let passed = self.passed.fetch_add(self.tick, Ordering::SeqCst);
         let behind = self.behind.load(Ordering::SeqCst);
         Timestamp::from_microseconds(self.beginning + passed - behind).unwrap()

@@ -94,7 +94,7 @@ impl TestInstallation {
     #[must_use]
     pub fn with_clock(self, clock: impl Into<Arc<TestClock>>) -> Self {
         let clock = clock.into();
-        // What is open has the clock from before.
+        // What is open already keeps the old clock, so the installation is opened anew.
         Self { clock, ..self }.another_process()
     }
 
@@ -245,7 +245,7 @@ impl InstallationFolder {
     /// It cannot be opened.
     pub fn open_elsewhere(&self) -> TestInstallation {
         let store = Arc::new(SqliteStore::open(&self.database()).unwrap());
-        // Keys of its own, read from the files as another process reads them.
+        // The keys are read from their files again, as another process would read them.
         self.open_under(store, keys_in(self.path()))
     }
 
@@ -261,7 +261,7 @@ impl InstallationFolder {
     /// # Panics
     /// It is open, or cannot be copied.
     pub fn copy_to(&self, to: &Path) {
-        // SQLite takes it away once the last one closes the database.
+        // SQLite removes the write-ahead log when the last connection closes.
         let log = self.database().with_extension("db-wal");
         assert!(
             !log.exists(),

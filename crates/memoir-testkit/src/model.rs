@@ -90,7 +90,7 @@ impl Turn {
             },
             text: PrivateText::new(text),
             tool_calls,
-            // For tests that do not care: others say what it used (`with_usage`).
+            // Tests that are about usage set it by `with_usage`.
             usage: TokenUsage {
                 input_tokens: 100,
                 output_tokens: 10,
@@ -230,7 +230,7 @@ impl Model for ModelScript {
     }
 
     async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
-        // Before the turn is taken, so that a request is known of that is never answered.
+        // The request is noted before its turn is taken, so that a request that is never answered is known too.
         lock(&self.requests).push(request.clone());
         let next = lock(&self.script).pop_front();
         let mut turn = next

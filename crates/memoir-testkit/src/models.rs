@@ -32,7 +32,7 @@ impl SetModel {
     }
 
     fn model(&self) -> MutexGuard<'_, Arc<dyn Model>> {
-        // A panic in another thread says nothing of the model.
+        // A panic in another thread leaves the model whole, so a poisoned lock is used all the same.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

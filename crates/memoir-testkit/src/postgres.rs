@@ -129,10 +129,10 @@ impl Postgres {
         let Some(programs) = programs() else {
             return Ok(None);
         };
-        // Another process may run the same tests beside this one.
+        // Another process may run the same tests at the same time, so the name has the process's identifier.
         let name = format!("memoir-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // Refused where it is there, so that two servers never share one.
+        // `create_dir` fails where the folder exists, so that two servers never share one.
         fs::create_dir(&folder)?;
         // PostgreSQL refuses to run as root, which the folder's owner tells.
         let user = unprivileged(&folder)?;
@@ -147,7 +147,7 @@ impl Postgres {
             databases: AtomicU64::new(0),
         };
         let begun = Instant::now();
-        // The server is up once it does what is to be done anyway.
+        // The server is up once it has created the role, which is needed in any case.
         while server
             .query("postgres", "CREATE ROLE memoir LOGIN")
             .is_err()
@@ -170,7 +170,7 @@ impl Postgres {
     /// # Errors
     /// It cannot be started.
     pub fn pool(&mut self) -> io::Result<Option<(String, String)>> {
-        // Debian puts it where the `PATH` of an ordinary user does not lead.
+        // Debian installs PgBouncer in `/usr/sbin`, which an ordinary user's `PATH` lacks.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
         let Some(program) = folders.find(|folder| folder.join("pgbouncer").is_file()) else {
@@ -203,7 +203,7 @@ impl Postgres {
         command.args(["-m", "immediate", "-w", "restart", "-D"]);
         command.arg(self.folder.join("data"));
         command.arg("-l").arg(self.folder.join("server.log"));
-        // The user may not be let into the folder that this process is in.
+        // The user may not have access to the current folder of this process.
         self.user.inspect(|(user, group)| {
             command.uid(*user).gid(*group).current_dir("/");
         });
@@ -226,7 +226,7 @@ impl Postgres {
             return Err(io::Error::other("PgBouncer cannot be killed"));
         }
         let begun = Instant::now();
-        // The keeper notes the number of the process that it starts.
+        // The script `POOL` notes the identifier of each process that it starts.
         while fs::read_to_string(&file)? == before {
             if begun.elapsed() > PATIENCE {
                 return Err(io::Error::other("PgBouncer is not started again"));
@@ -258,7 +258,7 @@ impl Postgres {
     /// # Errors
     /// What the server says.
     pub fn follow(&self, page: &str) -> io::Result<()> {
-        // The page makes the role itself.
+        // The page creates the role itself.
         self.query("postgres", "DROP ROLE memoir")?;
         for part in page.split("```sql\n").skip(1) {
             let sql = part.split("```").next().unwrap_or_default();
@@ -341,7 +341,7 @@ fn encoded(folder: &Path) -> String {
 fn run(script: &str, program: &Path, folder: &Path, user: Option<(u32, u32)>) -> io::Result<Child> {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program).arg(folder);
-    // The server ends with this pipe (see `RUN`).
+    // The script `RUN` stops the server when this pipe closes.
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     if let Some((user, group)) = user {
         command.uid(user).gid(group).current_dir("/");

@@ -59,7 +59,7 @@ impl TestInstallation {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind(address).await.unwrap();
         let mut socket = listener.local_addr().unwrap();
-        // To this address nobody can connect.
+        // Not every system can connect to an unspecified address.
         if socket.ip().is_unspecified() {
             socket.set_ip([127, 0, 0, 1].into());
         }
@@ -272,7 +272,7 @@ impl Served {
     /// # Panics
     /// It does not stop within a minute.
     pub async fn stop(self) {
-        // Where it has ended by itself, it has stopped.
+        // Sending fails where the service has ended by itself, which is as good.
         let _ = self.stop.send(());
         let stopped = tokio::time::timeout(STOP_TIME, self.running);
         stopped.await.unwrap().unwrap();

@@ -125,7 +125,7 @@ impl ScriptedServer {
 
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
-        // Before the listener is woken, which looks at it.
+        // The flag is set before the listener is woken, since the listener reads it then.
         self.shared.over.store(true, Ordering::SeqCst);
         // Wakes the listener, which otherwise waits for the next connection.
         let _ = TcpStream::connect(self.address);
@@ -145,7 +145,7 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.over.load(Ordering::SeqCst) {
             return;
         }
-        // What broke off before it was taken is no request.
+        // A connection that broke before it was accepted is no request.
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
         // A client that went away is for the client's test to notice.
@@ -154,14 +154,14 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
-    // A client that sends nothing would hold a thread until the end.
+    // Without a limit, a client that sends nothing would hold its thread until the end.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let received = read(&mut BufReader::new(stream))?;
-    // Let go before the answer, which may take its time while others are answered.
+    // The lock is released before the answer, which may take long, so that other requests are answered meanwhile.
     let (number, step) = {
         let mut all = lock(&shared.received);
         all.push(received.clone());
-        // Under both locks, so that the numbers of requests at the same time are those of their steps.
+        // Both locks are held at once, so that simultaneous requests get numbers in the order of their steps.
         (all.len(), lock(&shared.script).pop_front())
     };
     let step = step
@@ -200,7 +200,7 @@ fn act(
         ServerStep::CutConnection => head(200, &[], br#"{"choices":[{"mess"#, true),
         ServerStep::Hangup => Vec::new(),
         ServerStep::Slow(wait, step) => {
-            // In short waits, so that it ends with the server.
+            // The wait consists of short ones, so that it ends when the server does.
             let until = std::time::Instant::now() + wait;
             while std::time::Instant::now() < until && !shared.over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5).min(wait));

@@ -227,7 +227,7 @@ impl ModelAnswer {
                     json!({
                         "id": format!("call_{number}_{index}"),
                         "type": "function",
-                        // In this form arguments are a text.
+                        // OpenAI's format has the arguments as a string that holds JSON.
                         "function": {"name": name, "arguments": arguments.to_string()},
                     })
                 });

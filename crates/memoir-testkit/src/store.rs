@@ -37,7 +37,7 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
 
     use crate::Postgres;
 
-    // A server and a database to copy from for all tests of the process, and a copy for each.
+    // All tests of the process share one server and one migrated database, and each test gets a copy of that database.
     static SERVER: OnceLock<Postgres> = OnceLock::new();
     static MODEL: OnceCell<()> = OnceCell::const_new();
     static COPIES: AtomicU32 = AtomicU32::new(0);
@@ -56,7 +56,7 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
     };
     MODEL.get_or_init(|| make).await;
     let name = format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed));
-    // To copy it takes less time than to run all migrations again.
+    // Copying takes less time than running all migrations again.
     let copy = format!("CREATE DATABASE {name} OWNER memoir TEMPLATE model");
     server.query("postgres", &copy).unwrap();
     PostgresStore::open(&server.url("memoir", &name))

@@ -81,7 +81,7 @@ pub async fn administrator_token(account: &Account) -> String {
 pub async fn tenant(account: &Account, name: &str, settings: &[(Field, Option<&str>)]) -> Tenant {
     let agent = agent(account, name, settings).await;
     let owner = administrator();
-    // Also where it has memories already.
+    // `Provision::Any` makes a token even where the agent has memories already (SPEC 5.5).
     let made = agent.create_token(Provision::Any, None, &owner).await;
     let token = made.unwrap().secret.expose().to_owned();
     Tenant { agent, token }

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 pub(crate) struct Global {
     /// The database: `sqlite:PATH`, a path or `postgres://USER@HOST/DATABASE` [default: a file in your data
     /// directory, made on first use]
-    // Help would show what the environment holds, and a URL may hold a password.
+    // `--help` would otherwise show the variable's value, and a URL may hold a password.
     #[arg(
         long,
         global = true,

@@ -214,7 +214,7 @@ impl Config {
         };
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            // One that was named must be there.
+            // Only a file that the user named must exist.
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
@@ -301,7 +301,7 @@ fn located(error: &toml::de::Error, text: &str) -> String {
     let message = without_value(error.message());
     match error.span() {
         Some(span) => {
-            // The parser names no place within a letter.
+            // The parser's places lie between characters, so the default is never used.
             let before = text.get(..span.start).unwrap_or_default();
             format!("line {}: {message}", before.matches('\n').count() + 1)
         }
@@ -316,7 +316,7 @@ fn without_value(message: &str) -> String {
         "invalid value: string \"",
         "unknown variant `",
     ];
-    // From the end: the value itself may hold these words.
+    // The text is searched from the end, since the value itself may contain these words.
     let expected = message.rsplit_once(", expected ");
     let begins = QUOTING.iter().find(|begin| message.starts_with(**begin));
     match begins.zip(expected) {
@@ -378,7 +378,7 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
 
 /// What a model of embeddings is sent before a text.
 fn before(field: &str, text: Option<String>) -> Result<Option<String>, String> {
-    // A prefix is a few words, such as `query: `; every text is sent with it.
+    // A prefix is a few words, such as `query: `, and is sent with every text.
     const MOST: usize = 200;
     match &text {
         Some(text) if text.chars().count() > MOST || text.contains(char::is_control) => Err(
@@ -394,7 +394,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
     }
     if let Some(address) = &section.address {
         let parsed = ClientAddress::parse(address);
-        // To the letter, since programs compare it so with the address that they know.
+        // The address must match exactly, since programs compare it with the one they know character by character.
         if parsed.map_or(true, |parsed| parsed.origin() != *address) {
             return Err(
                 "`oauth.address` must be that by which clients know the service, with no path and no slash at the end: `https://` and a name in lower case, or `http://` on loopback"
@@ -448,7 +448,7 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
         addresses: addresses?,
         id,
         name,
-        // Only programs that registered themselves have such a time.
+        // Only programs that registered themselves have this time.
         registered_at: None,
     })
 }
@@ -517,7 +517,7 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
 fn prices(
     sections: BTreeMap<ModelName, PriceSection>,
 ) -> Result<BTreeMap<ModelName, Price>, String> {
-    // No price in any currency is near it; it keeps `inf` out, which TOML has and no cost can be added up with.
+    // No price comes near this limit. It excludes `inf`, which TOML allows and which would spoil every sum of costs.
     const MOST: f64 = 1e9;
     sections
         .into_iter()
@@ -543,7 +543,7 @@ fn prices(
 }
 
 fn within(key: &str, value: f64, least: f64, most: f64) -> Result<f64, String> {
-    // `nan` is in no range.
+    // `nan` lies in no range.
     if (least..=most).contains(&value) {
         Ok(value)
     } else {

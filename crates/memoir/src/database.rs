@@ -48,7 +48,7 @@ pub(crate) fn file(url: Option<&str>) -> Result<PathBuf, Failure> {
 
 /// The URL, where it names a database of PostgreSQL.
 pub(crate) fn postgres(url: Option<&str>) -> Option<&str> {
-    // PostgreSQL's own programs take both.
+    // PostgreSQL's own programs accept both forms.
     url.filter(|url| url.starts_with("postgres:") || url.starts_with("postgresql:"))
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn is_shared(global: &crate::cli::Global) -> bool {
 /// It cannot be reached.
 pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
     if postgres(url).is_some() {
-        // One in which no account was made yet holds nothing that is sealed.
+        // A database without accounts holds nothing that is sealed.
         return Ok(!open(url).await?.accounts().await?.is_empty());
     }
     // An empty file is what SQLite leaves of a database in which nothing was ever written.
@@ -120,7 +120,7 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
 pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(url) = postgres(url) {
         let location = PostgresStore::at(url)?.location().to_owned();
-        // Any system takes this as the name of a file.
+        // Every system allows these characters in a file name.
         let name = location.replace(|character: char| !character.is_ascii_alphanumeric(), "-");
         return Ok(default_path()?.with_file_name(name));
     }

@@ -85,7 +85,7 @@ impl fmt::Display for ShownFailure {
             safe(&self.message)
         )?;
         if let Some(details) = &self.details {
-            // As it is: it may have colours, and what others wrote in it was made safe when it was put there.
+            // The details are printed unchanged: they may have colours, and text of others in them is safe already.
             write!(formatter, "\n\n{}", details.trim_end())?;
         }
         match &self.hint {
@@ -188,7 +188,7 @@ fn hint(error: &Error) -> Option<String> {
         }
         Error::Store(store::Error::Open { problem, .. })
         | Error::Keys(memoir_vault::Error::Unusable { problem, .. })
-            // By its words, since the stores have no error of their own for it.
+            // The stores have no error of their own for missing migrations, so the wording tells.
             if problem.starts_with("migrations") =>
         {
             "`memoir migrate` runs them, and so does `memoir serve --migrate`"
@@ -309,7 +309,7 @@ impl ShownFailure {
     pub(crate) fn one_line(&self) -> String {
         let hint = self.hint.as_deref();
         let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
-        // A log has one line for each.
+        // The text must fit on one line, since a log has one line for each failure.
         format!("{}{hint}", self.message).replace(['\n', '\r'], " ")
     }
 

@@ -54,7 +54,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 
 /// The command with its own commands in groups.
 pub(crate) fn grouped(mut command: Command) -> Command {
-    // Before that, `help` is not among the commands.
+    // `build` adds the command `help`.
     command.build();
     let mut list = String::new();
     for (title, names) in GROUPS {
@@ -81,7 +81,7 @@ pub(crate) fn grouped(mut command: Command) -> Command {
 fn wrapped(about: &str) -> String {
     // With what stands before it, within 80 columns.
     const ROOM: usize = 64;
-    // As wide as what stands before the first line: the name in twelve columns, and three blanks.
+    // The indentation is that of a name of twelve columns and three blanks around it.
     const BESIDE: &str = "\n               ";
     let mut text = String::new();
     let mut line = 0;

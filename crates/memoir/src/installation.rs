@@ -45,7 +45,7 @@ impl Installation {
         let (memoir, closed) = opened(global).await?;
         finish(&memoir).await?;
         let account = memoir.account(&global.account).await?;
-        // Either closes it; neither opens what the other has closed (SPEC 5.5).
+        // Configuration or database may close the installation; neither opens what the other closed (SPEC 5.5).
         let is_closed = closed || memoir.is_closed().await?;
         Ok(Self {
             memoir,
@@ -79,7 +79,7 @@ impl Installation {
         if let Some(name) = named {
             return self.agent(&name).await;
         }
-        // Two tell that there are several.
+        // Two agents are enough to know that there are several.
         let agents = self.account.agent_page(None, 2).await?;
         match agents.as_slice() {
             [only] => self.agent(&only.name).await,
@@ -151,7 +151,7 @@ impl Installation {
 
     /// Whoever the given token is for; `None` without one.
     async fn holder(&self) -> Result<Option<Principal>, Failure> {
-        // What is no UTF-8 is no token.
+        // A value that is not UTF-8 is no token.
         let given = std::env::var(TOKEN).unwrap_or_default();
         if given.is_empty() {
             return Ok(None);
@@ -215,7 +215,7 @@ impl Installation {
                 Err(Failure::new("there is no session yet")
                     .hint("`memoir refine AGENT` begins one"))
             }
-            // Nothing was found here, and this says so.
+            // No session was found, and this call fails with that message.
             [] => Ok(self.account.session_agent(id).await?),
             several => {
                 let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
@@ -242,7 +242,7 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
         .map(|name| {
             let other = name.to_lowercase();
             let [left, right] = [typed.as_str(), &other].map(|text| {
-                // Each character by itself: what is compared are lists of texts.
+                // Each character becomes a text of its own, since `gaps` compares lists of texts.
                 let characters = text.split_inclusive(|_| true);
                 characters.collect::<Vec<&str>>()
             });

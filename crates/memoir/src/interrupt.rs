@@ -5,7 +5,7 @@ use std::task::Poll;
 /// Runs `work` until it is done; `None` where somebody interrupts it first. The work is then dropped.
 pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
-        // Work that is done in the same moment counts as done.
+        // Where both happen at once, the work counts as done.
         biased;
         done = work => Some(done),
         () = interrupted() => None,
@@ -15,7 +15,7 @@ pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Opti
 /// As [`interrupted`], listening from now on and not only once it is waited for.
 pub(crate) async fn listening() -> impl Future<Output = ()> {
     let mut interruption = Box::pin(interrupted());
-    // A future does nothing before it is polled: from now on a signal does not end the process.
+    // Polling once registers the handler, so that a signal does not end the process from now on.
     let is_over =
         std::future::poll_fn(|context| Poll::Ready(interruption.as_mut().poll(context).is_ready()))
             .await;

@@ -62,7 +62,7 @@ pub(crate) async fn shared(
     let Some(KeysUrl(url)) = url(config)? else {
         return Ok(None);
     };
-    // So that a key store in the data's own database is refused: whoever took that would have both.
+    // A key store in the data's own database is refused by this identity: whoever stole it would have both.
     let data = match database::postgres(global.database.as_deref()) {
         Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,
@@ -82,7 +82,7 @@ pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
 /// The URL of the key store: that of the environment, or of the configuration; `None` where it is a file.
 fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
     match std::env::var_os(URL).filter(|url| !url.is_empty()) {
-        // What is no UTF-8 is no URL, and is refused as an empty one without being shown.
+        // A value that is not UTF-8 is refused as an empty URL, so that no message shows it.
         Some(url) => KeysUrl(url.into_string().unwrap_or_default())
             .checked(URL)
             .map(Some)

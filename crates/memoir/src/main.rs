@@ -23,7 +23,7 @@ mod terminal;
 mod watch;
 mod webhooks;
 
-// All threads wait for the allocator of musl; docs/packages.md has the figures.
+// musl's own allocator makes threads wait for each other; `docs/packages.md` has the figures.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return wrongly_typed(&error),
     };
-    // Before the runtime and the log: a hook makes its own runtime within its own limit, and writes its own log.
+    // Hooks come before the runtime and the log: a hook has a time limit of its own, and makes both itself.
     if let cli::Command::Hook(hook) = arguments.command {
         return commands::hook::run(arguments.global, hook);
     }
@@ -74,11 +74,11 @@ fn main() -> ExitCode {
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
         .and_then(|runtime| {
-            // Before the log, of which they are a layer.
+            // Traces come before the log, since they are one of its layers.
             let traces = Traces::start(&arguments, runtime.handle());
             start_log(traces.as_ref(), verbose);
             let ending = runtime.block_on(commands::run(arguments));
-            // While the runtime is there, by which they are sent.
+            // The last spans are sent while the runtime exists, since sending them needs it.
             if let Some(traces) = traces {
                 runtime.block_on(traces.finish());
             }
@@ -122,7 +122,7 @@ fn typed() -> clap::error::Result<Arguments> {
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
     // Nobody listens to what cannot be printed.
     let _ = error.print();
-    // As `memoir setup` writes a hook: the command comes first.
+    // `memoir setup` writes hooks with the command as the first argument.
     let is_hook = std::env::args().nth(1).is_some_and(|name| name == "hook");
     match error.exit_code() {
         0 => ExitCode::SUCCESS,

@@ -19,7 +19,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A temporary file is its owner's only from the beginning.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
-    // Otherwise writing a file would close it to others who may read it.
+    // The old file's rights are kept, since others may be meant to read it.
     if let Ok(found) = fs::metadata(path) {
         file.as_file().set_permissions(found.permissions())?;
     }
@@ -28,10 +28,10 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// What is written where a path is written: what a link points to, there already or not, so that the link stays.
+/// The file that is written instead of `path`: the target of a link, even of a link to nothing, so that the link stays.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
-        // A link to nothing, which stands from its own folder on. What that is a link to nothing in turn is replaced.
+        // A relative target starts at the link's folder. A target that is a link to nothing too is replaced.
         Ok(target) => database::folder_of(path).join(target),
         Err(_) => path.to_owned(),
     })

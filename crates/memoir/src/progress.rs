@@ -35,7 +35,7 @@ impl ProgressLine {
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        // First, so that nothing draws the bar again once it is gone.
+        // The task is stopped first, so that it does not draw the bar again after it was cleared.
         self.coming.abort();
         self.bar.finish_and_clear();
     }

@@ -37,7 +37,7 @@ impl Remote {
         let agent = agent.ok_or_else(|| {
             Failure::new("no agent is named").hint("name it with `--agent NAME` or in MEMOIR_AGENT")
         })?;
-        // What is no UTF-8 is no token.
+        // A value that is not UTF-8 is no token.
         let given = std::env::var(TOKEN).unwrap_or_default();
         let token = match given.is_empty() {
             false => given,
@@ -111,7 +111,7 @@ impl Remote {
             .client
             .post(self.place(&["mcp"]))
             .header("content-type", "application/json")
-            // The protocol has each client take both.
+            // MCP demands that each client accepts both.
             .header("accept", "application/json, text/event-stream")
             .body(message);
         let text = self.text(request).await?;
@@ -126,7 +126,7 @@ impl Remote {
     }
 
     fn place(&self, parts: &[&str]) -> Url {
-        // As segments, in which a name with a slash stays one.
+        // As a path segment, a name with a slash stays one segment.
         let mut url = self.url.clone();
         // An address of `http` or `https` always has a path.
         if let Ok(mut path) = url.path_segments_mut() {
@@ -149,7 +149,7 @@ impl Remote {
 
     async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
         let away = |error: reqwest::Error| {
-            // The innermost one says why; the others name the address once more.
+            // The innermost error says why; the outer ones only name the address again.
             let failure = Failure::new(format!(
                 "no answer from `{}`: {}",
                 self.url,
@@ -170,7 +170,7 @@ impl Remote {
         if status.is_success() {
             return Ok(text);
         }
-        // A proxy on the way answers with a page, which has no code.
+        // A proxy on the way may answer with a page, which is no JSON and has no code.
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let code = problem["code"].as_str().unwrap_or("no code");
         if code == STILL_RUNNING {
@@ -249,7 +249,7 @@ fn kept() -> Result<KeptTokens, Failure> {
 
 fn kept_token(url: &Url, agent: &str) -> Result<Option<String>, Failure> {
     let mut kept = kept()?;
-    // Agents' names are the same whatever the case (SPEC 2.2).
+    // Names are the same whatever the case (SPEC 2.2).
     Ok(kept
         .remove(url.as_str())
         .and_then(|mut agents| agents.remove(&agent.to_lowercase())))

@@ -21,7 +21,7 @@ pub(crate) fn reading_negatives(command: Command) -> Command {
 /// The error with the command that is closest to one whose help was asked for, and that there is not.
 pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::Error {
     let is_named = error.get(ContextKind::SuggestedSubcommand).is_some();
-    // For a command that is run, clap has looked for the closest one itself.
+    // clap looks for the closest command itself, except under `memoir help`.
     if error.kind() != ErrorKind::InvalidSubcommand || is_named {
         return error;
     }

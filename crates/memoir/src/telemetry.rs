@@ -55,7 +55,7 @@ impl Traces {
         if configured.is_none() && !has_endpoint() {
             return None;
         }
-        // What the environment says comes before the configuration.
+        // The environment takes precedence over the configuration.
         match provider(configured.filter(|_| !has_endpoint()), runtime) {
             Ok(provider) => Some(Self(provider)),
             Err(problem) => {
@@ -72,7 +72,7 @@ impl Traces {
     {
         tracing_opentelemetry::layer()
             .with_tracer(self.0.tracer("memoir"))
-            // Attributes are a closed list: the layer would add threads, levels and places in the code.
+            // Spans have a closed list of attributes; the layer would add threads, levels and places in the code.
             .with_location(false)
             .with_threads(false)
             .with_level(false)
@@ -85,7 +85,7 @@ impl Traces {
 
     /// Sends what is left, as far as that is possible in a few seconds.
     pub(crate) async fn finish(self) {
-        // On another thread: the exporter hands its last spans to this runtime, which waiting here would hold up.
+        // Another thread waits for the exporter, since this runtime must stay free to send the last spans.
         let last = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(LAST_TIME));
         if !matches!(last.await, Ok(Ok(()))) {
             tracing::warn!("the last spans were not taken by the collector");
@@ -152,7 +152,7 @@ impl Collector {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
-            // Spans would go along to an address that nobody configured.
+            // A redirect could send spans to an address that nobody configured.
             .redirect(Policy::none())
             .referer(false)
             .no_proxy()
@@ -192,7 +192,7 @@ impl HttpClient for Collector {
         let request = reqwest::Request::try_from(request)?;
         let sending = send(self.client.clone(), request);
         let sent = self.runtime.spawn(sending).await;
-        // A task that panicked or was dropped has sent nothing.
+        // The task panicked or was dropped, and nothing was sent.
         let sent = sent.unwrap_or_else(|error| Err(error.into()));
         self.note(&sent);
         sent

@@ -39,7 +39,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Whether long texts are printed as they are, on a terminal too.
-// For the whole process: who prints knows nothing of what was typed.
+// The setting is global, since the functions that print do not know the arguments.
 static UNPAGED: AtomicBool = AtomicBool::new(false);
 
 /// Prints long texts as they are from now on.
@@ -59,7 +59,7 @@ fn page(text: &str) -> bool {
         return false;
     };
     let mut command = shell(&pager);
-    // What the user has set for `less` stays.
+    // The user's own settings for `less` are kept.
     if std::env::var_os("LESS").is_none() {
         // Colours as they are, and nothing is cleared.
         command.env("LESS", "FRX");
@@ -80,10 +80,10 @@ fn page(text: &str) -> bool {
 
 /// The pager for a text on a terminal with so many rows; `None` for none.
 fn pager(text: &str, rows: Option<u16>, named: Option<String>) -> Option<String> {
-    // As many lines as rows are too many: the prompt of the shell takes one.
+    // A text of as many lines as the terminal has rows is too long, since the shell's prompt takes a row.
     let is_long = text.lines().count() >= usize::from(rows?);
     let pager = named.unwrap_or_else(|| "less".to_owned());
-    // `cat` would do no more than to print it.
+    // `cat` would only print the text, as happens without a pager.
     (is_long && !pager.trim().is_empty() && pager != "cat").then_some(pager)
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn problem(text: &str) {
 
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| match error.kind() {
-        // No signal ends the process then: Rust has it ignored.
+        // Rust ignores the signal of a closed pipe, so that writing fails with this error.
         io::ErrorKind::BrokenPipe => Failure::PipeClosed,
         _ => Failure::new(format!("cannot write to stdout: {error}")),
     })
@@ -209,9 +209,9 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            // A line break of Windows is one line break.
+            // `\r\n` is one line break.
             '\r' if with_lines && characters.peek() == Some(&'\n') => {}
-            // How wide a tab is depends on where it stands, which columns do not know.
+            // Spaces replace a tab, whose width depends on its column, which the layout does not know.
             '\t' if with_lines => escaped.push_str("    "),
             _ if drives(character) => escaped.extend(character.escape_default()),
             _ => escaped.push(character),
@@ -222,7 +222,7 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
 
 /// Control characters, and those that reorder or hide what stands beside them.
 fn is_driving(character: char) -> bool {
-    // Those of the upper range too: `\u{9b}` begins a sequence as ESC does with a bracket.
+    // `is_control` includes the upper range: `\u{9b}` begins an escape sequence as `ESC [` does.
     character.is_control()
         || matches!(
             character,

@@ -31,7 +31,7 @@ pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
 
 impl RunningSession {
     pub(crate) fn id(&self) -> Option<SessionId> {
-        // Whoever panicked meanwhile left a whole value: it is written in one step.
+        // The value is written in one step, so a panic elsewhere leaves it whole.
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,7 +97,7 @@ impl ProgressPrinter {
                 styled(YELLOW, "declined", &quoted)
             }
             Progress::Opened { .. } => self.opened(progress),
-            // It does not count among the edits (SPEC 3.11).
+            // Protecting a memory does not count among the edits (SPEC 3.11).
             Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {
                 styled(GREEN, "flag", &done(tool, memories))
             }

@@ -137,7 +137,7 @@ impl<'a> AccessForm<'a> {
     fn fault(&mut self, invalid: &Invalid) {
         let fields = [PURPOSE, SCOPE, MINUTES, EXPIRES_AT];
         let found = fields.iter().find(|(id, _)| *id == invalid.field);
-        // What the form has no field for is told at the field that every form has.
+        // A fault in what the form has no field for is shown at the purpose, a field that every form has.
         let (id, label) = found.unwrap_or(&PURPOSE);
         self.faults.add(id, label, &invalid.problem);
     }
@@ -153,13 +153,13 @@ impl<'a> AccessForm<'a> {
             return Ok(None);
         };
         let actor = visitor.actor();
-        let outcome = match wish {
+        let requested = match wish {
             AccessWish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
             AccessWish::Look | AccessWish::Token | AccessWish::Shredding(_) => {
                 agent.request_access(&draft, &actor).await
             }
         };
-        match outcome {
+        match requested {
             Ok(request) => Ok(Some(request)),
             Err(Error::Invalid(invalid)) => {
                 self.fault(&invalid);
@@ -305,7 +305,7 @@ async fn tab(
 ) -> PageResult {
     let before = form::place(query.at, query.request.as_deref())?;
     let lens = agent.seen_by(visitor.viewer());
-    // One more than is shown tells whether there is another page.
+    // One request more than is shown tells whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let is_more = requests.len() > AT_ONCE as usize;
     requests.truncate(AT_ONCE as usize);
@@ -377,7 +377,7 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                         li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
                             @match request.state {
                                 AccessState::Granted if request.is_standing() => { "until it is taken back" }
-                                // Any other grant ends within the hour, so that the time of day says when.
+                                // Every other grant ends within the hour, so the time of day is enough.
                                 AccessState::Granted => {
                                     "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
                                 }
@@ -567,12 +567,12 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             }
             td role="cell" data-label="Who" { (request.asked_by.name) }
             td role="cell" data-label="To see" { span { (what(request)) } }
-            // In whichever direction its script runs.
+            // A purpose is in any language, so the browser finds its direction by its first letter.
             td role="cell" data-label="What for" { div.said.cut dir="auto" { (request.purpose.expose()) } }
             td role="cell" data-label="State" { (badge(request)) }
             td role="cell" data-label="Left" { (left(agent, request)) }
             td.figure role="cell" data-label="Looks" {
-                // Under any other kind of request nothing is read.
+                // Only requests with a scope let somebody read.
                 @if request.scope.is_some() { (words::number(request.reads)) } @else { span.none { "–" } }
             }
         }
@@ -583,7 +583,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
             AccessState::Granted if request.is_standing() => "until it is taken back",
-            // By the clock that leaves it less: one that is put back prolongs nothing (SPEC 5.2).
+            // The clock that leaves less time counts, so that putting one back extends nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }
             _ => span.none { "–" },
@@ -608,7 +608,7 @@ pub(super) fn badge(request: &AccessRequestFacts) -> Markup {
     html! { span class=(class) { (text) } }
 }
 
-/// How where a request stands looks, and the word for it.
+/// The class of a request's badge, and the word for its state.
 pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'static str) {
     let class = match request.state {
         AccessState::Asked => "badge running",
@@ -616,7 +616,7 @@ pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'sta
         AccessState::Refused => "badge bad",
         AccessState::Done | AccessState::Revoked | AccessState::Expired => "badge plain",
     };
-    // Both are the same state: a request that nobody answered, and a grant whose time is over.
+    // A request that nobody answered and a grant whose time is over have the same state, `Expired`.
     let is_unanswered = request.state == AccessState::Expired && request.answered_at.is_none();
     (
         class,

@@ -47,7 +47,7 @@ impl ShownRequest {
     /// The account has no such request.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
-        // By whoever looks, since the agent's reason is shown to whoever asked alone.
+        // The request is read as this visitor, since the agent's reason is shown only to whoever asked.
         let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
         Ok(Self {
             visitor,
@@ -170,7 +170,7 @@ pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str)
     let Some(seconds) = seconds else {
         return answer;
     };
-    // The path is that of an identifier, which a header can always hold.
+    // The path consists of an identifier and fixed words, which are valid in every header.
     if let Ok(value) = HeaderValue::try_from(format!("{seconds}; url={path}")) {
         answer.headers_mut().insert(header::REFRESH, value);
     }
@@ -183,7 +183,7 @@ fn actions(shown_request: &ShownRequest) -> Markup {
     let tokens = format!("{}/tokens", agent_path(shown_request.agent.scope().agent));
     let (text, name) = match (request.state, is_own) {
         (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
-        // Only a look goes on until somebody ends it.
+        // Only a request with a scope lets somebody look.
         (AccessState::Granted, true) if request.scope.is_some() => ("Stop looking", "Stop looking"),
         _ => ("Take it back", "Take the request back"),
     };

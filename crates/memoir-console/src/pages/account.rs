@@ -176,7 +176,7 @@ pub(crate) async fn end_sign_in(
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> PageResult {
-    // An identifier that is none is that of no sign-in.
+    // A malformed identifier belongs to no sign-in, so the answer is the same as for an unknown one.
     let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
     visitor.end_sign_in(id).await?;
     // Whoever ends the own one is asked to sign in there.

@@ -129,7 +129,7 @@ fn breaker(view: &AgentFacts) -> String {
         pre_session_tokens: view.counts.core_tokens,
         core_tokens: view.counts.core_tokens,
         removed_tokens: 0,
-        // The view has a bare number. It was checked when it was set, so that the default never comes into it.
+        // The view holds a bare number, which was checked when it was set, so the default is never used.
         threshold: threshold.unwrap_or(Threshold::DEFAULT),
     };
     format!("{} in one session", gauge.allowance())

@@ -35,7 +35,7 @@ pub(crate) async fn show(
     };
     let agent = match visitor.account.agent(name).await {
         Ok(agent) => agent,
-        // With the name still in its field, where it can be put right.
+        // The form keeps the name, so that a slip can be corrected.
         Err(Error::NoAgent(_)) => return Ok(nobody(&visitor, name)),
         Err(error) => return Err(error.into()),
     };
@@ -45,7 +45,7 @@ pub(crate) async fn show(
     let newest = agent
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
-    // With something wrong in the form, what was found would answer another question.
+    // While the form has faults nothing is searched: the result would answer another question.
     let found = match faults.is_empty() {
         true => found(&agent, &query, &search, before).await?,
         false => html! {},
@@ -232,7 +232,7 @@ pub(crate) async fn verify(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
 ) -> PageResult {
-    // By a form and not by a look, since it reads the whole log.
+    // Verifying is a form and not a link, since it reads the whole log.
     let agent: AgentHandle = visitor.account.agent(&agent).await?;
     let verified = agent.verify().await?;
     let content = html! {

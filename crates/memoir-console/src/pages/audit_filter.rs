@@ -165,7 +165,7 @@ fn until(text: &str) -> Option<Timestamp> {
     // A browser's field gives whole minutes: until 12:00 holds all of 12:00.
     const REST_OF_A_MINUTE: i64 = 59_999_999;
     let time = Timestamp::parse_until(text).ok()?;
-    // By how it is written: a time with seconds or a zone means its own moment, and not the minute.
+    // A time that is written to the minute means the whole minute; one with seconds or a zone means its moment.
     let is_minute = time.to_jiff().strftime(MINUTE).to_string() == text.trim();
     Some(match is_minute {
         true => time.plus_microseconds(REST_OF_A_MINUTE),

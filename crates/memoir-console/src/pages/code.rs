@@ -76,7 +76,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
-    // By its origin alone: a form has its token only where somebody is signed in.
+    // Only the origin is checked: a form has a token only where somebody is signed in.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
@@ -87,13 +87,13 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
     let made = console.sign_in_with_code(&head, &half, &code, LONGEST_SECONDS);
     match made.await {
         Ok(made) => {
-            // Appended, since the second cookie would otherwise take the place of the first.
+            // The two cookies are appended, since the second would otherwise replace the first.
             let cookies = AppendHeaders([
                 (
                     header::SET_COOKIE,
                     browser::set_cookie(&console, Some(made.secret.expose()))?,
                 ),
-                // The password need not count any longer than until the code is given.
+                // The browser forgets that the password was given, since the sign-in takes its place.
                 (header::SET_COOKIE, browser::set_passage(&console, None)?),
             ]);
             Ok((cookies, see_other(next)).into_response())
@@ -121,7 +121,7 @@ fn content(shown: &CodePage<'_>, refusal: Option<&SignInRefusal>) -> Markup {
     let recovery = if shown.by_recovery { "" } else { "yes" };
     let next = if shown.next == "/" { "" } else { shown.next };
     let other = form::address(PATH, &[("next", next), ("recovery", recovery)]);
-    // Forbidden is the way, not the code: a form would send one over it.
+    // With 403 the way to the service is not safe, so the page has no form that would send a code over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     parts::bare(
         "Sign in: the code",

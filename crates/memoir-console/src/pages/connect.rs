@@ -93,7 +93,7 @@ fn answer(
     issuer: &str,
     parameters: &[(&str, &str)],
 ) -> String {
-    // As it came: the program knows its question by it.
+    // The program gets `state` back unchanged, since it recognises its request by it.
     let state = state.map(|state| ("state", state));
     let mut all = parameters.to_vec();
     all.extend(state);
@@ -106,7 +106,7 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    // As pairs, since what is given twice must be noticed.
+    // The query is read as pairs, so that a parameter that is given twice is noticed.
     let pairs: Vec<(String, String)> =
         serde_urlencoded::from_str(&raw_query.unwrap_or_default())
             .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
@@ -128,7 +128,7 @@ pub(crate) async fn decide(
         Ok(question) => question,
     };
     let decision = form.field("decision");
-    // Before an agent is looked for: to say no, none need be chosen.
+    // Refusing comes before the agent is looked up, since it needs no agent.
     if decision == "refuse" {
         let address = question.answer(&[("error", "access_denied")]);
         return Ok(see_other(&address));
@@ -142,12 +142,12 @@ pub(crate) async fn decide(
         }
         Err(error) => return Err(error.into()),
     };
-    // A name may change between this page and the next one.
+    // The identifier is passed on, since the agent's name may change between this page and the next one.
     let id = agent.scope().agent.to_string();
     match decision {
         "connect" => match agent.connect(&question.wish, &visitor).await {
             Ok(code) => Ok(see_other(&question.answer(&[("code", code.expose())]))),
-            // The agent is in use: the page goes on with asking it.
+            // The agent is in use and must be asked first, which the page then offers.
             Err(Error::ConsentNeeded(_)) => page(&visitor, &question, &id, &faults).await,
             Err(error) => Err(error.into()),
         },
@@ -157,7 +157,7 @@ pub(crate) async fn decide(
             let actor = visitor.actor();
             let requested = agent.request_connection(&client, &purpose, &actor);
             match requested.await {
-                // To the page itself, which is loaded again until the agent has answered.
+                // The browser returns to this page, which reloads until the agent has answered.
                 Ok(_) => Ok(see_other(&question.path(&id))),
                 Err(Error::Invalid(invalid)) => {
                     faults.add(PURPOSE.0, PURPOSE.1, &invalid.problem);
@@ -166,7 +166,7 @@ pub(crate) async fn decide(
                 Err(error) => Err(error.into()),
             }
         }
-        // No button of the page sends anything else.
+        // The page's buttons send no other value.
         _ => Err(PageFailure::invalid("The form cannot be read.")),
     }
 }
@@ -201,7 +201,7 @@ async fn question(
         let mut given = given.iter();
         given.find_map(|(known, value)| (*known == name).then_some(value.as_str()))
     };
-    // Without one no program is found.
+    // A missing identifier becomes an empty one, for which no program is registered.
     let client = of("client_id").unwrap_or_default();
     // Who asks and where it may be reached come first. Until both are known nothing is sent to an address that
     // the question names.
@@ -295,7 +295,7 @@ fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
         h1 { "Not connected" }
         p { "The program that calls itself " strong { (wrong.client.name) }
             " asks to be connected in a way that is not taken here. " (crate::field::with_code(wrong.problem)) }
-        // The program is not told from which page somebody comes.
+        // `noreferrer` keeps the program from learning which page the visitor comes from.
         p { a href=(back) rel="noreferrer" { "Go back to " (wrong.address.host()) } }
     };
     let shown = SignedInPage::new(visitor, "Not connected", ConsoleSection::Fleet).show(content);
@@ -328,7 +328,7 @@ async fn page(
             "If you agree, your browser goes on to " strong { (question.wish.address.host()) }
             ", and whoever uses the program there can do all that the agent can: read its memories, save others and "
             "refine them, until you revoke it." }
-        // Whoever runs the service wrote the others into its configuration, and named them.
+        // Programs without this time are in the configuration, where whoever runs the service has named them.
         @if client.registered_at.is_some() {
             p.notice { "It gave itself this name. Agree only if you have just begun this at "
                 strong { (question.wish.address.host()) } " yourself." }
@@ -440,6 +440,6 @@ fn buttons(decision: &str, text: &str) -> Markup {
 }
 
 fn refusing() -> Markup {
-    // To say no, nothing need be filled in.
+    // `formnovalidate` allows refusing while required fields are empty.
     html! { button type="submit" name="decision" value="refuse" formnovalidate { "Do not connect it" } }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn erase(
     let mut faults = Faults::default();
     match named.erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
-        // That is how a decision answers whose condition does not hold.
+        // A decision answers `Changed` where its condition, here the typed name, does not hold.
         Err(Error::Changed) => {
             faults.add(NAME, "Name", "is not the name of this agent");
         }

@@ -46,7 +46,7 @@ pub(crate) async fn create(
     request: Request,
 ) -> PageResult {
     let (head, body) = request.into_parts();
-    // By its origin alone: a form has its token only where somebody is signed in.
+    // Only the origin is checked: a form has a token only where somebody is signed in.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     // Before anything is said of what was typed: a dead link says nothing else.

@@ -43,7 +43,7 @@ impl FleetPageQuery {
     fn column(&self) -> (FleetOrder, &'static str, &'static str, bool) {
         let sort = self.sort.as_deref();
         let found = COLUMNS.iter().find(|column| Some(column.1) == sort);
-        // A word that is none of them sorts as the first column does.
+        // An unknown word in the address sorts by the first column.
         *found.unwrap_or(&COLUMNS[0])
     }
 
@@ -234,7 +234,7 @@ fn next(listed: &ListedAgent) -> Markup {
             .and_then(|value| value.as_bool())
     };
     html! {
-        // What keeps the schedule from it comes first: one that is due and paused is not asked.
+        // Being out of service or paused comes first, since the schedule then does not ask an agent that is due.
         @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
         @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
         @else if let Some(due) = agent.refinement_due {

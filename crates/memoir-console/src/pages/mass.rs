@@ -74,7 +74,8 @@ async fn mass_changes(
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
     // An agent of an hour has no 720 parts: each would be shorter than what is drawn, or a row of the table an
     // empty one.
-    // By a clock that was put back it may be made ahead of now, and has no parts then.
+    // Where the clock was put back, the agent may be made after `now`: the difference is negative, and there are no
+    // parts.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.stats(None, Some(now), parts).await?.history,
@@ -95,7 +96,7 @@ pub(crate) async fn curve(
     let query: MassQuery = form::query(raw_query.as_deref())?;
     let (days, ..) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    // Parts of a second at least: the curve knows no finer time.
+    // A part lasts a second at least, since the curve has no finer time.
     let curve = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
 }
@@ -150,7 +151,7 @@ pub(crate) async fn show(
 
 fn table(curve: &MassCurve) -> Markup {
     let happenings = plot::happenings(&curve.history);
-    // Numbered before they are turned round: what happened is found by the place among all points, oldest first.
+    // Points are numbered before the order is reversed: `happenings` has the places of the points from the oldest on.
     let points = curve.history.points.iter().enumerate().rev();
     html! {
         table.cards role="table" {

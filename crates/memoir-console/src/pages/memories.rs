@@ -74,7 +74,7 @@ pub(crate) async fn show(
         ..MemoryPage::default()
     };
     let mut rows = agent.memory_page(&page_query).await?;
-    // One more than is shown tells whether there is another page.
+    // One memory more than is shown tells whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
@@ -240,7 +240,7 @@ fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
 
 /// What can be done with a memory, by the words of the addresses.
 fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
-    // Nothing brings back what was shredded.
+    // A shredded memory cannot be brought back.
     if row.shredded_at.is_some() {
         Vec::new()
     } else if row.discarded_at.is_some() {
@@ -264,7 +264,7 @@ fn button(
     html! {
         form.inline method="post" action={ (path) "/memories/" (number.0) "/" (handling) } {
             (parts::form_token(visitor))
-            // With what is shown now, so that the page that is come back to shows the same.
+            // The form sends the filter along, so that the page afterwards shows the same list.
             input type="hidden" name="after" value=(query.after);
             input type="hidden" name="kind" value=(query.kind.as_deref().unwrap_or_default());
             @if query.with_discarded() { input type="hidden" name="discarded" value="yes"; }
@@ -285,7 +285,7 @@ pub(crate) async fn handle(
         "unprotect" => Handling::Unprotect,
         "discard" => Handling::Discard,
         "restore" => Handling::Restore,
-        // No button of the page leads anywhere else.
+        // The page's buttons lead to no other address.
         _ => {
             return Err(PageFailure::invalid(
                 "There is nothing of that name to be done.",

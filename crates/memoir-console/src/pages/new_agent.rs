@@ -29,7 +29,7 @@ const FIRST: [Field; 4] = [
     Field::CoreTokenBudget,
 ];
 /// What fewer are.
-// All others but `active`: one that is made out of service could not do anything.
+// Only `active` is missing from both lists: an agent that is made out of service could do nothing.
 const MORE: [Field; 15] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,
@@ -98,7 +98,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
         faults,
         view: None,
     };
-    // What was typed there, and what is wrong with it, must not be hidden.
+    // The details are open where one of their fields was filled in, since its value and faults must be visible.
     let is_any_more = MORE
         .into_iter()
         .any(|field| !form.field(field.as_str()).trim().is_empty());

@@ -130,7 +130,8 @@ impl GrantedLook {
         let content = html! {
             p.crumb { a href=(path) { "The request" } }
             h1 { (heading) }
-            // For `access.js`: why the page was closed, that the service is out of reach, and what is read out.
+            // `access.js` fills these in: why the page closed, that the service is out of reach, and what is read
+            // aloud.
             div #closed role="alert" tabindex="-1" {}
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
@@ -351,7 +352,7 @@ pub(crate) async fn session(
 ) -> PageResult {
     let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let covers = |shown_request: &ShownRequest| {
-        // As texts, since the address may hold anything.
+        // Identifiers are compared as texts, since the address may hold any text.
         let own = shown_request.request.session_id.map(|id| id.to_string());
         shown_request.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
@@ -360,7 +361,7 @@ pub(crate) async fn session(
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
-    // The address may name a session of another agent.
+    // `own_session_id` fails where the session in the address is of another agent.
     let id = look.shown_request.agent.own_session_id(&session).await?;
     let session = look.lens().session(id).await?;
     let filter = RecordFilter {
@@ -371,7 +372,7 @@ pub(crate) async fn session(
     let records = records_after(&look, &filter, &query, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without words" } }
-        // Once: the pages behind the first one go on with the records.
+        // Only the first page shows the session's words; the pages after it go on with the records.
         @if query.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
@@ -536,7 +537,7 @@ fn side_words(side: &Value) -> Markup {
         other => other.to_string(),
     };
     html! {
-        // A side with a text is a memory: no setting is called so.
+        // Only a memory has `content`: no setting has this name.
         @if let Some(content) = side.get("content").and_then(Value::as_str) {
             (said(content))
             (tags(side.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)))

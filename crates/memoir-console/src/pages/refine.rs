@@ -111,7 +111,7 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &Refine
                 (labelled(REHEARSAL, "Rehearse on a copy").tick(form.is_ticked(REHEARSAL)))
                 button.main type="submit" { "Refine now" }
             }
-            // Without a model of its own nothing begins before one is named here.
+            // The details are open where the agent has no model: a session then needs one that is named here.
             details open[!form.field(MODEL).is_empty() || view.effective_model.is_none()] {
                 summary { "With another model, this once" }
                 div.fields {
@@ -169,13 +169,13 @@ pub(crate) async fn refine(
         };
         match agent.enqueue(&options).await {
             Ok(session) => {
-                // Otherwise the session waits until a worker looks by itself.
+                // Without this call the session would wait until a worker looks by itself.
                 console.wake_workers();
                 return Ok(see_other(&format!("/sessions/{}?done=queued", session.id)));
             }
             Err(error) => {
                 let failure = PageFailure::from(error);
-                // What is forbidden as things stand is told at the form, which keeps what was typed.
+                // A conflict with the present state is shown in the form, which keeps what was typed.
                 if failure.status() != StatusCode::CONFLICT {
                     return Err(failure);
                 }

@@ -44,7 +44,7 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
             @if rehearsal.changes.is_empty() { p { "No memory would become different." } }
             @else { (table(&rehearsal.changes)) }
             @match (&rehearsal.outcome, rehearsal.applied_by) {
-                // First, since what was applied is not applied again, whatever else stands there.
+                // This case comes first, since an applied rehearsal cannot be applied again, whatever the outcome says.
                 (_, Some(applied)) => p { "It was applied as "
                     a href={ "/sessions/" (applied) } { "another session" } "." },
                 (Ok(mass), None) => (apply_form(visitor, id, rehearsal.newest_seq, *mass)),
@@ -132,7 +132,7 @@ fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, mass: AppliedMa
             (words::number(mass.core_tokens_after)) " tokens. Nothing stands in the way." }
         form.row method="post" action={ "/sessions/" (id) "/apply" } {
             (parts::form_token(visitor))
-            // So that what is applied is what is shown here.
+            // The sequence number lets the application refuse to apply something else than this page shows.
             input type="hidden" name="newest" value=(newest_seq);
             button.main type="submit" aria-label="Apply the rehearsal" { "Apply" }
         }

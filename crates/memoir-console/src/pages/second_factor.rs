@@ -81,12 +81,12 @@ pub(crate) async fn turn_on(
             let cookie = browser::set_cookie(&console, Some(secret))?;
             // The forms of this page must be those of what the browser holds from now on.
             let renewed = browser::visitor_by(&console, secret).await?;
-            // Also where that sign-in is over already: the codes are shown this once.
+            // The codes are shown even where the new sign-in is over already, since they are shown only this once.
             let visitor = renewed.as_ref().unwrap_or(&visitor);
             let shown = shown_once(visitor, "The second factor is on", &codes);
             Ok(([(header::SET_COOKIE, cookie)], shown).into_response())
         }
-        // It fitted a moment ago, and its time may be over by now.
+        // The code fitted when it was checked above, but its time may be over by now.
         None => Ok(wrong_device(&visitor, &offer, faults)),
     }
 }
@@ -123,7 +123,7 @@ fn setting_up(
         (faults.summary())
         @if let Some(refusal) = refusal { (refused(refusal)) }
         h2 { "1. Show this to the app" }
-        // Without the picture the secret is still there to be typed.
+        // Without the picture the secret can still be typed.
         @if let Some(picture) = qr::picture(&offer.uri, "The secret, for the camera of the device") {
             (picture)
         }
@@ -149,7 +149,7 @@ fn device_form(visitor: &Visitor, offer: &SecondFactorOffer, faults: &Faults) ->
 /// In groups of four, as people read it out.
 fn grouped(typed: &str) -> String {
     let mut text = String::with_capacity(typed.len() + typed.len() / 4);
-    // A letter of base 32 is a byte.
+    // Base32 is ASCII, so byte positions are letter positions.
     for (place, letter) in typed.char_indices() {
         if place > 0 && place.is_multiple_of(4) {
             text.push(' ');
@@ -166,7 +166,7 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
         h1 { (heading) }
         p { "These codes let you in when the device is lost, each of them once. They are shown this once: write \
              them down, and keep them apart from the device. Whoever has one and your password gets in." }
-        // Where it does not fit, it can be scrolled by keys only if these reach it.
+        // `tabindex` lets keys scroll the codes where they do not fit.
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
     };
@@ -211,7 +211,7 @@ pub(crate) async fn renew_codes(
     };
     match visitor.renew_recovery_codes(proven).await? {
         Some(codes) => Ok(shown_once(&visitor, "New recovery codes", &codes)),
-        // The second factor was turned off meanwhile.
+        // Somebody turned the second factor off meanwhile.
         None => Ok(see_other("/account")),
     }
 }

@@ -126,16 +126,16 @@ pub(crate) async fn show(
     let live = agent.live_session(id).await?;
     let records = timeline::TimelinePage::load(&agent, id, query.before).await?;
     let session = &live.session;
-    // On an earlier page nothing new would be seen.
+    // Only the page with the latest records is kept up to date, since new records do not appear on earlier ones.
     let follows = session.state.is_running() && records.is_latest();
     let content = html! {
         (agent_head(&agent, Tab::Sessions))
         div #session data-events=[follows.then(|| format!("/sessions/{id}/events"))] {
             div.headline {
-                // `live.js` puts the focus here where the button that had it is gone.
+                // `live.js` moves the focus here when the focused button disappears.
                 h2 #heading tabindex="-1" { "Session of " (parts::time(session.started_at)) }
                 div.now {
-                    // `live.js` puts each such part in the place of the one from before.
+                    // `live.js` brings each element that has `data-part` up to date.
                     div data-part="following" { @if follows { (following(id)) } }
                     p data-part="state" { (state(session)) }
                 }

@@ -50,7 +50,7 @@ pub(crate) async fn show(
         next,
         ..Filled::default()
     };
-    // Before anything is typed: a password that was sent in the open is known to whoever listens.
+    // An unsafe connection is refused before anything is typed, since anybody may read a password sent over it.
     let refused = console.check_transport(&head).err();
     let has_users = console.memoir().has_users().await?;
     let markup = sign_in_page(&filled, query.done.as_deref(), has_users, refused.as_ref());

@@ -26,11 +26,11 @@ const LATEST: usize = 50;
 /// Sessions that are marked on the curve.
 const BANDS: usize = 200;
 /// The curve's measures, in its own units.
-// `assets/slider.js` moves along it by the same width.
+// `WIDTH` in `assets/slider.js` must be the same.
 const WIDTH: u64 = 1_000;
 const HEIGHT: u64 = 400;
 /// What is left free above the highest point of the curve.
-// The line is as wide as its stroke, half of which would be cut off at the edge.
+// Without it half of the line's stroke would be cut off at the top edge.
 const HEADROOM: u64 = 16;
 
 /// Which point is asked for. A page without scripts sends all of its fields together.
@@ -53,7 +53,7 @@ impl TimeMachineQuery {
     /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
     /// field that one counts which is not as it was shown.
     fn point(&self) -> Result<Option<Point>, &'static str> {
-        // First, since it is blank unless somebody filled it in, while the two others are sent with each look.
+        // The time comes first, since it is blank unless somebody filled it in, and the other two are always sent.
         if let Some(at) = &self.at {
             let at: Timestamp = at
                 .parse()
@@ -116,7 +116,7 @@ pub(crate) async fn show(
 async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure> {
     let view = agent.look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
-    // As texts, since the address may hold anything.
+    // Identifiers are compared as texts, since the address may hold any text.
     let found = sessions.find(|span| span.id.to_string() == session);
     let missing = || {
         PageFailure::new(
@@ -187,7 +187,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
         form.past #past method="get" action=(path) autocomplete="off" {
             (curve(view))
             label.hidden for="slide" { "Point in its history" }
-            // Without a text of its own, a slider is read out as a bare number.
+            // A screen reader would otherwise read the slider's value as a bare number.
             input #slide name="slide" type="range" min="0" max=(newest) step="1" value=(view.seq)
                 aria-valuetext=(place(view));
             p.ends { span { "Before the first record" } strong #place { (place(view)) } span { "Now" } }
@@ -210,7 +210,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
 /// The mass after each record, above the slider's places, with the sessions behind it.
 fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
-    // An empty log has one point, at the beginning.
+    // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
     let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
     let highest = history
         .mass
@@ -233,7 +233,7 @@ fn curve(view: &LookBack) -> Markup {
             svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
                 @for span in bands {
                     rect.band x=(across(span.first_seq.saturating_sub(1))) height=(HEIGHT)
-                        // The band of one record among many would be too narrow to be seen.
+                        // A band narrower than this could not be seen.
                         width=(across(span.last_seq - span.first_seq + 1).max(2)) {}
                 }
                 polygon.area points={ "0," (HEIGHT) " " (line) " " (WIDTH) "," (HEIGHT) } {}

@@ -77,7 +77,7 @@ impl TimelinePage {
         html! {
             div data-part="curve" {
                 @if let Some(curve) = self.curve(live) {
-                    // Without scripts nothing would stand below the heading.
+                    // `scripted` hides the section where no scripts run, since its heading would have no curve.
                     section.scripted aria-labelledby="mass" {
                         h2 #mass { "Mass" }
                         (figure(&curve))
@@ -124,8 +124,8 @@ impl TimelinePage {
         }
         for (record, mass) in measured {
             let place = curve.at.len();
-            // What the beginning was is not told where earlier records are left out.
-            // A page has no more than some two hundred records.
+            // Where earlier records are left out, the curve has no point for the beginning, and its places begin at 1.
+            // The conversion cannot fail: a page has about two hundred records.
             let passed = i64::try_from(place).unwrap_or(i64::MAX);
             curve.at.push(passed + i64::from(self.is_more));
             curve.mass.push(mass);
@@ -232,7 +232,6 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
 }
 
 fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
-    // Without a mass at the beginning the bar is empty.
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
         tr role="row" data-seq=(record.seq) {

@@ -78,7 +78,7 @@ fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Tim
                 th role="columnheader" scope="col" { "How it stands" }
                 th role="columnheader" scope="col" { "Change" }
             } }
-            // The store gives the oldest first.
+            // The store returns the oldest first, and the page shows the newest first.
             tbody role="rowgroup" { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } }
         }
     }
@@ -109,7 +109,7 @@ fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) 
 
 fn status(token: &TokenView, now: Timestamp) -> Markup {
     html! {
-        // First, since a token that somebody revoked may have ended as well.
+        // Being revoked comes first, since a revoked token may also have ended.
         @if let Some(at) = token.revoked_at { span.badge.bad { "revoked" } " " (parts::time(at)) }
         @else if token.expires_at.is_some_and(|at| at <= now) { span.badge.plain { "ended" } }
         @else { span.badge.good { "lets it in" } }

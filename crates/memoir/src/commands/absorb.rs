@@ -92,7 +92,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let absorbed = read(&agent).await?;
     let ending = match absorbed.failure {
-        // First: an interruption is no failure, whatever else did not come to its end.
+        // An interruption comes first, since it is no failure, even where something failed as well.
         _ if absorbed.is_interrupted => Ending::Interrupted,
         Some(_) => Ending::Refused,
         None => Ending::Done,
@@ -169,7 +169,7 @@ pub(crate) async fn take(
     }
     let report = reading
         .await
-        // It panicked, which is told where it happens.
+        // The task panicked; the panic itself is reported where it happens.
         .map_err(|_| Failure::new("the file was not read to its end"))??;
     Ok(HandedFile { handed, report })
 }
@@ -219,7 +219,7 @@ fn stream(
     }
     // Where the file broke off too: what came before that place is taken.
     if !batch.is_empty() {
-        // Where nobody takes them any more, whoever did has failed and tells why.
+        // Sending fails only where the receiver is gone, which then reports its own failure.
         let _ = batches.blocking_send(batch);
     }
     broken.map_or(Ok(report), Err)
@@ -277,7 +277,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let bar = &progress.bar;
     bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: AbsorbProgress| {
-        // Others may add messages meanwhile, and read some.
+        // Others may add messages or read some meanwhile, so the length is set anew each time.
         bar.set_length(progress.messages + progress.pending);
         bar.set_position(progress.messages);
         bar.set_message(counted(progress.saved, "memory", "memories"));

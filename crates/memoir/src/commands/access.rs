@@ -126,7 +126,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         kind,
         purpose: arguments.purpose,
     };
-    // About embeddings there is one question alone, so that the kind does not count.
+    // A request for embeddings has only one form, so the kind in `draft` is not used for it.
     let request = match arguments.embeddings {
         true => agent.request_embeddings(&draft.purpose, &actor).await?,
         false => agent.request_access(&draft, &actor).await?,
@@ -138,11 +138,11 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
             terminal::note("the agent's model is being asked already, by the service");
         }
         AskOutcome::Failed(problem) => {
-            // The request stays, for the agent's own client to answer.
+            // The request stays open, so that the agent's own client can answer it.
             terminal::note(&format!("the agent's model has given no answer: {problem}"));
         }
     }
-    // As whoever asked: what the agent said to it is for them.
+    // The request is read as whoever asked, since the agent's reason is only for them.
     let lens = agent.seen_by(Viewer::administrator(actor));
     let request = lens.access_request(id).await?;
     tell(global, &request)
@@ -176,7 +176,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         ))
         .hint(format!("give the agent's token in {TOKEN}")));
     }
-    // The agent answers, and its owner in its name.
+    // The owner of an open installation answers in the agent's name (SPEC 5.5).
     let me = Actor::agent(agent.name());
     let is_granted = arguments.answer == YesOrNo::Yes;
     let request = agent

@@ -21,7 +21,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    // Without an account: the one that is named need not be there yet.
+    // No account is opened, since the one that `--account` names need not exist yet.
     let (memoir, closed) = installation::opened(global).await?;
     installation::finish(&memoir).await?;
     match command {

@@ -100,7 +100,7 @@ async fn checkpoint(global: &Global) -> Outcome {
     if global.json {
         terminal::json(&signed)?;
     } else {
-        // The note alone, byte for byte: a file that it is written to is what is verified later.
+        // Only the note goes to stdout, byte for byte, since a file with just this note is what is verified later.
         terminal::data(signed.checkpoint.as_bytes())?;
         terminal::note(&format!(
             "keep this note outside of this machine, and with it the public key that checks it:\n{}",
@@ -157,7 +157,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     if verified.valid {
         return Ok(Ending::Done);
     }
-    // As a failure, so that a script sees it by the status.
+    // A log that does not fit is a failure, so that a script sees it by the exit status.
     Err(misfit(&verified))
 }
 

@@ -84,7 +84,7 @@ struct BackupOutput<'a> {
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database = database::file(global.database.as_deref())?;
-    // To open one that is not there would make it.
+    // Opening a database that does not exist would create it.
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
@@ -92,7 +92,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         );
     }
     for path in [file, keys_file] {
-        // A link that leads nowhere is there, too.
+        // `exists` would overlook a link to nothing, so the link itself is looked at.
         if path.symlink_metadata().is_ok() {
             return Err(
                 Failure::new(format!("`{}` is there already", path.display()))
@@ -161,7 +161,7 @@ fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     let failed = |error| Failure::file("write", path, &error);
     draft.as_file().sync_all().map_err(failed)?;
     let bytes = draft.as_file().metadata().map_err(failed)?.len();
-    // What somebody else made there meanwhile stays.
+    // A file that somebody else made there meanwhile is not overwritten.
     draft
         .persist_noclobber(path)
         .map_err(|error| failed(error.error))?;
@@ -236,7 +236,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
 async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result<u64, Failure> {
     let one = MemoryPage {
         limit: 1,
-        // An agent may have discarded memories alone.
+        // An agent may have no memories but discarded ones.
         with_discarded: true,
         ..MemoryPage::default()
     };
@@ -245,7 +245,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         let account = memoir.account(&account.name).await?;
         let agents = match account.agents().await {
             Ok(agents) => agents,
-            // What is wrong with one account does not keep the others from being looked at.
+            // A failure in one account does not keep the others from being checked.
             Err(error) => {
                 findings.push(format!(
                     "the agents of account `{}`: {error}",
@@ -256,7 +256,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         };
         for agent in agents {
             let looked = match account.agent(&agent.id.to_string()).await {
-                // Its facts are read from what is sealed, which must open for them.
+                // The facts are read from sealed rows, so this fails where one of them cannot be opened.
                 Ok(handle) => handle.memory_page(&one).await,
                 Err(error) => Err(error),
             };

@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
         let path = folder.path().to_owned();
         let closed = folder.close();
-        // Nobody looks for what a demonstration left behind: it is said.
+        // The failure is reported, since nobody looks for a folder that a demonstration left behind.
         closed.map_err(|error| Failure::file("remove", &path, &error))?;
         return ending.unwrap_or(Ok(Ending::Interrupted));
     }
@@ -129,7 +129,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
     }
-    // In words on stderr, with `--json` too: stdout holds one document.
+    // Progress goes to stderr in words even with `--json`, since stdout holds one document.
     let mut watcher = ProgressPrinter::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
@@ -183,7 +183,7 @@ async fn sums(
         session_tokens: session.post_session_tokens,
         database_is_sound: findings
             .iter()
-            // The other areas are about models and schedules, of which a demonstration says nothing.
+            // The other areas are about models and schedules, which a demonstration does not test.
             .filter(|finding| finding.area == "database")
             .all(|finding| finding.severity == memoir_app::Severity::Ok),
     })

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // Before anything is looked at: what is set right is no finding.
+    // Mending comes before the examination, so that what was mended is no finding.
     if arguments.mend {
         let installation = installation::Installation::open(global).await?;
         let account = &installation.account;
@@ -99,7 +99,7 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     database::is_in_use(global.database.as_deref()).await?;
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
-        // Without keys nothing that follows can be opened.
+        // Everything after this needs the keys.
         Err(failure) => return Ok(vec![problem("key", failure)]),
     };
     found.push(key(global, &config, &keys)?);
@@ -249,7 +249,7 @@ fn line(finding: &Examination) -> String {
         safe(&finding.finding)
     );
     if let Some(advice) = &finding.advice {
-        // Below the finding, behind the columns before it.
+        // The hint is indented to the column in which the findings begin.
         text.push_str(&format!("{:23}{CYAN}hint{CYAN:#}: {}\n", "", safe(advice)));
     }
     text

@@ -40,7 +40,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .agent_or_only(arguments.agent.as_deref())
         .await?;
     let agent = installation.own(&agent).await?;
-    // Fits: the arguments take a thousand at most.
+    // This cannot fail: the arguments accept 1,000 at most.
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_doubles(limit).await?;
     if global.json {

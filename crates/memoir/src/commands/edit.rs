@@ -50,7 +50,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let seen = PrivateText::from(memory.content());
     let edited = edited(&seen).await?;
     let memory = match edited {
-        // With the text that was edited: where the memory has another one by now, nothing is overwritten.
+        // `seen` is sent along, so that nothing is overwritten where the text has changed meanwhile.
         Some(text) => agent.edit(number, &seen, &text, &owner).await?,
         None => None,
     };
@@ -75,7 +75,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// The text as it comes out of the editor; `None` where it is as before.
 async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
-    // In the order in which other programs take them.
+    // Other programs look at these variables in the same order.
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
         let editor = std::env::var(name).ok()?;
         (!editor.trim().is_empty()).then_some(editor)
@@ -84,7 +84,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
         Failure::new("no editor is named")
             .hint("name one in VISUAL or EDITOR: `EDITOR=nano memoir edit AGENT NUMBER`")
     })?;
-    // Not where temporary files are: that folder is everybody's.
+    // The text is not put into the system's folder of temporary files, which everybody can open.
     let parent =
         hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
     let problem = |error| Failure::file("write", &parent, &error);
@@ -115,7 +115,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
         return Err(Failure::new("the editor failed, and nothing was changed"));
     }
     let after = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
-    // Told where it fails, since the words are still there then.
+    // A failure is reported, since the memory's text is still on the disk then.
     folder.close().map_err(problem)?;
     let after = after.trim();
     if after.is_empty() {
@@ -133,7 +133,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.write_all(text.as_bytes())?;
-    // Editors expect a line break at the end; it is trimmed away again.
+    // Editors expect a line break at the end; trimming removes it again.
     file.write_all(b"\n")
 }
 
@@ -141,7 +141,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(unix)]
 fn command(editor: &str, path: &Path) -> Command {
     let mut command = Command::new("sh");
-    // The path is an argument of the line and no part of it, so that the shell reads nothing in it.
+    // The path is an argument of the script and not part of it, so that the shell interprets nothing in it.
     command
         .args(["-c", &format!("{editor} \"$1\""), "memoir"])
         .arg(path);

@@ -163,7 +163,7 @@ async fn archive(
         Some(passphrase) => passphrase,
         None => Passphrase::generate().map_err(memoir_app::Error::from)?,
     };
-    // A copy, since sealing takes the passphrase.
+    // The passphrase is copied, since sealing consumes it.
     let made = is_made.then(|| Zeroizing::new(passphrase.expose().to_owned()));
     let made = made.as_deref().map(String::as_str);
     let installation = Installation::open(global).await?;
@@ -171,7 +171,7 @@ async fn archive(
     let agent = installation.own(&agent).await?;
     let sealed = agent.archive(passphrase).await?;
     let Some(path) = path else {
-        // The passphrase first: without it nobody can open what follows.
+        // The passphrase is shown before the archive is written, since nobody can open the archive without it.
         made.map_or(Ok(()), show)?;
         terminal::data(&sealed)?;
         return Ok(Ending::Done);
@@ -217,7 +217,7 @@ fn somebody_listens(in_json: bool) -> Result<(), Failure> {
 #[cfg(unix)]
 fn goes_nowhere(stream: &impl std::os::fd::AsFd) -> bool {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    // A file of its own descriptor, since it closes the one that it is made of.
+    // The stream is duplicated, since `File` closes its descriptor when it is dropped.
     let of_stream = stream
         .as_fd()
         .try_clone_to_owned()
@@ -226,7 +226,7 @@ fn goes_nowhere(stream: &impl std::os::fd::AsFd) -> bool {
         (Ok(stream), Ok(null)) => {
             stream.file_type().is_char_device() && stream.rdev() == null.rdev()
         }
-        // Where there is no such device, nothing was opened on it.
+        // Where there is no null device, the stream cannot have been opened on it.
         (Ok(_), Err(_)) => false,
         (Err(_), _) => true,
     }
@@ -278,7 +278,7 @@ fn write(
         // A device or a pipe has nothing to be replaced; a folder is refused here.
         let file = fs::OpenOptions::new().write(true).open(path);
         let file = file.map_err(failed)?;
-        // Once it is open: of an archive that cannot be written no passphrase is shown.
+        // The passphrase is shown only once the file is open, since an archive that cannot be written needs none.
         announce()?;
         return fill(&file).map_err(failed);
     }
@@ -294,7 +294,7 @@ fn draft(
     folder: &Path,
     fill: impl FnOnce(&fs::File) -> io::Result<()>,
 ) -> io::Result<tempfile::NamedTempFile> {
-    // For its owner only from the beginning.
+    // `NamedTempFile` makes a file that only its owner can read.
     let file = tempfile::NamedTempFile::new_in(folder)?;
     fill(file.as_file())?;
     file.as_file().sync_all()?;

@@ -186,7 +186,7 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let undone = agent.undo_import(&author, arguments.dry_run).await?;
     let memories = counted(undone.discarded, "memory", "memories");
     if global.json {
-        // Its numbers can always be written.
+        // This cannot fail: the structure consists of numbers.
         let mut output = serde_json::to_value(&undone).unwrap_or_default();
         output["dry_run"] = arguments.dry_run.into();
         terminal::json(&output)?;
@@ -282,7 +282,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
-            // The work first: where both are ready, nothing is drawn any more.
+            // The work is polled first, so that nothing is drawn after it is done.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(written.load(Ordering::Relaxed)),

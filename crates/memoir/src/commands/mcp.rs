@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // No folder is told: a project's is the one in which the program has started this.
+    // No folder is passed, so the project is the folder in which the program started this process.
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {
         if let Some(warning) = remote::warning_of(url) {
@@ -63,11 +63,11 @@ async fn pass_on(remote: &Remote) -> Outcome {
         if line.trim().is_empty() {
             continue;
         }
-        // What is no JSON is for the service to refuse.
+        // The service refuses what is no JSON.
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let answer = match remote.mcp(line).await {
             Ok(answer) => answer,
-            // Not reached: asking prints nothing.
+            // This does not happen: a request prints nothing to stdout.
             Err(Failure::PipeClosed) => None,
             Err(Failure::ShownFailure(failure)) => {
                 let problem = failure.one_line();

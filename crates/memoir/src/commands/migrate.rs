@@ -82,6 +82,6 @@ async fn places(global: &Global) -> Result<(Option<PostgresStore>, Option<Postgr
     let data = database::postgres(global.database.as_deref());
     let data = data.map(PostgresStore::at).transpose()?;
     let config = Config::read(global.config.as_deref())?;
-    // Not opened, since a key store that waits for migrations cannot be.
+    // `PostgresKeys::at` does not open the key store, which would fail while migrations are missing.
     Ok((data, keys::shared(global, &config, PostgresKeys::at).await?))
 }

@@ -69,7 +69,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         database: Some(arguments.to),
         ..global.clone()
     };
-    // What is here is only read; there a folder may have to be made.
+    // The source is only read, while the target's folder may have to be made.
     let (from_path, to_path) = (
         database::path(global.database.as_deref())?,
         database::prepare(to.database.as_deref())?,
@@ -86,7 +86,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
-    // As a database and not as an installation: rows are moved as they lie, and nothing is opened of them.
+    // Databases are opened and not installations: rows are copied as they are, still sealed.
     let from = match database::postgres(global.database.as_deref()) {
         Some(url) => Database::Postgres(PostgresStore::open(url).await?),
         None => Database::File(SqliteStore::open(&from_path)?),
@@ -104,10 +104,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ))
         .hint("it belongs to another installation; name another database, or put it away"));
     }
-    // The keys before the rows: what lies there can be opened wherever the move stops.
+    // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
     move_keys(global, &to, &config).await?;
     if let Database::Postgres(store) = &there {
-        // Kept in the database, so that another attempt knows that these rows are its own.
+        // The database keeps this mark, so that another attempt knows that the rows come from an earlier one.
         store.note_move(true).await?;
     }
     let bar = bar();
@@ -115,7 +115,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     for table in TABLES {
         fill(table, &from, &there, &bar).await?;
     }
-    // After all are filled: what was written here meanwhile shows in whichever table it is.
+    // Comparing begins once all tables are filled, so that it finds what was written to the source meanwhile.
     for table in TABLES {
         moved.push((table.name, compare(table, &from, &there, &bar).await?));
     }
@@ -123,9 +123,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     match there {
         Database::Postgres(store) => store.note_move(false).await?,
         Database::File(store) => {
-            // The last one to go puts everything into the file.
+            // Closing the last connection makes SQLite write everything into the file.
             drop(store);
-            // Under its own name once it is whole.
+            // The file gets its own name only once it is complete.
             let draft = draft(&to_path);
             fs::rename(&draft, &to_path).map_err(|error| Failure::file("move", &draft, &error))?;
         }
@@ -136,7 +136,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Says what was moved, once all of it is verified in its new place.
 async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
-    // As any other command opens it, with the keys that were moved.
+    // The target is opened as every other command opens it, with the keys that were copied.
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
     if let Some(bad) = verified.iter().find(|one| !one.valid) {
@@ -279,7 +279,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
                 .map_err(|error| Failure::file("read", path, &error))
         };
         let master = read(&file)?;
-        // An attempt before has put the same there.
+        // The file may be there already from an earlier attempt.
         if !place.exists() {
             private_file::write(&place, &master)
                 .map_err(|error| Failure::file("write", &place, &error))?;
@@ -293,7 +293,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     let place = keys::store_path(&database::path(to.database.as_deref())?);
     let folder = database::folder_of(&place);
     let failed = |error| Failure::file("write", &place, &error);
-    // Anew with each attempt: keys may have been made or destroyed since.
+    // Each attempt copies the key store again, since keys may have been made or destroyed meanwhile.
     let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     keys.back_up(copy.path()).map_err(memoir_app::Error::from)?;
     copy.as_file().sync_all().map_err(failed)?;

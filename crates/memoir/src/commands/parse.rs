@@ -89,7 +89,7 @@ pub(crate) fn action(text: &str) -> Result<Action, String> {
 /// A file of text in whole; `-` is stdin.
 pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure> {
     String::from_utf8(file(path, most_bytes)?).map_err(|error| {
-        // Where it is wrong, and not what stands there: it may be somebody's words.
+        // The message names the place and not the bytes there, since they may be somebody's words.
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!(
             "`{}` is not UTF-8 text: byte {} is wrong",

@@ -71,7 +71,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         kind: arguments.kind,
         tag: arguments.tag,
         origin: arguments.origin,
-        // Fits: the arguments take 200 at most.
+        // This cannot fail: the arguments accept 200 at most.
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
     let installation = Installation::open(global).await?;
@@ -84,7 +84,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return evaluate(global, &installation, &lens, query, file).await;
     }
     let RecallPage { found, meaning } = match lens.recall_page(&query, None, false).await {
-        // On the command line the way in is the agent's token, and not a request for access.
+        // On the command line the agent's token lets somebody in, and not a request for access.
         Err(Error::NoAccess(_)) => return installation.refuse(&agent),
         answer => answer?,
     };
@@ -193,7 +193,7 @@ impl Evaluation {
     fn of(ranks: &[Option<usize>]) -> Self {
         let share = |most: usize| {
             let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();
-            // Of no questions, the share is 0.
+            // `max(1)` avoids a division by zero: without questions the share is 0.
             within as f64 / ranks.len().max(1) as f64
         };
         let found: Vec<usize> = ranks.iter().flatten().copied().collect();

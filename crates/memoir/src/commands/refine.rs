@@ -48,7 +48,7 @@ enum ModeArgument {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // Before anything is opened: a name that is none is a slip.
+    // The model's name is checked before anything is opened, since a malformed one is a slip of the user.
     let model = arguments
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
@@ -82,9 +82,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// What became of a session.
 pub(crate) enum Ran {
-    /// It came to an end, by itself or by somebody who cancelled it elsewhere.
+    /// The session ended by itself, or somebody cancelled it elsewhere.
     Driven(Box<ShownSession>),
-    /// Ctrl-C was pressed while it ran.
+    /// Ctrl-C was pressed while the session ran.
     Cancelled(Box<ShownSession>),
     /// None was begun: another worker has run one since.
     NotDue,
@@ -161,7 +161,7 @@ fn rolled_back(session: &ShownSession) -> String {
     const TINY_TOKENS: u64 = 400;
     const NOTHING_LOST: &str = "nothing is lost; everything that it did was taken back";
     let is_tripped = session
-        // Each limit of the breaker has a code of its own (SPEC 3.13).
+        // Each limit of the breaker has its own reason, `breaker_mass` or `breaker_removed` (SPEC 3.13).
         .end_reason
         .is_some_and(|reason| reason.starts_with("breaker"));
     match (session.pre_session_tokens, session.threshold) {

@@ -21,7 +21,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    // In a block: the bar is gone before anything is printed.
+    // The block drops the progress line before anything is printed.
     let reflected = {
         let _progress =
             ProgressLine::start(None, "{spinner} the model looks at the journal, {elapsed}");

@@ -65,7 +65,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let saved = agent.save(&[input], &installation.author()).await?;
-    // One was given, and a batch is saved whole or not at all (SPEC 2.4).
+    // One memory was given, and a batch is saved whole or not at all (SPEC 2.4).
     let saved = saved
         .first()
         .ok_or_else(|| Failure::new("the memory was not saved"))?;

@@ -37,7 +37,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let actor = administrator();
     let to = match (arguments.to, arguments.to_record) {
         (Some(time), _) => Point::Time(time),
-        // Without a time there is a record: the arguments ask for one of the two.
+        // The arguments demand one of the two, so that a missing time means that there is a record.
         (None, record) => Point::Record(record.unwrap_or_default()),
     };
     let rewound = if arguments.dry_run {
@@ -54,7 +54,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note(&format!(
             "`memoir rewind {} --to-record {}` takes it back",
             safe(agent.name()),
-            // The first record has the place 1.
+            // This cannot underflow: the first record has the number 1.
             seq - 1
         ));
     }

@@ -65,7 +65,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return probe(arguments.listen).await;
     }
     let config = Config::read(global.config.as_deref())?;
-    // Before anything is opened or migrated: what is wrong with the configuration changes nothing.
+    // Webhooks are checked before anything is opened or migrated, so that a wrong configuration changes nothing.
     let webhooks = webhooks::opened(&config)?;
     let programs = config.programs;
     let address = programs.as_ref().and_then(|known| known.address.as_deref());
@@ -97,7 +97,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Failure::new(format!("cannot listen on {address}: {error}"))
             .hint("give another address with `--listen ADDRESS:PORT`")
     })?;
-    // The system has chosen the port where it is 0.
+    // With port 0 the system chooses the port, so the address is read back.
     let address = listener
         .local_addr()
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
@@ -235,7 +235,7 @@ fn raise_file_limit() -> usize {
     /// Files that are no connection of a client.
     const OWN_FILES: u64 = 256;
     let limit = getrlimit(Resource::Nofile);
-    // So far a process may raise its own limit.
+    // A process may raise its limit up to the maximum without privileges.
     let raised = Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,

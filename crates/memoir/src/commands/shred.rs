@@ -49,7 +49,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
     if !arguments.yes {
-        // Before a number is typed in vain.
+        // The check comes before the user types a number for confirmation.
         agent.check_shred(arguments.number, &actor).await?;
         confirm(arguments.number)?;
     }

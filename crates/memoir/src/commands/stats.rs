@@ -50,7 +50,7 @@ enum PictureForm {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // Before anything is opened: a name that tells no form is a slip.
+    // The name is checked before anything is opened, since an unknown ending is a slip of the user.
     let form = arguments.plot.as_deref().map(form).transpose()?;
     if let (Some(since), Some(until)) = (arguments.since, arguments.until)
         && since > until

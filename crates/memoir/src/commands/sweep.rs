@@ -34,7 +34,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             other => ending = other,
         }
     }
-    // After the jobs: what they saved may have made an agent due.
+    // Sessions come after the jobs, since memories that a job saved may make an agent due.
     let due = installation.account.due_agents().await?;
     if due.is_empty() && is_idle && !global.json {
         terminal::note("no agent is due");
@@ -53,7 +53,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                     ending = Ending::Refused;
                 }
             }
-            // Whoever cancels a session of a sweep by Ctrl-C means all of it.
+            // Whoever presses Ctrl-C during a sweep means the whole sweep and not only this session.
             Ok(Ran::Cancelled(session)) => {
                 tell(global, &session, trigger)?;
                 return Ok(Ending::Interrupted);

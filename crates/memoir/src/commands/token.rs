@@ -80,7 +80,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .hint("leave `--agent` out, or give `--role agent`"));
         }
         (RoleArgument::Agent, name) => {
-            // The arguments ask for a name with this role.
+            // The arguments demand a name with this role, so it is never blank.
             let agent = installation
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;

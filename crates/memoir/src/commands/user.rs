@@ -140,12 +140,12 @@ async fn list(global: &Global) -> Outcome {
 
 pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const VARIABLE: &str = "MEMOIR_PASSWORD";
-    // A password of 1,000 characters takes 4,000 bytes at most; what stands behind its line is passed over.
+    // A password of 1,000 characters takes 4,000 bytes at most; what follows its line is ignored.
     const MOST_BYTES: u64 = 8_192;
     let text = if let Some(path) = file {
         Zeroizing::new(parse::text_file(path, MOST_BYTES)?)
     } else if let Some(text) = std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
-        // What is no UTF-8 is no password, and is refused as an empty one without being shown.
+        // A value that is not UTF-8 is refused as an empty password, so that no message shows it.
         Zeroizing::new(text.into_string().unwrap_or_default())
     } else {
         if io::stdin().is_terminal() {

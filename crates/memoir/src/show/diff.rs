@@ -10,7 +10,7 @@ use crate::terminal::{ADDED, ADDED_WORD, DIM, REMOVED, REMOVED_WORD, safe_lines}
 /// What became of `before`; an absent side is nothing at all.
 pub(crate) fn diff(before: Option<&str>, after: Option<&str>) -> String {
     match (before, after) {
-        // Made safe first, so that what is compared is what is shown.
+        // The texts are made safe before they are compared, so that the differences are those of what is shown.
         (Some(before), Some(after)) => between(&safe_lines(before), &safe_lines(after)),
         (Some(before), None) => whole('-', REMOVED, before),
         (None, Some(after)) => whole('+', ADDED, after),

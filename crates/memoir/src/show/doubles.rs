@@ -57,7 +57,7 @@ fn paragraph(pair: &NearDoubleView, width: Option<usize>) -> String {
 }
 
 fn quoted(text: &mut String, memory: &ShownMemory, width: Option<usize>) {
-    // As wide as a number of six places and the gap behind it.
+    // The indentation has room for `#`, a number of five digits and the gap of two.
     const INDENT: usize = 8;
     let number = memory.number.to_string();
     let content = safe(memory.content());

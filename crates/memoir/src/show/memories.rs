@@ -51,7 +51,7 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
 }
 
 fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {
-    // As wide as a number of six places and the gap behind it.
+    // The indentation has room for `#`, a number of five digits and the gap of two.
     const INDENT: usize = 8;
     let mut text = String::new();
     for memory in memories {
@@ -145,7 +145,7 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
             memory.number.to_string(),
             memory.tokens.to_string(),
             flags(memory, None),
-            // Some of each text is shown in any case.
+            // Even in a narrow terminal 16 columns of each text are shown.
             cut(&one_line(memory.content()), columns.max(16)),
         ]);
     }

@@ -77,7 +77,7 @@ fn said(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let about = |unit: i64, one: &str, many: &str| {
         let unit = unit.unsigned_abs();
         match passed < 0 {
-            // Up, where it lies ahead: 6 days and 23 hours are 7 days rather than 6.
+            // A time ahead is rounded up: 6 days and 23 hours are about 7 days.
             true => format!(
                 "in {}",
                 counted(passed.unsigned_abs().div_ceil(unit), one, many)

@@ -22,7 +22,7 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
         .iter()
         .filter(|session| session.state == State::Completed && !session.rehearsal)
         .filter_map(|session| {
-            // What ended later is outside of the picture.
+            // A session that ended after the period lies outside of the picture.
             let ended_at = session.ended_at.filter(|at| *at <= history.until)?;
             let mass = session.post_session_tokens;
             Some((at(ended_at), mass.unwrap_or(mass_at(ended_at).1)))

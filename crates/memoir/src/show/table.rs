@@ -65,7 +65,7 @@ impl TextTable {
             .column_iter_mut()
             .take(contents.len().saturating_sub(1))
         {
-            // The others keep their width, and the last one gives way.
+            // All columns but the last keep their width, and the last one is wrapped.
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
         table.set_content_arrangement(ContentArrangement::Dynamic);

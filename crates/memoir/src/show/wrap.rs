@@ -21,7 +21,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             used = 0;
         }
         for character in word.chars() {
-            // Whoever wraps a text has made control characters visible in it; all others have a width.
+            // Callers make control characters visible first, and all other characters have a width.
             let width = character.width().unwrap_or(0);
             // A space at the end of a line takes no room there.
             if used + width > columns && character != ' ' {
@@ -45,7 +45,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    // The mark takes a column.
+    // The mark at the end takes one column.
     let mut used = 1;
     let fits = |character: &char| {
         used += character.width().unwrap_or(0);

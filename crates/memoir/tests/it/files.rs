@@ -58,13 +58,13 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
             std::fs::metadata(&out).unwrap().permissions().mode() & 0o777,
             0o600
         );
-        // Through a link what it points to is written, and the link stays.
+        // Writing through a link changes the file that it points to, and the link stays.
         let link = installation.path("link.jsonl");
         std::os::unix::fs::symlink(&out, &link).unwrap();
         std::fs::write(&out, "old").unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());
-        // Also where nothing is there yet.
+        // The same is true of a link to nothing.
         std::fs::remove_file(&out).unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());

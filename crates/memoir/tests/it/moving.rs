@@ -22,7 +22,7 @@ fn mem0() -> Value {
 fn spec_2_1_tags_that_find_no_place_beside_the_users_are_counted() {
     let installation = Installation::with_agent();
     let file = installation.write("mem0.json", mem0().to_string());
-    // "Prefers tea" has two tags, "Parks in bay four" three; of each one finds a place.
+    // "Prefers tea" has two tags and "Parks in bay four" three; one tag of each fits beside the 15.
     let mut arguments = vec!["import", "wren", &file];
     let own: Vec<String> = (0..15).map(|at| format!("own{at}")).collect();
     for tag in &own {

@@ -264,7 +264,7 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     );
 }
 
-/// Two agents that are due: `robin`, whose model follows the script, and behind it `wren`, which declines.
+/// Two due agents: `robin`, whose model follows the script, and after it `wren`, whose model declines.
 fn make_two_due(installation: &Installation) {
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
         installation.ok(&[
@@ -318,7 +318,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     assert!(again.stderr.contains("no agent is due"), "{}", again.stderr);
 }
 
-/// A sweep whose first agent's model thinks for a minute.
+/// Runs a sweep in which the first agent's model answers after a minute, and calls `interrupt` once the model is asked.
 #[cfg(unix)]
 fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ran {
     let installation = Installation::new();
@@ -326,7 +326,7 @@ fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ra
         Duration::from_secs(60),
         Box::new(ServerStep::text("YES")),
     )]);
-    // The worker looks after its lease every third of this.
+    // The worker renews its lease every third of this time.
     let config = format!(
         "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
         server.base_url()

@@ -22,8 +22,8 @@ use crate::{
 /// The list of models that the browser suggests.
 pub(in crate::pages) const MODELS: &str = "models";
 
-/// The settings that are no prompt, which a blank sets to their default: what was shown goes beside them, so
-/// that what somebody else changed meanwhile is left alone.
+/// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
+/// values that it showed, so that a setting which somebody else changed meanwhile is left alone.
 pub(super) const PLAIN: [Field; 16] = [
     Field::Name,
     Field::Model,
@@ -157,7 +157,7 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
     let values = values
         .into_iter()
         .map(|(value, said)| (value, words::capital(said)));
-    // One setting has no default of Memoir's: how much a model thinks.
+    // `reasoning_effort` is the only choice without a default of Memoir's.
     let default = constant_default(field).unwrap_or("left to the provider");
     [("", format!("Default: {default}"))]
         .into_iter()
@@ -236,10 +236,10 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     }
     match view.settings.expose().get(field.as_str()) {
         Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
-        // A prompt may be the agent's own words, and goes to no browser.
+        // A prompt may be the agent's own words, which no browser of an administrator gets (SPEC 5.1).
         Some(Value::String(text)) if !field.is_text() => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
-        // A blank stands for the default, so that no tags at all need a sign of their own.
+        // A blank field means the default, so an empty list of tags is written `[]`.
         Some(Value::Array(tags)) if tags.is_empty() => "[]".to_owned(),
         Some(Value::Array(tags)) => {
             let tags: Vec<&str> = tags.iter().filter_map(Value::as_str).collect();
@@ -351,7 +351,7 @@ pub(super) fn shown(field: Field) -> String {
 pub(in crate::pages) fn typed(form: &SentForm, field: Field) -> Option<String> {
     let text = form.field(field.as_str());
     match field {
-        // Browsers send nothing of a box that is not ticked, and that is no, not the default.
+        // Browsers send nothing for an unticked box, which here means no and not the default.
         Field::Paused | Field::Active => Some(form.is_ticked(field.as_str()).to_string()),
         Field::Name => Some(text.to_owned()),
         _ if text.trim().is_empty() => None,

@@ -74,7 +74,7 @@ impl SettingsView {
 
     /// Whether there were more changes after that place in the log than are looked at.
     fn is_cut_after(&self, seen: u64) -> bool {
-        // Fewer than were asked for are all that there are.
+        // A list that is shorter than the limit holds all changes that there are.
         let is_full = self.changes.len() == LATEST as usize;
         is_full && self.changes.last().is_some_and(|oldest| oldest.seq > seen)
     }
@@ -222,7 +222,7 @@ impl SettingsForm {
                 let (who, at) = (who(&change.actor), words::second(change.recorded_at));
                 ("Changed", format!("{who} at {at}"))
             }
-            // Among the changes that are not looked at may be one of it.
+            // The changes that were cut off may include one of this setting.
             None if settings_view.is_cut_after(seen) => {
                 ("Perhaps changed", "somebody else".to_owned())
             }
@@ -261,13 +261,13 @@ pub(crate) async fn change(
     }
     let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
     // What the form was filled in on is held against the settings as they are where it is written.
-    // Borrowed, since there may be several attempts.
+    // The closure borrows all of it, since it may run several times.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
     let attempt = |agent: AgentHandle| async move {
         let settings_view = SettingsView::of(&agent).await?;
         let mut draft = sent.clone();
         draft.check(assigned, &settings_view, seen);
-        // An answer, since what is wrong in the form is not mended by another attempt.
+        // This is an answer and not an error, since another attempt would not mend a fault in the form.
         if !draft.faults.is_empty() {
             return Ok(Err((settings_view, draft)));
         }
@@ -281,7 +281,7 @@ pub(crate) async fn change(
     };
     match agent.at_newest(attempt).await? {
         Ok(view) => {
-            // By a word alone: the warnings may quote the prompts.
+            // The address carries only a keyword, since the warnings may quote the prompts.
             let done = match view.words.warnings.is_empty() {
                 true => "configured",
                 false => "configured_with_placeholders",

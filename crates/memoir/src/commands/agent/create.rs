@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     refinement_prompt_file: Option<PathBuf>,
     /// The share that a session must leave, over 0 and up to 1 [default: 0.75]
-    // `-1` is not an option but a wrong value, which the application tells with its limits.
+    // `-1` must arrive as a wrong value and not as an unknown option: the application then names the limits.
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     refinement_threshold: Option<String>,
     /// Tokens of core memories that its runtime has room for [default: 5000]

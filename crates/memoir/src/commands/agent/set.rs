@@ -52,7 +52,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         terminal::json(&view)?;
     } else {
-        // The name is not among the settings of a view.
+        // A view has the agent's name beside its settings and not among them.
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,

@@ -62,7 +62,7 @@ fn describe(agent: &ShownAgent) -> String {
             .map_or_else(|| "never".to_owned(), when),
     );
     line("next session", &next(agent));
-    // The name is told at the top.
+    // The first line shows the name already.
     for field in Field::ALL.into_iter().filter(|field| *field != Field::Name) {
         line(field.as_str(), &setting(agent, field));
     }

@@ -86,7 +86,7 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     ))?;
     let (session, _) = agent.open_own(Mode::Full).await?;
     let mut is_undone = false;
-    // The longest first, so that few of them trip the breaker.
+    // The longest memories go first, so that few deletions trip the breaker.
     for number in [5, 4, 2, 1] {
         let result = call(agent, session.id, "delete_memory", &json!({"id": number})).await?;
         if result["type"] == "refinement_rolled_back" {
@@ -102,7 +102,7 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
         }
         say(&format!("   delete #{number}  done"))?;
     }
-    // What follows is done with the guard that agents have by default.
+    // The rest of the demonstration uses the default loss guard.
     let guard = [(Field::LossGuard, None)];
     agent.configure(&guard, &administrator()).await?;
     Ok(is_undone)
@@ -175,7 +175,7 @@ fn tell_verified(verification: &Verification) -> Result<(), Failure> {
 fn say(text: &str) -> Result<(), Failure> {
     for line in text.split('\n') {
         match line {
-            // `print` writes nothing where there is nothing.
+            // `terminal::print` writes nothing for an empty text.
             "" => terminal::data(b"\n")?,
             line => terminal::print(line)?,
         }

@@ -66,7 +66,7 @@ pub(super) async fn write(
             fs::create_dir_all(inner).map_err(failed)?;
         }
         fs::write(&whole, page(memory, agent.name(), layout)).map_err(failed)?;
-        // Brackets end the text of a link.
+        // Brackets would end the text of the Markdown link.
         let title = title(memory).replace(['[', ']'], " ");
         index.push_str(&format!("- [{}]({})\n", title, path.display()));
     }
@@ -92,7 +92,7 @@ fn place_of(memory: &ShownMemory, layout: PageLayout) -> PathBuf {
         .take(SLUG_CHARACTERS)
         .collect();
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
-    // With zeros, so that a list by name is one by number.
+    // The zeros make an order by name an order by number.
     let name = format!("{:05}-{}.md", memory.number.0, parts.join("-"));
     match layout {
         PageLayout::Folders => Path::new(memory.kind.as_str()).join(name),
@@ -105,7 +105,7 @@ fn title(memory: &ShownMemory) -> String {
     let text = memory.content();
     let mut lines = text
         .lines()
-        // Without the marks of headings and lists.
+        // The marks of Markdown headings and lists are left out.
         .map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let line = safe(line);
@@ -120,7 +120,7 @@ fn title(memory: &ShownMemory) -> String {
         }
         title.push_str(word);
     }
-    // One more, for the mark that it was cut.
+    // The additional character is the mark that the title was cut.
     title.chars().take(TITLE_CHARACTERS + 1).collect()
 }
 

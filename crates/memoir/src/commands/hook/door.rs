@@ -163,13 +163,13 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
-                let (access_requests, sat, waits) = tokio::try_join!(
+                let (access_requests, latest_session, waits) = tokio::try_join!(
                     remote.get::<Items<HookAccessRequest>>("access-requests", &[("limit", "20")]),
                     remote.get::<Items<HookSession>>("sessions", &one),
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
-                (requests, sessions) = (access_requests.items, sat.items);
-                // Asked only where something waits: it is one more request, and the host waits.
+                (requests, sessions) = (access_requests.items, latest_session.items);
+                // The service is asked for a reader only where messages wait, since the host waits for this request.
                 messages = match waits.pending > 0 && has_reader(remote).await? {
                     true => 0,
                     false => waits.pending,
@@ -200,15 +200,15 @@ impl ReachedMemory {
             Self::Away(remote) => {
                 let query = RecallQuery::of_prompt(prompt.expose(), limit).text;
                 let query = end_of(query.expose(), REMOTE_QUESTION);
-                // A blank question is answered with all memories, the newest first.
+                // The service answers a blank question with all memories, the newest first.
                 if query.trim().is_empty() {
                     return Ok(Vec::new());
                 }
                 let limit = limit.to_string();
-                // Scores are told to whoever wants an explanation.
-                let wanted = [("q", query), ("limit", &limit), ("explain", "true")];
+                // The service tells scores only with `explain`.
+                let parameters = [("q", query), ("limit", &limit), ("explain", "true")];
                 let mut found = remote
-                    .get::<Items<HookMemory>>("memories", &wanted)
+                    .get::<Items<HookMemory>>("memories", &parameters)
                     .await?
                     .items;
                 let scores = found.iter().filter_map(|memory| memory.found.as_ref());
@@ -247,7 +247,7 @@ impl MessageReceiver for ReachedMemory {
                 agent,
             } => {
                 let actor = installation.owner_or_actor(agent).await?;
-                // Not at once: the conversation may go on.
+                // The messages are not read at once, since the conversation may go on.
                 Ok(agent.hand_over(messages, false, actor.kind).await?)
             }
             Self::Away(remote) => {

@@ -57,13 +57,13 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
 /// The same command line, with the word that it is to be done now.
 fn start(payload: &Payload) -> Result<(), Failure> {
     let problem = |error| Failure::new(format!("cannot start handing over: {error}"));
-    // This very binary: on the host's `PATH` may be another one, or none.
+    // The current binary is started, since the host's `PATH` may have another version of Memoir or none.
     let program = std::env::current_exe().map_err(problem)?;
     let mut command = Command::new(program);
     command
         .args(std::env::args_os().skip(1))
         .arg("--hand-over")
-        // None of the host's own streams, which would stay open for as long as this runs.
+        // The process must not inherit the host's streams, which it would keep open for as long as it runs.
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
@@ -133,7 +133,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
             session.is_waiting = payload
                 .transcript
                 .is_some_and(|path| arguments.event != HookEvent::SessionStart || path.exists());
-            // Also where it failed, so that it is known that something waits.
+            // The state is kept even after a failure, so that the next session knows that something waits.
             session.keep()?;
             Err(problem)
         }
@@ -148,13 +148,13 @@ fn before(file: &mut File, end: u64) -> std::io::Result<String> {
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();
     file.take(end - begin).read_to_end(&mut bytes)?;
-    // It may begin in the middle of a letter, and is only compared.
+    // The first bytes may be part of a character, but the text is only compared.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Behind the last line break: what comes after it is still being written.
 fn last_line_end(file: &mut File, begin: u64) -> std::io::Result<u64> {
-    // Lines are mostly shorter, so that one piece is enough.
+    // Lines are mostly shorter than this, so that one piece is enough.
     const PIECE: u64 = 64 << 10;
     let mut end = file.metadata()?.len();
     let mut piece = Vec::new();

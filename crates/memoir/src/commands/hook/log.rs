@@ -62,7 +62,7 @@ impl Log {
 fn opened(path: &Path) -> Option<File> {
     database::make_private_folder(path.parent()?).ok()?;
     if fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES) {
-        // Where it cannot be put aside, or another process was faster, this one writes on.
+        // Where renaming fails, or another process was faster, this process goes on with the file that is there.
         let _ = fs::rename(path, path.with_extension("log.1"));
     }
     let mut options = OpenOptions::new();

@@ -102,7 +102,7 @@ impl Arguments {
 /// Answers, and ends with success whatever came of it.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
-    // First: whatever goes wrong, nothing else tells of it.
+    // The log is opened first, since it is the only place where a hook reports what goes wrong.
     let log = Log::open(&arguments);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
@@ -120,7 +120,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     // This one watches and the first one works, whose memory grows in larger pieces than any other's.
     thread::spawn(move || {
         thread::sleep(limit.saturating_sub(began.elapsed()));
-        // Whoever is first decides: the answer is printed, or the process ends without a word.
+        // The first of the two threads to set the flag decides: the answer is printed, or the process ends silently.
         if !settled.swap(true, Ordering::SeqCst) {
             watching.note(&format!("no answer within {} ms", limit.as_millis()));
             // What the work did to the database is whole or not at all.
@@ -128,7 +128,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         }
     });
     let answer = caught(|| answer_event(&global, &arguments, &log));
-    // In a loop, since `park` may come back by itself.
+    // `park` may return although nobody woke this thread.
     while is_settled.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
         thread::park();
@@ -177,7 +177,7 @@ fn answer_event(
         };
         if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
-            // Once a session, and not with each prompt.
+            // The warning belongs here, since a session starts once but has many prompts.
             if let Some(warning) = arguments.url.as_deref().and_then(warning_of) {
                 log.note(&warning);
             }
@@ -225,7 +225,7 @@ async fn session_start(
     let room = arguments
         .max_tokens
         .unwrap_or_else(|| arguments.client.context_tokens());
-    // Before the session's file is held: what takes longest keeps no other hook waiting.
+    // The slow requests come before the session's file is locked, so that they keep no other hook waiting.
     let context = door.context(room).await?;
     let text = text::start(&context, &door.waiting().await?);
     let digest = door.digest(&text).await?;
@@ -241,7 +241,7 @@ async fn session_start(
         at: now,
         left_out: context.left_out,
     });
-    // The conversation may have been summed up, and what was shown beside its prompts with it.
+    // The host may have compacted the conversation, and with it the memories that were shown beside prompts.
     session.shown = ShownMemories::default();
     session.keep()?;
     let is_repeated = is_again && since < ONE_EVENT;

@@ -42,7 +42,7 @@ impl Payload {
                 .filter(|_| !payload["timestamp"].is_null())
                 .map(|_| Client::Copilot),
         };
-        // For a program that tells no `cwd`.
+        // Some programs send workspace roots instead of `cwd`.
         let roots = payload["workspace_roots"][0].as_str().map(str::to_owned);
         Self {
             session: text(&["session_id", "sessionId", "conversation_id"]),

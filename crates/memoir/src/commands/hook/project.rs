@@ -30,20 +30,20 @@ pub(crate) fn agent(folder: &Path, prefix: &str) -> String {
     };
     let mut place = DefaultHasher::new();
     root.to_string_lossy().hash(&mut place);
-    // 24 bits tell the few folders of one name apart.
+    // 24 bits are enough to tell the few folders of one name apart.
     format!("{prefix}{name}-{:06x}", place.finish() & 0xff_ffff)
 }
 
 /// The folder that holds `.git`, the repository's own also from another of its working trees, or else the folder
 /// itself.
 fn root(folder: &Path) -> PathBuf {
-    // By its real place: a link to a folder is the same project.
+    // Links are resolved, since a link to a folder means the same project.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let Some(root) = folder.ancestors().find(|above| above.join(".git").exists()) else {
         return folder;
     };
-    // In another working tree `.git` is a file that names the repository, and elsewhere a folder, which reads as
-    // nothing.
+    // In another working tree `.git` is a file that names the repository; in the repository itself it is a folder,
+    // which reads as an empty text here.
     let link = std::fs::read_to_string(root.join(".git")).unwrap_or_default();
     let of_another = link
         .strip_prefix("gitdir: ")

@@ -117,7 +117,7 @@ impl LockedSession {
             database::make_private_folder(folder).map_err(problem)?;
         }
         let mut options = OpenOptions::new();
-        // Not emptied: it is read once it is locked.
+        // The file is not truncated here, since it is read once it is locked.
         options.create(true).truncate(false).read(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -143,7 +143,7 @@ impl LockedSession {
             file,
             session: kept.session,
             start: kept.start,
-            // Longer ago than any time within which two events are one.
+            // The earliest time is longer ago than `ONE_EVENT`, so that the next event counts as a new one.
             started_at: kept.started_at.unwrap_or(Timestamp::MIN),
             prompt: kept.prompt,
             prompted_at: kept.prompted_at.unwrap_or(Timestamp::MIN),
@@ -179,20 +179,20 @@ impl LockedSession {
         };
         let written = serde_json::to_vec(&kept)
             .map_err(std::io::Error::from)
-            // The lock goes with the file.
+            // Closing the file after this releases its lock.
             .and_then(|text| file.write(text, kept.is_waiting));
         written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
     }
 
     /// Whether the session has the memory before it, as it is now.
     pub(super) fn was_shown(&self, memory: &HookMemory) -> bool {
-        // A memory that was changed since is another one to the session.
+        // A memory that was changed since it was shown is shown again.
         if self.shown.0.get(&memory.number) == Some(&memory.updated_at) {
             return true;
         }
         self.context.as_ref().is_some_and(|context| {
             let was_there = memory.updated_at <= context.at
-                // An older entry of the journal had left the context by then.
+                // A journal entry that was older than this then was not in the context.
                 && (memory.is_core() || memory.created_at > context.at.plus_days(-JOURNAL_DAYS));
             was_there && !context.left_out.contains(&memory.number)
         })
@@ -229,13 +229,13 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     for mark in marks.flatten() {
         let file = folder.join(SESSIONS).join(mark.file_name());
         let kept = fs::read_to_string(&file)
-            // One that another process writes just now is looked at next time.
+            // A file that another process is just writing cannot be parsed; the next call looks at it again.
             .ok()
             .and_then(|text| serde_json::from_str::<KeptSession>(&text).ok())
             .unwrap_or_default();
         if let (Some(session), Some(transcript)) = (kept.session, kept.transcript)
             && kept.is_waiting
-            // A mark does not say whose it is, but its name depends on the agent.
+            // A mark does not name its agent, but its file name depends on the agent.
             && *file_name(&session, agent) == *mark.file_name()
         {
             let written = fs::metadata(&file).and_then(|found| found.modified()).ok();
@@ -254,7 +254,7 @@ pub(super) fn forget_old(now: Timestamp) {
     let Some(folder) = folder() else {
         return;
     };
-    // What cannot be read now is forgotten another time.
+    // A file that cannot be read now is removed another time.
     for file in fs::read_dir(folder.join(SESSIONS))
         .into_iter()
         .flatten()
@@ -272,7 +272,7 @@ fn is_old(path: &Path, now: Timestamp) -> bool {
     written.is_ok_and(|written| {
         std::time::SystemTime::from(now.to_jiff())
             .duration_since(written)
-            // One that was written ahead of now has no age.
+            // A file from the future has no age.
             .is_ok_and(|age| age > KEPT)
     })
 }
@@ -291,7 +291,7 @@ fn file_name(session: &str, agent: &str) -> String {
     // Another version of Rust may hash otherwise: the sessions from before begin anew then.
     let mut hasher = DefaultHasher::new();
     (session, agent).hash(&mut hasher);
-    // Letters that every system takes in a name; the digest tells apart what they leave out.
+    // Every system allows these characters in a name; the hash tells sessions apart that differ in others.
     let readable: String = session
         .chars()
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')

@@ -69,7 +69,7 @@ fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
 pub(super) fn choose(found: impl Iterator<Item = HookMemory>) -> Vec<HookMemory> {
     let mut room = SHOWN_CHARACTERS;
     found
-        // What has no room makes way for what is shorter.
+        // A memory that does not fit is left out, and a shorter one after it may still fit.
         .filter(|memory| {
             let length = memory.content.chars() as u64;
             let fits = length <= room;
@@ -103,7 +103,7 @@ pub(super) fn prompt(memories: &[HookMemory]) -> String {
 
 /// Where Goose reads what is to be before its model.
 const HINTS: &str = "goose/.goosehints";
-// Comments of Markdown, by which the part is found again.
+// These comments of Markdown, which nobody sees, mark the part that belongs to Memoir.
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 

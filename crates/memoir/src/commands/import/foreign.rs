@@ -59,7 +59,7 @@ impl NamedInput {
         let mut head = Vec::new();
         let mut is_folder = false;
         if path == Path::new("-") {
-            // What is behind it is read later, and the two are put together (`into_input`, `into_bytes`).
+            // Only the head of stdin is read here; `into_input` and `into_bytes` put the rest behind it.
             let read = io::stdin().lock().take(HEAD_BYTES).read_to_end(&mut head);
             read.map_err(failed)?;
         } else {
@@ -111,7 +111,7 @@ impl NamedInput {
         let begun = bytes.len() as u64;
         let read = io::stdin()
             .lock()
-            // One more than may be shows that there is too much.
+            // One byte more than the limit shows that there is too much.
             .take((most_bytes + 1).saturating_sub(begun))
             .read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", &self.path, &error))?;
@@ -144,7 +144,7 @@ pub(super) async fn run(
     let recognised = import.recognised().clone();
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    // Pages of this very agent come back to it; those of another are as good as another program's.
+    // Pages of this agent update its memories; pages of another agent are imported as those of another program.
     let is_own = recognised
         .pages_of
         .as_ref()
@@ -251,7 +251,7 @@ impl Shaping {
     /// The memory as it is taken over, and how many of its own tags found no place beside the user's.
     fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
-        // What the user says comes before what the file says.
+        // The user's arguments take precedence over the file.
         let kind = match self.kind {
             Some(kind) => kind,
             None if memory.tags.iter().any(is_core) => Kind::Core,
@@ -299,7 +299,7 @@ fn read(
     let mut batch = Vec::new();
     let (mut characters, mut tags_left_out) = (0, 0);
     let mut report = import.read(options, &mut |memory| {
-        // It becomes the system prompt instead.
+        // With `--system-prompt` the persona becomes the system prompt and no memory.
         if shaping.without_persona && memory.is_persona {
             return ControlFlow::Continue(());
         }
@@ -340,7 +340,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
-            // The work first: where both are ready, nothing is drawn any more.
+            // The work is polled first, so that nothing is drawn after it is done.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),
@@ -496,7 +496,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     ];
     let mut text = String::new();
     for (name, count, note) in rows {
-        // These say something also where they are 0.
+        // These counts say something even where they are 0.
         let is_always = matches!(
             name,
             "read" | "kept" | "to keep" | "doubles" | "junk" | "not understood"

@@ -33,7 +33,7 @@ impl PageEdit<'_> {
         let kind = self.before.map(|before| before.kind);
         MemoryInput {
             content: after.content.clone(),
-            // A new page is journal, as pages of other programs are.
+            // A new page becomes a journal entry, as pages of other programs do.
             kind: Some(after.kind.or(kind).unwrap_or(Kind::Journal)),
             tags: after.tags.clone(),
             source: Some(after.source.clone()),
@@ -76,7 +76,7 @@ pub(super) async fn run(
     let agent = installation.own(agent).await?;
     let options = ImportOptions {
         now,
-        // A page that Memoir wrote is a memory, whatever it is called.
+        // A page that Memoir wrote is always a memory, even where its name looks like that of a file of instructions.
         instructions: false,
         limits: ImportLimits::default(),
     };
@@ -95,7 +95,7 @@ pub(super) async fn run(
     let (mut edits, mut unchanged, mut gone) = (Vec::new(), 0_u64, 0_u64);
     for page in pages {
         let of_this = page.page_of.as_ref();
-        // A page of another agent's is a new one here, whatever its number.
+        // A page of another agent is new here, whatever its number.
         let of_this = of_this.filter(|of| agent.answers_to(&of.agent));
         let before = of_this.map(|of| kept.get(&of.number).copied());
         match before {

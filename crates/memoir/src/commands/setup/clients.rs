@@ -78,7 +78,7 @@ fn for_shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
-        // No quote can stand between quotes: they end before it and begin again behind it.
+        // A quoted word cannot hold a quote, so the quoting ends before each quote and begins again after it.
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
@@ -153,7 +153,7 @@ impl OwnedPart {
                 }
                 _ => Ok(text.to_owned()),
             },
-            // Others' hooks may rest on it by now.
+            // Hooks of others may depend on this key by now.
             Self::True(..) => Ok(text.to_owned()),
             Self::Whole(_) => Ok(String::new()),
             Self::Hints => Ok(hook::without_hints(text)),
@@ -424,7 +424,7 @@ impl Program {
             Self::Opencode => {
                 let command: Vec<String> = call.whole(call.mcp());
                 let plugin = include_str!("opencode.js").replace(
-                    // A text of JSON is a literal of JavaScript.
+                    // A JSON string is also a literal of JavaScript.
                     "/*MEMOIR*/",
                     &json!(call.whole(call.arguments.clone())).to_string(),
                 );

@@ -117,7 +117,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
             }
         }
     }
-    // Not a byte becomes different where it says this already.
+    // A file that says this already is not changed by a byte.
     if value_of(text, node).as_ref() == Some(value) {
         return Ok(text.to_owned());
     }
@@ -190,7 +190,7 @@ pub(super) fn take(
     kept: usize,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
-    // One at a time: where one goes, the places of the others move.
+    // The elements are removed one by one, since removing one moves the others.
     let mut text = text.to_owned();
     loop {
         let root = JsonReader::read(&text)?;
@@ -376,7 +376,7 @@ impl<'a> JsonReader<'a> {
         self.space();
         let begin = self.at;
         let kind = match self.next() {
-            // Each level takes of the stack, and a file may be nothing but brackets.
+            // Each level needs room on the stack, and a file may consist of brackets only.
             _ if depth > DEPTH => return Err(self.problem()),
             Some(b'{') => {
                 let mut members = Vec::new();
@@ -448,7 +448,7 @@ impl<'a> JsonReader<'a> {
 
     fn string(&mut self) -> Result<String, JsonProblem> {
         let rest = &self.text[self.at..];
-        // As the first of a stream, since the rest of the file stands behind it.
+        // The string is read as the first value of a stream, since the rest of the file follows it.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
         match values.next() {
             Some(Ok(string)) => {

@@ -10,7 +10,7 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
     let block = format!("[{name}]\n{body}");
     check_toml(text)?;
     let changed = match table(text, name) {
-        // White space behind it is no difference.
+        // White space after the table is no difference.
         Some((begin, end)) if text[begin..end].trim_end() == block.trim_end() => text.to_owned(),
         Some((begin, end)) => {
             let space = &text[begin..end][text[begin..end].trim_end().len()..];
@@ -44,7 +44,7 @@ pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem
     Ok(match table(text, name) {
         Some((begin, end)) => {
             let before = &text[..begin];
-            // One of them was put there with the table.
+            // `set_table` put one of the two line breaks there.
             let before = match before.ends_with("\n\n") {
                 true => &before[..before.len() - 1],
                 false => before,
@@ -85,7 +85,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
 fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
-        // Not what the parser says, which would quote the line.
+        // The parser's message is left out, since it would quote the line.
         .map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
@@ -124,7 +124,7 @@ pub(super) fn set_entry(
     name: &str,
     body: &[String],
 ) -> Result<String, JsonProblem> {
-    // Taken out first, so that it is there once.
+    // An older entry is taken out first, so that there is only one.
     let text = remove_entry(text, mapping, name);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
@@ -139,7 +139,7 @@ pub(super) fn set_entry(
             if !rest.is_empty() {
                 return Err(format!("`{mapping}` is written on one line"));
             }
-            // As deep as the entries that are there: YAML takes no mapping with two depths.
+            // The entry is indented as the others are, since YAML allows one depth in a mapping.
             let next = text[at..].lines().find(|line| !line.trim().is_empty());
             let indent = next.map_or("", |line| &line[..line.len() - line.trim_start().len()]);
             let indent = if indent.is_empty() { "  " } else { indent };

@@ -129,7 +129,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
-            // Once it is agreed: until then nothing is made.
+            // The agent is made only after the user has agreed.
             if let Some(agent) = &agent {
                 make(global, &arguments, agent).await?;
             }
@@ -171,7 +171,7 @@ async fn call(
         words.extend(["--url".to_owned(), url.clone()]);
     } else {
         if global.database.is_some() {
-            // Absolute, since a program starts Memoir in whichever folder it is.
+            // The path is absolute, since a program starts Memoir in any folder.
             let path = database::path(global.database.as_deref())?;
             words.extend(["--database".to_owned(), absolute(&path)?]);
         }
@@ -217,7 +217,7 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
         return installation.own(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
-    // A token that opens nothing is told now, and not in a log of hooks that nobody reads.
+    // The request checks the token now, since later its failure would only be in a log of the hooks that nobody reads.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
         Ok(token) if !token.is_empty() => remote::keep_token(url, agent, Some(&token)),
@@ -252,7 +252,7 @@ fn taken_back(
     folders: &Folders,
     record: &ProgramRecord,
 ) -> Result<Vec<FileChange>, Failure> {
-    // What is Memoir's is known by its name and not by what it calls.
+    // Memoir's parts are recognised by their name, so that the command may be empty.
     let nobody = ProgramCall {
         program: String::new(),
         arguments: Vec::new(),
@@ -262,7 +262,7 @@ fn taken_back(
         .map(|edit| {
             let path = &edit.path;
             let removed = |text: &str| {
-                // From the last one on: a part stands behind what it needs beside it.
+                // Parts are removed from the last one on, since a part comes after the ones that it needs.
                 edit.parts
                     .iter()
                     .rev()
@@ -351,11 +351,11 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
 
 /// The lines that differ, and three around each.
 fn only_near_changes(text: &str) -> String {
-    // As many as `diff -u` shows.
+    // `diff -u` shows as many.
     const AROUND: usize = 3;
     let lines: Vec<&str> = text.lines().collect();
     let differs = |line: &&str| {
-        // The sign stands behind the colour.
+        // The escape sequence of the colour comes before the sign.
         let plain = anstream::adapter::strip_str(line).to_string();
         plain.starts_with(['+', '-'])
     };

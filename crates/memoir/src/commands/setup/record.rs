@@ -41,7 +41,7 @@ impl ProgramRecord {
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             read => {
                 let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-                // Not what the parser says, which may quote what it read.
+                // The parser's message is left out, since it may quote the file.
                 serde_json::from_slice(&read).map_err(|_| {
                     Failure::new(format!("`{}` is no record of a setup", path.display())).hint(
                         "remove it; what is Memoir's is then taken out of the files as they are",
@@ -86,7 +86,7 @@ impl ProgramRecord {
             .into_iter()
             .flatten()
             .flatten()
-            // What cannot be read names no folder, and a folder too many stays.
+            // A record that cannot be read names no folder, so that a folder may stay which Memoir made.
             .filter_map(|record| fs::read(record.path()).ok())
             .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, WrittenFile>>(&text).ok())
             .flat_map(BTreeMap::into_values)
@@ -119,7 +119,7 @@ impl ProgramRecord {
             .values()
             .flat_map(|written| &written.folders)
             .collect();
-        // The deepest first, since a folder can go once it is empty.
+        // The deepest folders go first, since only an empty folder can be removed.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
             // One that somebody else uses stays.

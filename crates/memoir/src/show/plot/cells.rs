@@ -34,7 +34,7 @@ impl TerminalCells {
         let character = |(dots, sign): (&u8, &Option<char>)| match (dots, sign) {
             (_, Some(sign)) => *sign,
             (0, None) => ' ',
-            // Each of the 256 patterns is a character, beginning there.
+            // Unicode has the 256 patterns of Braille in this order, beginning with U+2800.
             (dots, None) => char::from_u32(0x2800 + u32::from(*dots)).unwrap_or(' '),
         };
         let mut text = String::new();
@@ -73,7 +73,7 @@ impl DrawingBackend for &mut TerminalCells {
     }
 
     fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> CellsResult {
-        // The first three rows are numbered column by column, and the fourth one behind them.
+        // Braille numbers the first three rows column by column, and then the fourth row.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let place = self.place(x.div_euclid(2), y.div_euclid(4));
         if let Some(place) = place.filter(|_| color.alpha > 0.0) {

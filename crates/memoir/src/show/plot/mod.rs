@@ -23,7 +23,7 @@ use pixels::Pixels;
 
 use super::thousands;
 
-// Not told apart by colour alone: what was completed is a circle, and what was taken back a cross.
+// Colour is not the only difference: a completed session is a circle, and one that was taken back a cross.
 const MASS: RGBColor = RGBColor(31, 87, 164);
 const TAKEN_BACK: RGBColor = RGBColor(192, 57, 43);
 const BUDGET: RGBColor = RGBColor(120, 120, 120);
@@ -120,7 +120,7 @@ impl Plot {
         } else {
             most
         };
-        // A picture of nothing needs a height, too.
+        // A chart without any mass still needs a height.
         most.saturating_add(most / 20).max(4)
     }
 
@@ -136,7 +136,7 @@ impl Plot {
             area.fill(&WHITE)?;
         }
         let begin = self.curve.first().map_or(0.0, |(at, _)| *at);
-        // A picture of one moment needs a width, too.
+        // A chart of a single moment still needs a width.
         let end = self
             .curve
             .last()

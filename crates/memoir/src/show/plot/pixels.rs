@@ -7,7 +7,7 @@ use plotters_backend::{
     text_anchor::{HPos, VPos},
 };
 
-// As high as a line of the picture (`FINE`).
+// The letters are as high as a line of text in a picture (`FINE`).
 const HEIGHT: RasterHeight = RasterHeight::Size16;
 const WEIGHT: FontWeight = FontWeight::Regular;
 
