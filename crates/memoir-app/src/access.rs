@@ -607,7 +607,7 @@ impl Account {
     /// # Errors
     /// The account has none of that identifier; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
-        // Among the account's own: of another account's token nothing is told here, and nothing done.
+        // Only the account's own tokens are searched: the answer must not tell that another account has such a token.
         let rows = self.memoir.store.tokens(self.id).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
@@ -651,7 +651,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoToken`], for a token of another agent too; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
-        // Among the agent's own, for the same reason.
+        // Only the agent's own tokens are searched: the answer must not tell that another agent has such a token.
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;

@@ -268,7 +268,7 @@ impl AgentHandle {
             self.end_alike(request.kind).await?;
         }
         let request = self.end_if_over(id).await?;
-        // It is the agent's own answer: nobody else gives one.
+        // Only the agent can answer, so `actor` is the agent and may see its own words.
         let mut shown = ShownAccessRequest::with_words(&self.name, request);
         shown.words.still_said_by = still_said_by;
         Ok(shown)

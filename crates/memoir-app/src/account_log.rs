@@ -44,7 +44,7 @@ impl Failures {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = all.entry(user).or_default();
         *count = count.saturating_add(1);
-        // One was just added, so that there is a logarithm.
+        // `ilog10` panics at 0; the count is at least 1 here.
         let is_round = FIRST_REPORTED.pow(count.ilog10()) == *count;
         Some(*count).filter(|count| is_round && *count >= FIRST_REPORTED)
     }
@@ -99,7 +99,7 @@ impl Account {
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
         match self.make(decision, WrittenBeside::default()).await {
-            // Of two who begin it at once, the second goes on with what the first has begun.
+            // Somebody else has begun the log in the meantime, and either beginning will do.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
             made => made,
         }
@@ -240,7 +240,7 @@ impl Memoir {
             let rows = self.store.records(scope, &filter).await?;
             last = last
                 .into_iter()
-                // Administrators of any account close and open the installation, so that the newest record of all
+                // Administrators of any account can close and open the installation, so the newest record of all
                 // accounts counts.
                 .chain(rows)
                 .max_by_key(|row| row.recorded_at);
@@ -249,8 +249,8 @@ impl Memoir {
             .as_ref()
             .is_some_and(|row| row.action == Action::InstallationClosed);
         let recorded_at = last.map_or(closing.changed_at, |row| row.recorded_at);
-        // The later of the two: whoever opens it puts that on the record first, and may not have come to the key store
-        // yet.
+        // The later time counts: opening is recorded before the key store is changed (`set_closed`), so whoever opens
+        // the installation may be between the two steps now.
         let settled_at = closing
             .changed_at
             .max(recorded_at)
@@ -289,7 +289,8 @@ impl Memoir {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
             Ok::<_, Error>(found.map(|found| found.agent.document.version))
         };
-        // Rows are read one after the other: what is changed in between would look like a misfit.
+        // The rows are read one after the other, and a change in between would look like a misfit. The version shows
+        // whether there was one.
         again(|| async {
             let before = version().await?;
             let misfits = account.held_against_log().await?;
@@ -420,7 +421,7 @@ impl Account {
             if let Some(id) = fact(row, "token") {
                 let state = logged.entry(id).or_default();
                 state.seq = row.seq;
-                // A token that was revoked never counts again.
+                // A revoked token never becomes valid again.
                 state.is_over |= is_over;
             }
         }

@@ -24,7 +24,7 @@ impl Memoir {
     /// # Errors
     /// The name is not allowed, or is taken; the store or the key store fails.
     pub async fn create_account(&self, name: &str, actor: &Actor) -> Result<AccountView> {
-        // Two steps: where the process dies between them, the log begins with whatever is told first (`load_log`).
+        // Where the process dies between these two steps, the next record of the account begins the log (`load_log`).
         let made = self.new_account(name).await?;
         self.account_at(made.id).begin_log(actor).await?;
         Ok(made)
@@ -49,7 +49,7 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn accounts(&self) -> Result<Vec<AccountView>> {
-        // So that a new installation lists it, too.
+        // The look-up makes the default account on first use, so that a new installation lists it too.
         self.account(DEFAULT_ACCOUNT).await?;
         Ok(self.store.accounts().await?.into_iter().map(view).collect())
     }

@@ -43,8 +43,8 @@ impl Account {
     ) -> Result<()> {
         let memoir = &self.memoir;
         let name = decision.agent.name.clone();
-        // Asked before a key is made: that a name is taken happens often, and would leave a key behind each time.
-        // Whoever takes it in between is found by the commit.
+        // The name is looked up before a key is made: names are often taken, and each attempt would leave a key behind.
+        // The commit refuses a name that is taken in between.
         let taken = memoir
             .store
             .agent_named(self.id, &agent::fold_name(&name))
@@ -123,7 +123,7 @@ impl Account {
                 row = snapshot.map(|snapshot| snapshot.agent);
             }
         }
-        // An identifier that is nobody's may still be a name.
+        // A text that is no agent's identifier may still be an agent's name.
         if row.is_none() {
             let folded = agent::fold_name(name.trim());
             row = store.agent_named(self.id, &folded).await?;
@@ -175,7 +175,7 @@ impl AgentHandle {
         let id = session.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
         let owner = store.session_owner(self.scope.account, id).await?;
-        // Of another agent's session not even that there is one is told.
+        // The answer must not tell that another agent has such a session.
         if owner != Some(self.scope) {
             return Err(unknown());
         }
@@ -208,7 +208,7 @@ impl AgentHandle {
                 changed.words.warnings = placeholder_warnings(assignments);
                 Ok(changed)
             }
-            // Only the commit knows: names are unique by an index of the store.
+            // Names are kept unique by an index of the store, so only the commit can tell that a name is taken.
             Err(Error::Store(memoir_store::Error::NameTaken)) => {
                 let name = assignments.iter().find(|(field, _)| *field == Field::Name);
                 Err(Error::NameTaken(

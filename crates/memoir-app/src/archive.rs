@@ -27,7 +27,8 @@ const VERSION: u32 = 1;
 
 /// What is sealed.
 #[derive(Serialize, Deserialize)]
-// An archive that says more than this version knows would be taken in with something missing.
+// An archive of a later version may have fields that this version does not know; without this it would be taken in
+// without them.
 #[serde(deny_unknown_fields)]
 struct ArchiveContents {
     version: u32,
@@ -139,7 +140,8 @@ impl Account {
             ..
         } = blocking(move || ArchiveContents::open(&passphrase, &sealed)).await?;
         let ids = self.memoir.ids();
-        // New ones, since the same archive may be taken in twice, or where it came from.
+        // Sessions get new identifiers: the same archive may be taken in twice, or into the installation that it came
+        // from.
         let renamed = traveller
             .sessions
             .iter()

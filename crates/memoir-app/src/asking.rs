@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How long a model may take to answer, waits for a provider that fails and a second question included.
-// Shorter than a claim lasts, with time to write the answer: nobody else asks meanwhile.
+// A claim lasts a minute longer, so that the answer can be written before another process may ask.
 const ANSWER_TIME: Duration = Duration::from_secs(QuestionClaim::SECONDS as u64 - 60);
 /// How long a request for an agent that no model speaks for is not looked at again.
 // Such an agent may be given a model meanwhile; each look reads it.
@@ -202,7 +202,7 @@ impl AgentHandle {
     ) -> Result<PrivateText, String> {
         let limits = self.memoir.settings.limits;
         let mut call = ModelCall::new(model, prompt, limits, ANSWER_TIME);
-        // An answer that was cut off is no no: it is asked for once more.
+        // An answer that was cut off is not a refusal (SPEC 3.16), so the model is asked once more.
         for _ in 0..2 {
             let reply = call.answer().await.map_err(|failure| match failure {
                 ModelFailure::Refused(problem) | ModelFailure::Failed(problem) => problem,

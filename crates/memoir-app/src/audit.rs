@@ -41,8 +41,8 @@ impl AgentHandle {
         if seqs.eq(first..next) && ends {
             return Ok(rows);
         }
-        // Whoever wrote meanwhile has made the log another one than the agent's row says: that is a conflict, and no
-        // damage.
+        // The agent's row and the log are read one after the other. Where somebody wrote in between, they differ
+        // because of that: this is a conflict, and no damage.
         let now = self.load(&AgentQuery::default()).await?;
         if now.base.version() != loaded.base.version() {
             return Err(memoir_store::Error::Conflict.into());

@@ -176,7 +176,8 @@ impl AgentHandle {
             if is_looked_for {
                 found.push(version);
             }
-            // Nobody wrote a default: where it is one that an undoing goes back to, there is no author to look for.
+            // Where the value before the last change was the default (null), nobody wrote it, and there is no author to
+            // look for.
             let is_any_before = |last: &authoring::RecordedSetting| !last.before.expose().is_null();
             found.len() == 1 && found.first().is_some_and(is_any_before)
         };

@@ -71,7 +71,7 @@ impl Memoir {
 
     async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
         let now = self.now();
-        // First, so that nothing is entered where no key is there to sign it.
+        // The key is loaded first, so that no entries are added to the log where there is no key to sign it with.
         let key = self.keys.log(now).await?;
         // Before signing, and by itself: entries that a crash leaves unsigned are signed by the
         // next checkpoint. What another process entered in between is in this one too, since the
@@ -107,7 +107,7 @@ impl Memoir {
         let checkpoint = verifier.open_checkpoint(note).map_err(Error::Checkpoint)?;
         let leaves = self.store.leaves(0).await?;
         let size = leaves.len() as u64;
-        // That it did not grow is an answer and no error: it is what was asked.
+        // Whether the log grew is the question, so "it did not grow" is an answer and no error.
         let grew = log::check_grew(&checkpoint, leaves.iter().map(leaf));
         Ok(CheckpointGrowth {
             grew: grew.is_ok(),

@@ -34,7 +34,7 @@ impl Clock for SystemClock {
         reason = "this is the clock that the others go through"
     )]
     fn now(&self) -> Timestamp {
-        // A machine whose clock stands outside the years 1 to 9999 gets the last moment of these.
+        // A `Timestamp` holds the years 1 to 9999 only.
         Timestamp::from_jiff(jiff::Timestamp::now()).unwrap_or(Timestamp::MAX)
     }
 

@@ -372,7 +372,7 @@ impl Memoir {
             name: name.to_owned(),
             addresses: addresses
                 .iter()
-                // As it was given, since it is compared letter by letter.
+                // The address is kept as the client gave it, since it is later compared letter by letter.
                 .map(|address| address.text.clone())
                 .collect(),
             at: now,
@@ -401,7 +401,7 @@ impl Memoir {
             return Ok(Some(named.clone()));
         }
         let letters = id.strip_prefix(CLIENT_PREFIX);
-        // Before anything is decoded: an identifier is anybody's text.
+        // The length is checked before anything is decoded: anybody may send an identifier of any length.
         let letters = letters.filter(|_| connecting.takes_registrations && id.len() <= LONGEST_ID);
         let sealed = letters.and_then(|letters| URL_SAFE_NO_PAD.decode(letters).ok());
         let Some(sealed) = sealed else {
@@ -450,7 +450,8 @@ impl Memoir {
                 else {
                     return false;
                 };
-                // Digests are compared, not secrets: how long it takes tells nothing that helps to guess one.
+                // These are digests and not secrets, so the time that the comparison takes does not help to guess a
+                // secret.
                 code == digest
                     && token::fits_challenge(proof.verifier, challenge)
                     && proof.address.is_none_or(|given| given == address)

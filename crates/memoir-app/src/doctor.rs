@@ -161,7 +161,7 @@ impl Memoir {
         }
         let word = ["memory".into()];
         let asking = embedder.embed(&model.before_memories, &word);
-        // As long as a question waits: what comes later helps no recall.
+        // A recall waits for the server this long, so a slower answer would be of no use to it.
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
             Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),

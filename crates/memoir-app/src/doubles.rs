@@ -50,7 +50,7 @@ impl OwnAgent {
                 .find(|memory| memory.number == number);
             memory.cloned().map(ShownMemory::with_words)
         };
-        // Every pair is of memories that were loaded, so that none falls out here.
+        // The pairs were found among the loaded memories, so `?` leaves none out.
         let items = found.pairs.into_iter().filter_map(|pair| {
             Some(NearDoubleView {
                 left: view(pair.left)?,

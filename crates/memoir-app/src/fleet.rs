@@ -116,7 +116,7 @@ impl Memoir {
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     // A rehearsal's counts are of a copy: the agent's mass does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    // One that waits, or is still asked, has not got the knife, and nothing to measure from.
+    // A session that still waits, or whose agent is still being asked for consent, has no mass to measure from.
     match running.filter(|session| session.pre_session_tokens.is_some()) {
         Some(session) => session_gauge(agent, session),
         None => fresh_gauge(agent),

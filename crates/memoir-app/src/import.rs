@@ -74,7 +74,7 @@ pub fn read(bytes: &[u8], now: Timestamp) -> Read {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
-        // Counted before the blank ones go: a number is that of the line in the file.
+        // The lines are numbered before blank ones are left out, so that a number is that of the line in the file.
         .enumerate()
         .map(|(at, line)| (at + 1, line.trim_ascii()))
         .filter(|(_, line)| !line.is_empty())
@@ -152,7 +152,7 @@ impl AgentHandle {
             memory.door.added_by = actor.kind;
         }
         let count = read.memories.len();
-        // An import of nothing leaves no record, and nothing that could be taken back.
+        // An import of nothing leaves no record, since there is nothing to take back.
         if count == 0 {
             return Ok(0);
         }

@@ -507,7 +507,8 @@ impl AgentHandle {
         let memories = self.memoir.opened.open(&key, version, snapshot.memories);
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
-        // Only now: where the agent's own row does not open either, that one is named.
+        // A failure to open the memories is returned only now: where the agent's own row does not open either, the
+        // error must name that row.
         let memories = memories?;
         if !self.is_met(&agent, &memories) {
             return Err(Error::Changed);

@@ -256,8 +256,8 @@ impl AgentHandle {
             if now.agent.tally.shredded_count != shredded {
                 return Ok(());
             }
-            // Whatever was loaded has a version; with one that none has, the store would keep nothing. Under the
-            // version just read, since words that are taken out from here on make another one.
+            // A loaded agent always has a version. The store keeps the summaries only while the agent is still of this
+            // version, so none is kept of words that are shredded from here on.
             let version = now.base.version().unwrap_or_default();
             let keeping = self
                 .memoir
@@ -292,7 +292,7 @@ impl AgentHandle {
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let hash = rows.last().map_or(loaded.base.head(), |row| row.hash);
         let is_whole = rows.iter().map(|row| row.seq).eq(first..end);
-        // Only at the end of the log is it known which hash there has to be.
+        // The agent's row holds the hash of the last record only, so only the end of the log can be compared with it.
         let ends = end < loaded.agent.next_seq || hash == loaded.base.head();
         if !is_whole || !ends {
             // Says which, and whether somebody wrote meanwhile.

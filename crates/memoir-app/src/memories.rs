@@ -52,7 +52,8 @@ impl MemoryInput {
                 .transpose()?,
             created_at: self.created_at,
             constitutional: self.constitutional,
-            // The door says what it is at most, and whoever saves can only claim less (SPEC 2.4).
+            // The door gives the strongest origin that is possible here; whoever saves can only claim a weaker one
+            // (SPEC 2.4).
             door: SavedBy {
                 origin: door.origin.lowered_to(self.origin)?,
                 ..door

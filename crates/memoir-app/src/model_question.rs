@@ -91,7 +91,8 @@ impl<'a> ModelCall<'a> {
                     ));
                 }
             };
-            // At most once, and no attempt: without a schema the same question is another one.
+            // The same question without a schema is another question, so this counts as no attempt. `take` makes sure
+            // that it happens once at most.
             if is_about_schema(&error) && self.request.answer_schema.take().is_some() {
                 continue;
             }
@@ -99,7 +100,7 @@ impl<'a> ModelCall<'a> {
             if error.is_about_request() {
                 return Err(ModelFailure::Refused(error.to_string()));
             }
-            // A wait beyond the deadline would end as "too long", and hide what the provider said.
+            // A wait beyond the deadline would end as "took too long", and hide what the provider said.
             let wait = self.limits.wait_after(failures, &error);
             match wait.filter(|wait| Instant::now() + *wait < self.deadline) {
                 Some(wait) => tokio::time::sleep(wait).await,
@@ -122,7 +123,7 @@ impl Memoir {
         let mut call = ModelCall::new(model, question.prompt, limits, limits.time);
         call.request.answer_schema = Some(question.schema);
         tokio::select! {
-            // Who has to stop does not ask at all.
+            // `stop` is looked at first (`biased`), so that whoever has to stop asks no model.
             biased;
             () = stop => Err(NotAnswered::Stopped),
             answer = ask_twice(call, read) => answer,
@@ -140,7 +141,8 @@ async fn ask_twice<T>(
         Err(unreadable) => unreadable,
     };
     let messages = &mut call.request.messages;
-    // What was cut off is not echoed; nor is an empty answer: some providers refuse empty messages.
+    // An answer that was cut off is not sent back to the model. Neither is an empty one, since some providers refuse
+    // empty messages.
     let is_cut = reply.finish == Finish::Length;
     if !is_cut && !reply.text.expose().trim().is_empty() {
         messages.push(ModelMessage::Assistant(reply.message));

@@ -200,7 +200,7 @@ impl Memoir {
 }
 
 fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
-    // Compared as accounts are looked up, so that the settings may write a name in any case.
+    // Names are folded here as they are when accounts are looked up, so that the settings may write them in any case.
     let own = agent::fold_name(&notice.account_name);
     accounts.is_none_or(|names| {
         names
@@ -212,7 +212,7 @@ fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
 /// How long to wait after that attempt; `None` after the last one.
 fn wait_after(attempt: u32, retry_after: Option<Duration>) -> Option<Duration> {
     let growing = doubled(FIRST_WAIT, attempt, LONGEST_WAIT);
-    // Never a range that is none: what grows is cut to the longest wait.
+    // `clamp` panics where its lower bound is above the upper one; `growing` is never longer than the longest wait.
     let wait = retry_after.map_or(growing, |retry_after| {
         retry_after.clamp(growing, LONGEST_WAIT)
     });

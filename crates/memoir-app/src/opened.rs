@@ -291,7 +291,7 @@ impl OpenedMemories {
     /// Keeps texts that were read from the log where the agent was at `version`.
     pub(crate) fn keep_texts(&self, scope: AgentScope, version: u64, texts: &WordingTexts) {
         let bytes: usize = texts.values().map(bytes_of).sum();
-        // As with rows: what would push most others out is read each time.
+        // Texts of this size would push most others out, so they are read each time, as rows of this size are.
         if texts.is_empty() || bytes > OPENED_BYTES / 4 {
             return;
         }
@@ -299,7 +299,7 @@ impl OpenedMemories {
             return;
         };
         let mut own = write(&shared);
-        // Somebody wrote meanwhile, and may have taken these very words out of the log.
+        // Somebody wrote in the meantime, and may have shredded these very words.
         if own.version != version {
             return;
         }
@@ -354,13 +354,13 @@ impl OpenedMemories {
     fn weigh(&self, scope: AgentScope, shared: SharedMemories, bytes: usize) {
         let mut kept = self.lock();
         let known = kept.get(scope);
-        // Forgotten meanwhile, perhaps since the agent was erased: it must not come back.
+        // The agent was forgotten in the meantime, perhaps because it was erased: its memories must not come back.
         if !known.is_some_and(|known| Arc::ptr_eq(&known, &shared)) {
             return;
         }
         let mut gone = kept.put(scope, bytes, shared.clone());
         drop(kept);
-        // Among what gives way is what stood under the same key, which is this very one.
+        // `put` also returns what it replaced under the same key. That is `shared` itself, which stays.
         gone.retain(|(_, other)| !Arc::ptr_eq(other, &shared));
         // Whoever pushed the memories of others out need not wait until thousands of them are wiped.
         match gone.iter().map(|(bytes, _)| bytes).sum::<usize>() {

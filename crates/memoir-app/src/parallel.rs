@@ -20,7 +20,7 @@ impl ConcurrencyLimit {
     /// Waits until few enough others have a turn; given back where it is dropped.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit> {
         let turn = self.0.clone().acquire_owned().await;
-        // The semaphore is never closed: this cannot fail.
+        // The semaphore is never closed, so acquiring a permit cannot fail.
         turn.map_err(|_| Error::Contended)
     }
 }
@@ -33,7 +33,7 @@ pub(crate) async fn aside<T: Send + 'static>(
         Ok(done) => Ok(done),
         // A panic is one of ours and must be told as one, whichever thread it came up on.
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-        // Broken off, which happens only while the process ends.
+        // The task was cancelled, which happens only while the process ends.
         Err(_) => Err(Error::Contended),
     }
 }

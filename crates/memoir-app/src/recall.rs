@@ -295,10 +295,10 @@ impl AgentHandle {
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
-        // Before the index is looked at: the server may take its time, and the answer is to be of the moment at which
-        // it is given.
+        // The server of embeddings is asked before the index is read: it may be slow, and the answer has to show the
+        // memories as they are when it is given.
         let question_vector = self.question_vector(query, self.serving().await?).await?;
-        // The server's own time is counted with the models'.
+        // The time that the server took is in the metrics of the models, so the clock starts after it.
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;

@@ -13,7 +13,7 @@ pub(crate) const AGAIN_AFTER_SECONDS: i64 = 600;
 
 /// The wait after so many failed attempts: `first`, doubled with each further one, and none longer than `longest`.
 pub(crate) fn doubled(first: Duration, failures: u32, longest: Duration) -> Duration {
-    // Bounded for the shift, which overflows at 32; any wait has come to `longest` by then.
+    // A shift by 32 or more overflows; after 16 doublings every wait has reached `longest`.
     let doublings = failures.saturating_sub(1).min(16);
     first.saturating_mul(1 << doublings).min(longest)
 }

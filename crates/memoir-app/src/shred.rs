@@ -215,7 +215,7 @@ impl AgentHandle {
         // Rehearsals keep copies of memories in their sessions' rows; their words go with the rest.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
-        // As the answer leaves it: both are written in one commit.
+        // The agent is taken as the answer leaves it, since the answer and the shredding are written in one commit.
         let agent = match &answer {
             Some(answer) => answer.agent.clone(),
             None => loaded.agent,
@@ -232,7 +232,7 @@ impl AgentHandle {
             actor,
             now,
         )?;
-        // Only those that held words of it have to be written again.
+        // Only rehearsals that held words of the memory have to be written again.
         rehearsals.retain(|_, rehearsal| rehearsal.shred(number));
         let rehearsed = |session: &Session| rehearsals.contains_key(&session.id);
         decision
@@ -248,7 +248,7 @@ impl AgentHandle {
             still_said_by,
             derived: Vec::new(),
         };
-        // The answer first: on the record consent stands before what was done by it.
+        // The answer comes first, so that the consent stands on the record before what it allowed.
         let decision = match answer {
             Some(answer) => answer.then(decision),
             None => decision,

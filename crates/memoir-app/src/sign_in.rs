@@ -152,7 +152,7 @@ impl Memoir {
         let Some((account, user)) = self.find_user(account, name, password).await? else {
             return Ok(SignIn::Refused);
         };
-        // A code of somebody who has no second factor is passed over: the password is enough.
+        // A code is ignored where the user has no second factor, since the password is enough then.
         let Some(code) = code.filter(|_| user.sealed.second_factor.is_some()) else {
             return account.enter(user, false, expires_at).await;
         };
@@ -212,7 +212,7 @@ impl Memoir {
         let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
             return Ok(None);
         };
-        // It opens, so that `passage` sealed it from a name: nothing of it is lost here.
+        // Only `passage` makes a text that opens here, and it seals a name, so these bytes are UTF-8.
         let name = String::from_utf8_lossy(&opened).into_owned();
         let memoir = self.clone();
         Ok(Some(HalfSignedIn {
@@ -341,7 +341,8 @@ impl Passing {
 
     /// What it is for and until when.
     fn columns(self, ends_at: &[u8; 9]) -> Vec<u8> {
-        // What it is for is bound as well: the proof of a password must not pass for the offer of a device.
+        // The seal is bound to the purpose as well, since the proof of a password must not pass for the offer of a
+        // second factor.
         [&[self as u8], ends_at.as_slice()].concat()
     }
 }
@@ -405,7 +406,8 @@ impl Account {
             TokenSecret::generate()
         };
         let actor = user.actor();
-        // Before the write: one that fails loses a count by which nothing is decided.
+        // The count is taken before the write. A write that fails loses it, which does no harm, since nothing is
+        // decided by it.
         let failures = self.take_failures(user.id);
         let mut facts = Facts::default().user(user.id);
         facts = facts.code("with", if by_browser { "browser" } else { "token" });

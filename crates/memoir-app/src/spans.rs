@@ -23,7 +23,7 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
         target: TARGET,
         "invoke_agent",
         otel.kind = "internal",
-        // Named here already, empty: a span takes no value later for a name that it was not made with.
+        // The field is declared empty, because a span ignores values for fields that it was not made with.
         otel.status_code = Empty,
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.id = %scope.agent,
@@ -78,7 +78,7 @@ fn session_ended(span: &Span, session: &SessionFacts) {
     if let Some(reason) = session.end_reason {
         span.record("memoir.session.end_reason", reason);
     }
-    // The other ends are what a session may come to, and no errors.
+    // Only this end is an error: all others are ordinary ends of a session.
     if session.state == State::Failed {
         failed(span, session.end_reason.unwrap_or("failed"));
     }
@@ -127,7 +127,7 @@ pub(crate) fn answered(span: &Span, usage: TokenUsage) {
 
 /// One call of a session's tool. `None` for one that does not exist.
 pub(crate) fn tool_call(scope: AgentScope, session: SessionId, tool: Option<Tool>) -> Span {
-    // Never the name that a model made up: it may say anything.
+    // A name that a model made up is not used, because it may hold any words.
     let tool = tool.map_or("unknown", Tool::as_str);
     info_span!(
         target: TARGET,

@@ -360,7 +360,7 @@ impl AgentHandle {
             let sessions = page
                 .into_iter()
                 .filter(|row| row.columns.started_at <= until);
-            // The pages are newest first: what began before ends the search.
+            // The pages are newest first, so the first session that began before `since` ends the search.
             for row in sessions.take_while(|row| row.columns.started_at >= since) {
                 marks.push(codec::session(None, row)?.0.into());
             }

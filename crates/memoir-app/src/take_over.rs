@@ -152,7 +152,7 @@ impl AgentHandle {
             }
             let (agent, now) = (together.agent.clone(), self.memoir.now());
             taken.first = Some(before.next_number);
-            // Something was taken, so that there is a last number.
+            // At least one memory was taken, so there is a last number.
             taken.last = Some(Number(agent.next_number.0 - 1));
             taken.seq = Some(agent.next_seq);
             let decision = import::taken(agent, &before, how.format, &[], &how.actor, now);
@@ -169,7 +169,7 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
-        // Facts alone tell which numbers an import gave: nothing need be opened.
+        // The facts, which are not sealed, tell which numbers an import gave, so no record has to be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
         Ok(import::kept_and_undone(
             &records.collect::<Result<Vec<_>>>()?,
@@ -184,7 +184,8 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<()> {
         let (_, undone) = self.imports().await?;
-        // Each batch is of its own moment. Whoever writes meanwhile makes what is decided by them a conflict.
+        // The batches are read one after the other. A write in between makes the commit that is decided by them a
+        // conflict.
         for numbers in batches(&loaded.agent) {
             let batch = self
                 .load(&memory_query(Selection::Numbers(numbers)))
@@ -353,7 +354,7 @@ impl AgentHandle {
         if dry_run {
             return Ok(ImportUndone {
                 import_seq: extent.seq,
-                // Nothing is on the record.
+                // A dry run writes no record, so there is no number.
                 seq: 0,
                 discarded: kept,
             });
@@ -365,7 +366,8 @@ impl AgentHandle {
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
-                // Whether what was written so far is seen here does not matter: each batch has memories of its own.
+                // It does not matter whether this read sees the batches that were already written: no memory is in two
+                // of them.
                 let batch = self
                     .load(&memory_query(Selection::Numbers(numbers)))
                     .await?;

@@ -94,7 +94,8 @@ impl AgentHandle {
         // What this process keeps of the agent is of the version before, and goes with the next look, which
         // sees another one.
         self.memoir.changes.tell(self.scope);
-        // Not reached: a store that takes no more gives an error of its own, which was returned above.
+        // `None` is never reached here: where `add` found the store gone, `written?` has returned the store's own
+        // error.
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))
     }
 }

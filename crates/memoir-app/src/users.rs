@@ -229,7 +229,7 @@ impl Memoir {
 
     /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
-        // What is sealed with a key whose file went away is lost with the process.
+        // Where the key store was replaced, what is sealed now could not be read once this process has ended.
         self.keys.check_there()?;
         let key = self.account_key(user.account).await?;
         user.row(&self.sealer(&key))
@@ -307,7 +307,7 @@ impl Account {
         name: &str,
         password: Password,
     ) -> Result<Option<UserView>> {
-        // The store looks again as it writes, so that of two at once one is the first.
+        // The store checks this again as it writes, so that of two callers at once only one makes the first user.
         if self.memoir.ever_had_users().await? {
             return Ok(None);
         }
@@ -475,7 +475,8 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
-        // Before it is looked at whether there is anybody, so that the time of the answer does not tell.
+        // The password is checked even where there is no such user, so that the time of the answer does not tell
+        // whether there is one.
         let fits = fits(password, hash).await?;
         let Some(user) = user else {
             return Ok(None);
@@ -634,7 +635,7 @@ impl Account {
         generation: u64,
         code: &PrivateText,
     ) -> Result<(Verdict, Option<User>)> {
-        // When the code came, however often it has to be looked at.
+        // The time at which the code came is read once, and stays the same where the write has to be tried again.
         let seconds = self.memoir.now().microseconds().div_euclid(1_000_000);
         again(|| async {
             let Some(mut user) = self.user_of(id, generation).await? else {

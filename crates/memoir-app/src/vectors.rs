@@ -216,8 +216,8 @@ impl AgentHandle {
             return Ok(QuestionVector::InWords(None));
         }
         let (mut embedder, mut otherwise) = (None, Meaning::Unavailable);
-        // The one that serves comes first; where it cannot be reached under its name, or is not allowed any more, the
-        // configured one is asked.
+        // The model whose vectors serve comes first. Where it cannot be reached any more, or the agent does not allow
+        // it, the configured one is asked.
         for model in serving.into_iter().chain([configured]) {
             let Ok(found) = memoir.models.embedder(&model.name) else {
                 continue;
@@ -366,7 +366,7 @@ impl AgentHandle {
                 None => must_go |= is_over,
             }
         }
-        // The index holds vectors too. It is built anew from those that are left.
+        // The index holds vectors too; it is built anew from those that are left.
         if is_over || must_go {
             memoir.indexes.forget(self.scope);
         }
@@ -473,8 +473,8 @@ impl AgentHandle {
                 Err(error) => error,
             };
             progress.failures += 1;
-            // Waiting comes first: a server that fails for a moment says nothing about the text. Only where no attempt
-            // is left may the text be the cause.
+            // Waiting comes first: a failure that passes says nothing about the text. Only where no attempt is left may
+            // the text be the cause.
             if let Some(wait) = limits.wait_after(progress.failures, &error) {
                 tokio::time::sleep(wait).await;
             } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
@@ -552,7 +552,7 @@ impl Memoir {
         for account in self.store.accounts().await? {
             let agents = self.store.agents(account.id).await?;
             let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
-            // From the first memory on, whatever was told before.
+            // 0 stands for all memories, and replaces any higher number that `tell` has noted.
             self.vectors
                 .waiting()
                 .extend(live.map(|row| (row.scope, 0)));

@@ -107,7 +107,8 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn verify_all(&self) -> Result<Vec<Verification>> {
-        // Before the list of agents: one that is made in between, and entered, would seem to be missing.
+        // The entries are read before the list of agents: an agent that is made and entered in between would seem to be
+        // missing.
         let leaves = self.leaves_by_agent().await?;
         let scopes = self.store.scopes().await?;
         let mut found = Vec::with_capacity(scopes.len());
@@ -207,7 +208,8 @@ impl AgentHandle {
     /// # Errors
     /// The store or the key store fails. That something does not fit is no error.
     pub async fn verify(&self) -> Result<Verification> {
-        // Before the log: an entry that is made in between would be of a record that is followed no more.
+        // The entries are read before the log: one that is made in between may be of a record that
+        // the log, as it was read, does not have yet.
         let leaves = self.memoir.store.leaves(0).await?;
         let own: Vec<LeafRow> = leaves
             .into_iter()
@@ -342,7 +344,7 @@ impl AgentHandle {
                 Err(problem) => comparison.note(None, problem),
             }
         }
-        // A summary from behind the end of the log was made of records that have been cut off, or by nobody.
+        // A summary that ends behind the log was made of records that have since been cut off, or is forged.
         let ahead = store.summaries(self.scope, judge.next_seq - 1, 1).await?;
         if let Some(row) = ahead.first() {
             let problem = format!(
@@ -597,8 +599,8 @@ impl Judge {
 
     /// What the records tell of the state.
     fn tell(&mut self, rows: Vec<AuditRow>) {
-        // Taken out, and put back where all went well: from a record on that contradicts those before it, no state is
-        // told of.
+        // The replay is put back only where all records fit: after one that contradicts those before it, the state is
+        // not known.
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
             return;
         };
@@ -756,7 +758,8 @@ fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl To
         misfits.push(Misfit::new(seq, problem));
         return;
     }
-    // What names no record may be the gravest of all, such as that records were cut off: half of the places are for it.
+    // A misfit that names no record may be the gravest of all, such as that records were cut off. Half of the places
+    // are kept for such misfits.
     let others = misfits.iter().filter(|misfit| misfit.seq.is_none()).count();
     let has_place = |last: &Misfit| match seq {
         Some(seq) => Some(seq) < last.seq,

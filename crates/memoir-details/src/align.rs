@@ -45,7 +45,7 @@ pub(crate) fn windows(s: &[Word], n: &[Word], mut found: impl FnMut(&[u32]) -> b
             *place = step as u32;
             end = step;
         }
-        // Places that cannot be moved are not tried twice.
+        // Where no word could be moved, these places were tried already.
         if places != early && found(&places) {
             return true;
         }

@@ -132,7 +132,8 @@ pub fn judge(replaced: &[Replaced<'_>], written: &Reading) -> Judgement {
         .flatten()
         .filter_map(|fate| fate.said_by)
         .collect();
-    // Only once all are known: a sentence that says another one is no piece of what is lost.
+    // Losses are worked out only once all fates are known, since `loss` needs all sentences that say another one
+    // (`saying`).
     for (r, one) in replaced.iter().enumerate() {
         for (w, wording) in one.wordings().iter().enumerate() {
             let mut present = None;

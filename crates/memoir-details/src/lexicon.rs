@@ -210,7 +210,7 @@ struct Builder {
 impl Builder {
     fn build() -> Lexicon {
         let mut b = Builder::default();
-        // One place more than there are languages: that of texts whose language is not sure.
+        // There is one place more than languages: it serves texts whose language is not sure.
         for _ in 0..=LANGUAGES {
             b.keys.push(ByHash::default());
             b.phrases.push(ByHash::default());
@@ -269,7 +269,8 @@ impl Builder {
         }
         for word in words(table.evidence) {
             self.entry(word).evidence |= 1 << place;
-            // What a language is known by is a word of every day: first in a sentence it names nobody.
+            // The words that a language is recognised by are common words: at the start of a sentence their capital
+            // letter does not make them a name.
             self.entry(word).classes[place] |= COMMON;
             self.entry(word).classes[NONE] |= COMMON;
         }
@@ -298,7 +299,7 @@ impl Builder {
 
     fn same(&mut self, place: usize, first: &str, other: &str, class: WordClass) {
         let (key, hidden) = (self.hash(first), self.hash(other));
-        // The first form is the key itself and needs no look-up, which `FORM` asks for.
+        // The first form is itself the key, so it does not get `FORM`, which asks for a look-up.
         self.entry(first).classes[place] |= class & NUMBER;
         self.entry(other).classes[place] |= class;
         self.keys[place].insert(hidden, key);
@@ -318,7 +319,8 @@ impl Builder {
             let sequence = word.chars().next().is_some_and(is_unspaced);
             let entry = self.entry(word);
             entry.classes[place] |= class;
-            // Where the language is not sure, nothing is free, and what turns in any language turns.
+            // Where the language is not sure, nothing is free, and the turning words of all languages count (SPEC
+            // 3.12).
             entry.classes[NONE] |= class & !FREE;
             if sequence {
                 let length = word.chars().count().min(16) as u8;
@@ -370,7 +372,8 @@ impl Builder {
             self.elusive.extend(&bare);
         }
         self.entry(first).classes[place] |= PHRASE;
-        // Where no language is sure nothing is free, and no forms share a key: the bare words are looked up there.
+        // Where the language is not sure, nothing is free, and forms share no key, so the phrase is kept by its bare
+        // words.
         if class & FREE == 0 {
             self.entry(first).classes[NONE] |= PHRASE;
             self.phrases[NONE].entry(bare[0]).or_default().push(Phrase {
@@ -413,7 +416,7 @@ impl Builder {
             if short.ends_with('\'') {
                 of.beginnings.push((short, contraction));
             } else if short.starts_with('\'') || short == "n't" {
-                // `n't` is the one ending with its mark inside.
+                // `n't` is the only ending that does not begin with its apostrophe.
                 of.endings.push((short, contraction));
             } else {
                 of.whole.insert(short.clone(), contraction);
@@ -444,7 +447,7 @@ impl Builder {
             .ids
             .keys()
             .copied()
-            // Those that stand in no table too: a word without an entry is filed under itself.
+            // Elusive words that stand in no table are added: a word without an entry would be filed under itself.
             .chain(self.elusive.clone())
             .collect();
         for key in keys {

@@ -98,7 +98,8 @@ impl<'a> ReadIn<'a> {
         if let Some(fate) = self.said(wording, s) {
             return fate;
         }
-        // Two answers: what shares most words with the sentence may turn it, and so lose all of it.
+        // `best` and `nearest` may be different sentences: the one that shares most words may turn the meaning, and so
+        // lose all of them.
         let mut best: Option<(usize, Vec<bool>)> = None;
         let mut nearest: Option<(usize, usize)> = None;
         for n in self.closest(wording, s) {
@@ -341,7 +342,8 @@ impl<'a> Pair<'a> {
 
     /// The places of `s` in `n`, if `n` says it.
     fn says_at(&self) -> Option<Vec<u32>> {
-        // Most sentences lack a word, which the bits tell; laying two beside each other takes longer.
+        // Most candidates lack a word of the sentence. Comparing bits finds that faster than laying the sentences
+        // beside each other.
         let signature = |words: &[Word]| words.iter().fold(0, |bits, word| bits | bit(word.key));
         let (s, n) = (signature(self.s), signature(self.n));
         if s & n != s {

@@ -177,7 +177,7 @@ impl Scanner<'_> {
     }
 
     fn run(&mut self) {
-        // Each branch goes on by one character at least, so that this ends.
+        // Each branch moves `at` on by one character at least, so that the loop ends.
         while let Some(c) = self.peek() {
             if c == '\n' || c == '\r' || c == '\u{2028}' || c == '\u{2029}' || c == '\u{85}' {
                 self.line_break();
@@ -202,7 +202,7 @@ impl Scanner<'_> {
             _ if c.is_ascii_digit() || !c.is_ascii() && c.is_numeric() && !is_unspaced(c) => {
                 self.number_or_name()
             }
-            // Before the letters, among which they are counted too.
+            // This comes before the letters, because these characters are alphabetic too.
             _ if is_unspaced(c) => self.character(),
             _ if c.is_alphabetic() => self.word_or_name(),
             '@' | '#' | '/' | '~' if self.begins_chunk() && self.name_ahead() => {}
@@ -236,7 +236,7 @@ impl Scanner<'_> {
     fn sign(&mut self, c: char) {
         let start = self.at;
         self.at += c.len_utf8();
-        // Alone they say nothing: a mark belongs to the letter before it, which is passed.
+        // Control characters and combining marks are no signs, since they say nothing by themselves.
         if c.is_control() || unicode_normalization::char::is_combining_mark(c) {
             return;
         }
@@ -246,7 +246,7 @@ impl Scanner<'_> {
     fn push(&mut self, start: usize, kind: TokenKind) {
         let slice = self.text.get(start..self.at).unwrap_or("");
         fold_into(slice, &mut self.scratch);
-        // Of characters that are not seen nothing is left.
+        // Folding leaves nothing of characters that are not seen.
         if self.scratch.is_empty() {
             return;
         }
@@ -324,7 +324,8 @@ impl Scanner<'_> {
     fn name_ahead(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         let rest = &bytes[self.at..];
-        // Such names are ASCII: what is not ends them, so that text of scripts without spaces is no part of one.
+        // Such names are ASCII. Any other character ends them, so that text in a script without spaces does not become
+        // part of a name.
         let length = rest
             .iter()
             .position(|b| {
@@ -607,7 +608,7 @@ impl Scanner<'_> {
             .map_or(self.at, |i| self.unclosed[i].1.max(self.at))
             .min(end);
         let rest = self.text.get(from..end).unwrap_or("");
-        // A quotation does not go on behind an empty line.
+        // A quotation ends at an empty line at the latest.
         let rest = rest.split("\n\n").next().unwrap_or("");
         let found = match closer {
             '“' => rest.find(['“', '”']),
@@ -626,7 +627,8 @@ impl Scanner<'_> {
             self.quote_end = from + found;
             self.quote_closed = self.quote_end;
         } else if from + rest.len() == end && end < self.text.len() {
-            // Only where the limit ended the search: what an empty line or the text's end ended is short.
+            // The end is noted only where the limit ended the search: a search that ended at an empty line or at the
+            // end of the text was short.
             match known {
                 Some(i) => self.unclosed[i].1 = end,
                 None => self.unclosed.push((closer, end)),

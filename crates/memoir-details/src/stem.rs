@@ -153,7 +153,7 @@ fn endings(language: Language) -> (usize, &'static [&'static str]) {
                 "ها", "هم", "نا", "ان", "ات", "ون", "ين", "يه", "ه", "ي", "ا",
             ],
         ),
-        // Without an ending nothing asks how much must stay.
+        // There are no endings to cut, so the length that must stay is never used.
         _ => (usize::MAX / 2, &[]),
     }
 }
@@ -164,7 +164,8 @@ fn undouble(word: &mut String) {
     if let [.., one, two] = bytes
         && one == two
         && one.is_ascii_alphabetic()
-        // Porter's exceptions: in "fall", "hiss" and "fizz" the word itself doubles them.
+        // Porter's rule excepts l, s and z, since words such as "fall", "hiss" and "fizz" have them doubled by
+        // themselves.
         && !matches!(one, b'a' | b'e' | b'i' | b'o' | b'u' | b'l' | b's' | b'z')
     {
         word.pop();
@@ -241,7 +242,8 @@ const LAST: [&str; 18] = [
 /// Porter's rules.
 fn english(word: &str, out: &mut String) {
     out.push_str(word);
-    // As Porter has it, words of one and two letters stay. What has other letters is no English word.
+    // Porter's rules leave words of one and two letters as they are. A word with other letters than a to z is not
+    // English.
     if !word.is_ascii() || word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return;
     }
@@ -249,7 +251,7 @@ fn english(word: &str, out: &mut String) {
     if out.ends_with("sses") || out.ends_with("ies") {
         cut(out, 2);
     } else if out.ends_with('s') && !out.ends_with("ss") && !out.ends_with("us") {
-        // "bus" and "virus" are no plurals.
+        // Words such as "bus" and "virus" are no plurals.
         cut(out, 1);
     }
     if out.ends_with("eed") {
@@ -293,13 +295,13 @@ fn english(word: &str, out: &mut String) {
     }
     if let Some(ending) = LAST.iter().find(|ending| out.ends_with(**ending)) {
         let rest = &out.as_bytes()[..out.len() - ending.len()];
-        // "adoption" loses it, "onion" does not.
+        // "ion" is cut only behind s and t: "adoption" loses it, "onion" does not.
         let fits = *ending != "ion" || matches!(rest.last(), Some(b's' | b't'));
         if fits && measure(rest) > 1 {
             cut(out, ending.len());
         }
     }
-    // What is left of "-ly" by now: "quickli".
+    // The rule for y above has made "quickli" of "quickly".
     if out.ends_with("li") && out.len() > 5 {
         cut(out, 2);
     }

@@ -88,7 +88,7 @@ impl<'t> Cut<'t> {
                     characters(slice, follows, &mut scratch, &mut give);
                     last_end = token.end;
                 }
-                // A question has one, and the memory that answers it has none.
+                // Question marks are left out: a question has one, and the memory that answers it has none.
                 scan::TokenKind::Sign if matches!(slice, "?" | "？" | "؟") => {}
                 scan::TokenKind::Sign => scratch.give(slice, TermKind::Sign, 0, &mut give),
                 scan::TokenKind::Word => word(slice, token, &mut scratch, &mut give),

@@ -353,7 +353,7 @@ impl<'t> TokenReader<'t> {
                             .zip(&phrase.words)
                             .all(|(word, key)| word.key == *key)
                     });
-                    // Only before something: of a sentence that is nothing but the frame no word would be left.
+                    // A frame counts only where words follow it: otherwise nothing of the sentence would be left.
                     fits && (!phrase.frame || at == 0 && length < self.all.len())
                 })
                 .max_by_key(|phrase| phrase.words.len());
@@ -362,7 +362,7 @@ impl<'t> TokenReader<'t> {
                 continue;
             };
             for word in &mut self.all[at..at + phrase.words.len()] {
-                // What turns is never free, though each of its words may be so by itself.
+                // A turning phrase is never free, even where each of its words is free by itself.
                 if phrase.class & TURN != 0 {
                     word.class &= !FREE;
                 }

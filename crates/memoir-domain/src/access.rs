@@ -532,7 +532,7 @@ impl AccessRequest {
                     .saturating_add(1),
                 usage: self
                     .question
-                    .map_or_else(Usage::default, |asked| asked.usage),
+                    .map_or_else(Usage::default, |question| question.usage),
             }),
         }
     }
@@ -602,7 +602,7 @@ impl AccessRequest {
         match (record.action, self.state) {
             (Action::AccessGranted, state) if state == asked => {
                 self.answer(record);
-                // A shredding is written with the answer: from then on there is nothing left to be used.
+                // A shredding is written together with the answer, so the request is done at once.
                 self.state = if is_shred { AccessState::Done } else { granted };
                 self.ended_at = is_shred.then_some(at);
                 self.expires_at = record.facts.time_of(EXPIRES_AT)?;
@@ -625,7 +625,7 @@ impl AccessRequest {
                     self.state = AccessState::Done;
                     self.ended_at = Some(at);
                 }
-                // Of a leave that stands nothing is ever used up: Memoir writes no such record.
+                // Memoir records no use of this grant, so it did not write such a record.
                 AccessKind::Embeddings { .. } => return None,
             },
             (Action::AccessRevoked | Action::AccessExpired, state) if state.is_open() => {
@@ -791,7 +791,7 @@ pub fn request(
     let mut draft = Draft::new(agent, None, now);
     let body = said(Some(&access_draft.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
-    // Made from its record, as verifying makes it: row and log cannot say different things.
+    // The row is made from its record, as verifying makes it, so that the row and the log cannot say different things.
     draft.access = draft
         .records()
         .iter()
@@ -1082,7 +1082,7 @@ fn said(words: Option<&PrivateText>) -> RecordBody {
 fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
     let who = quote::quote(&request.asked_by.name);
     let purpose = quote::quote(request.purpose.expose());
-    // Only what was granted is told of, so that there is the time of an answer.
+    // Only granted requests are told of, so `answered_at` is set.
     let day = request.answered_at.unwrap_or(request.requested_at).date();
     let entry = match request.kind {
         AccessKind::Read { scope, minutes } => {

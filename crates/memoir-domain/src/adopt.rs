@@ -141,7 +141,7 @@ impl ArchivedAgent {
         now: Timestamp,
     ) -> Result<Decision, AdoptRefusal> {
         self.check()?;
-        // Of a discarded entry it does not matter when it would fade.
+        // The dates of discarded entries do not matter, since they are in no context from which they could fade.
         for memory in self.memories.iter().filter(|memory| memory.is_kept()) {
             memory::check_date(memory.kind, memory.created_at, now)?;
         }
@@ -166,7 +166,7 @@ impl ArchivedAgent {
             RecordBody::default(),
         );
         let mut decision = draft.finish();
-        // As a change of settings on top, so that the log goes on telling what it was called before.
+        // The new name is added as a change of settings, so that the log still tells what the agent was called before.
         let name = [(Field::Name, Some(name))];
         if let Some(named) = manage::configure(decision.agent.clone(), &name, actor, now)? {
             decision = decision.then(named);

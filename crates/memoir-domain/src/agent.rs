@@ -135,7 +135,7 @@ wire_names! {
 
 /// The settings of an agent as set; `None` means the default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-// A row that was written before a setting came says nothing of it.
+// A row that was written before a setting was added lacks its field.
 #[serde(default)]
 pub struct Settings {
     /// `provider:name`; unset: the installation's default.
@@ -394,7 +394,6 @@ impl Agent {
 
     /// Notes the mass at a session's end, from which growth is counted (SPEC 3.1).
     pub(crate) fn note_attempt_end(&mut self) {
-        // Growth is counted from what the attempt left behind, not from what it began with.
         if let Some(attempt) = &mut self.last_attempt {
             attempt.core_tokens = self.tally.core_tokens;
         }
@@ -748,7 +747,7 @@ fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
     let tags = crate::memory::Tags::parse(
         list.iter()
             .map(String::as_str)
-            // A comma at the end names no tag.
+            // A comma at the end leaves an empty text, which is no tag.
             .filter(|tag| !tag.trim().is_empty()),
     )
     .map_err(|error| Invalid {
@@ -775,7 +774,7 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
 ) -> Result<Option<T>, Invalid> {
     value
         .map(|raw| {
-            // By the names that the type itself is read by, so that there is one list of them.
+            // The type's own serialised names are used, so that there is only one list of them.
             serde_json::from_value(serde_json::Value::String(raw.trim().to_owned()))
                 .map_err(|_| Invalid::new(field.as_str(), format!("must be {choices}")))
         })

@@ -95,7 +95,7 @@ impl Draft {
         self.agent.next_number = Number(number.0 + 1);
         let memory = Memory {
             discarded_at,
-            // The record that is drafted next has this place: there the text of the wording will stand.
+            // `next_seq` is the number of the record that is drafted next, which will hold the text of the wording.
             ..memory.into_memory(number, self.agent.next_seq, self.now)
         };
         self.agent.count_in(&memory);

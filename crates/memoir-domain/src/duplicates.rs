@@ -107,7 +107,8 @@ impl Planted {
 }
 
 fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {
-    // By number where the dates are equal, so that the same one stays whatever order they were read in.
+    // Equal dates are ordered by number, so that the survivor does not depend on the order in which the memories were
+    // read.
     copies.sort_by_key(|memory| (memory.created_at, memory.number));
     let survivor = copies
         .iter()

@@ -160,7 +160,7 @@ fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
         };
         let list = match record.action {
             Action::MemoryDeduplicated => &mut story.doubles,
-            // Of any other action there are no sources.
+            // These are the sources of a merge: `sources` gives none for any other action.
             _ => &mut story.parents,
         };
         sources.into_iter().for_each(|source| add(list, source));

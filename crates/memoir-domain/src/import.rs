@@ -62,7 +62,8 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
         // A file may say any time, and nothing was discarded in the future.
         let at = gone.at.unwrap_or(now).min(now);
         let memory = NewMemory {
-            // Not now, as where nothing is said: it would begin after its end.
+            // Without a date of its own the memory gets the time at which it was discarded: with the default, which is
+            // now, it would begin after its end.
             created_at: Some(memory.created_at.unwrap_or(at)),
             constitutional: false,
             ..memory
@@ -163,7 +164,8 @@ impl Extent {
         }
         let is_own = self.holds(memory.number);
         let mut wordings = memory.wordings.iter();
-        // A session has put together what the import gave with what it did not: one cannot go without the other.
+        // A session has merged a memory of this import with one that is not of it, and neither can be taken back
+        // without the other.
         let is_tied = wordings.any(|wording| self.holds(wording.number) != is_own);
         let protected_since = memory.protected_seq.is_some_and(|seq| seq > self.seq);
         is_tied || is_own && protected_since

@@ -127,7 +127,7 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_attempt = Some(Attempt {
         at: now,
         core_tokens: agent.tally.core_tokens,
-        // The look itself was the attempt, and did not fail: no other is owed.
+        // Looking at the agent was the attempt, and it did not fail, so no retry is due.
         failures: 0,
         retry_at: None,
     });
@@ -160,7 +160,7 @@ pub fn begin(
     if let Some(id) = running {
         return Err(StartRefusal::SessionOpen(id));
     }
-    // By the count on the row: no memory need be read to refuse.
+    // The count on the agent's row is enough to refuse, so no memory is read.
     if agent.tally.core_count == 0 {
         return Err(StartRefusal::NothingToRefine);
     }
@@ -190,7 +190,8 @@ pub fn begin(
         trigger: start.trigger,
         rehearsal: start.rehearsal,
         model: start.model,
-        // Fixed when the knife is handed over: until then memories come and go as at any time.
+        // The mass and the threshold are fixed when the session is opened (SPEC 3.5); until then memories may come and
+        // go.
         pre_session_tokens: None,
         post_session_tokens: None,
         threshold: None,
@@ -212,14 +213,15 @@ pub fn begin(
         usage: Usage::default(),
         lease: start.lease,
     };
-    // Without a record: the session's first one tells who began it (`Draft::tell_beginning`).
+    // No record is written here: the session's first record tells who began it (`Draft::tell_beginning`).
     Ok(Draft::new(agent, Some(session), now).finish())
 }
 
 /// Whether a session that the schedule queued is not to be run after all: the schedule is to leave the
 /// agent alone since.
 pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
-    // One that was open when its worker stopped goes on: the agent has consented to it.
+    // Only a queued session is withdrawn. One that was open when its worker stopped goes on, since the agent has
+    // consented to it.
     session.state == State::Queued
         && session.trigger != Trigger::Request
         && schedule::left_alone(agent).is_some()
@@ -249,7 +251,7 @@ pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
     let holds = session.lease.is_some_and(|lease| lease.holder == holder);
     (holds && session.state.is_running()).then(|| {
         let state = match session.state {
-            // An answer that had not come is kept nowhere: the agent is asked anew.
+            // The agent's answer had not come, and is stored nowhere, so the agent is asked again.
             State::Asking => State::Queued,
             other => other,
         };
@@ -348,7 +350,8 @@ fn list(
     position: Option<LedgerPosition>,
     room: LedgerRoom,
 ) -> Ledger {
-    // What code does with a text of an administrator's would tell which of the agent's it equals (SPEC 3.4, 5.1).
+    // Where code refines, its treatment of an administrator's text would tell which of the agent's texts it equals
+    // (SPEC 3.4, 5.1).
     if room.leaves_out_administrators {
         kept.retain(|memory| !memory.is_added_by_administrator());
     }
@@ -400,7 +403,7 @@ fn clean_duplicates(
             survivor.tags.clone_from(&group.tags);
             // Whoever is kept stands for what the others stood for, which is said word for word.
             survivor.wordings = wording::union(before.wordings.iter().chain(&wordings));
-            // A new time alone would be a change, and be written.
+            // A new `updated_at` alone would count as a change, and be written.
             if *survivor != before {
                 survivor.updated_at = now;
             }
@@ -413,7 +416,7 @@ fn clean_duplicates(
             ..RecordBody::default()
         };
         draft.record(
-            // Code does it, whoever opened the session.
+            // Code removes the duplicates, whoever opened the session.
             Actor::system(),
             Action::MemoryDeduplicated,
             Some(group.survivor),

@@ -83,7 +83,7 @@ pub fn configure(
             ),
         ));
     }
-    // What the agent has written itself is shown to nobody without its leave; what others set, they know (SPEC 5.1).
+    // Who wrote a text is noted: what the agent wrote is shown to nobody without its consent (SPEC 5.1).
     for (field, _) in changes.iter().filter(|(field, _)| field.is_text()) {
         let authored = &mut agent.settings.authored;
         if actor.kind == ActorKind::Agent {
@@ -410,7 +410,7 @@ pub fn restore_wording(
     let Some(own) = own.into_iter().find(|own| !own.let_go.is_empty()) else {
         return Ok(None);
     };
-    // Its text comes back word for word: nothing of it is let go any more.
+    // The text of the wording comes back word for word, so nothing of it is let go any more.
     let own = Wording {
         let_go: Vec::new(),
         ..own
@@ -510,7 +510,8 @@ fn give_back(draft: &mut Draft, memory: &Memory, others: &BTreeMap<Number, Memor
             discarded_at: None,
             ..other.clone()
         };
-        // Its own alone: what it had taken over from others is with this memory as well, and goes back to each of them.
+        // Only its own wording comes back with it: the wordings that it had taken over are with this memory as well,
+        // and go back to the memories that they came from.
         returned
             .wordings
             .retain(|wording| wording.number == other.number);

@@ -130,7 +130,7 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
         return Err(Invalid::too_long(field, length, limit));
     }
     if let Some((at, found)) = first_control(text) {
-        // By its number: shown as it is, it would do to a terminal what it is refused for.
+        // The character is shown by its number: printed as it is, it would act on a terminal.
         return Err(Invalid::new(
             field,
             format!(
@@ -328,7 +328,7 @@ impl Memory {
     /// where one of these was given back since, its words still stand in the text.
     pub fn origin(&self) -> Origin {
         let origins = self.wordings.iter().map(|wording| wording.origin);
-        // Never of none: the door's is always there.
+        // There is always at least one origin: that of the door.
         origins.chain([self.door.origin]).max().unwrap_or_default()
     }
 
@@ -484,7 +484,7 @@ impl NewMemory {
 /// # Errors
 /// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
-    // A core memory does not fade, and may be of any day.
+    // A core memory does not fade, so it may have any date.
     if kind == Kind::Journal && !at.is_believed_at(now) {
         return Err(Invalid::new(
             "created_at",

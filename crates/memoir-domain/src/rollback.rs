@@ -244,7 +244,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     let in_force = RecordsInForce::of(log);
     let live: Vec<&Record> = log
         .iter()
-        // What was taken back already stands in nobody's way.
+        // A record that was taken back already cannot stand in the way.
         .filter(|record| can_be_taken_back(record) && in_force.is_in_force(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);

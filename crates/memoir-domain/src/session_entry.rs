@@ -43,7 +43,7 @@ pub(crate) fn left_behind(session: &Session, why: EndReason, core_tokens: u64) -
     }
     let measured = measured(
         session.stats,
-        // It is always there: what left edits behind had been given the knife.
+        // A session that left edits behind was opened, so it always has this mass.
         session.pre_session_tokens.unwrap_or(core_tokens),
         core_tokens,
         session.lost_words,

@@ -32,7 +32,7 @@ pub struct LogSummary {
     masses: Vec<(u64, u64)>,
     /// The first and the last record of each session.
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    in_force: Vec<InForceEvent>,
+    in_force_events: Vec<InForceEvent>,
     /// The memories that were changed, as they are after the last record.
     memories: BTreeMap<Number, MemoryGlance>,
     /// What is counted of all memories after the last record.
@@ -107,7 +107,7 @@ impl LogSummary {
             earliest: Timestamp::MAX,
             masses: Vec::new(),
             sessions: BTreeMap::new(),
-            in_force: Vec::new(),
+            in_force_events: Vec::new(),
             memories: BTreeMap::new(),
             tally,
         }
@@ -125,7 +125,7 @@ impl LogSummary {
             let span = self.sessions.entry(session);
             span.or_insert((record.seq, record.seq)).1 = record.seq;
         }
-        self.in_force.extend(InForceEvent::of(record));
+        self.in_force_events.extend(InForceEvent::of(record));
         for change in &record.body.changes {
             if let Some(before) = change.before() {
                 self.tally.remove(before);
@@ -178,7 +178,7 @@ impl LogPast {
         for (session, (first, last)) in &summary.sessions {
             self.sessions.entry(*session).or_insert((*first, *last)).1 = *last;
         }
-        for event in &summary.in_force {
+        for event in &summary.in_force_events {
             self.in_force.apply_event(event);
         }
         for (number, glance) in &summary.memories {
@@ -261,8 +261,8 @@ impl LogSummary {
             out.number(first - self.first_seq);
             out.number(last - self.first_seq);
         }
-        out.number(self.in_force.len() as u64);
-        for event in &self.in_force {
+        out.number(self.in_force_events.len() as u64);
+        for event in &self.in_force_events {
             out.in_force_event(event);
         }
         out.number(self.memories.len() as u64);
@@ -294,7 +294,7 @@ impl LogSummary {
             earliest: from.time()?,
             masses: Vec::new(),
             sessions: BTreeMap::new(),
-            in_force: Vec::new(),
+            in_force_events: Vec::new(),
             memories: BTreeMap::new(),
             tally: Tally::default(),
         };
@@ -310,7 +310,7 @@ impl LogSummary {
             summary.sessions.insert(session, (first, last));
         }
         for _ in 0..from.number()? {
-            summary.in_force.push(from.in_force_event()?);
+            summary.in_force_events.push(from.in_force_event()?);
         }
         for _ in 0..from.number()? {
             let number = Number(from.number()?);
@@ -341,7 +341,7 @@ struct ByteWriter(Vec<u8>);
 impl ByteWriter {
     /// Seven bits a byte, the lowest first.
     fn number(&mut self, mut value: u64) {
-        // Seven bits a byte: most numbers here are small, and a log has hundreds of summaries.
+        // Most numbers here are small and so take one byte, and a log has hundreds of summaries.
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
             value >>= 7;

@@ -132,7 +132,7 @@ impl ByWord {
     /// How many memories have the word.
     fn count(&self, key: u64) -> usize {
         let count = |list| with_key(list, key).len();
-        // Only what is sorted is ever noted as removed, so that this stays above 0.
+        // Only entries of `sorted` are noted as removed, so the difference is never below 0.
         count(&self.sorted) + count(&self.added) - count(&self.removed)
     }
 
@@ -324,7 +324,7 @@ impl Survey {
         if let Some(by_word) = self.by_word.get_mut() {
             by_word.remove(place);
         }
-        // Its place stays empty, since others are filed under theirs.
+        // The place stays empty, since the index refers to the other memories by their places.
         if let Some(surveyed) = self.memories[place as usize].take() {
             self.bytes -= bytes(&surveyed.memory);
         }

@@ -81,7 +81,7 @@ impl Timestamp {
     /// As for reading any time.
     pub fn parse_until(text: &str) -> Result<Self, InvalidTimestamp> {
         let time: Self = text.parse()?;
-        // `civil::Date` reads the date of a text with a time of day, too.
+        // `civil::Date` also reads the date of a text that has a time of day.
         let is_date = text.trim().parse::<civil::Date>().is_ok() && !text.contains([':', 'T', 't']);
         Ok(if is_date {
             // The last microsecond of the day: both ends of a range are included.

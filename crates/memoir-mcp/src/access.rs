@@ -258,8 +258,8 @@ async fn ask(
     peer: &Peer<RoleServer>,
     request: &AccessRequestFacts,
 ) -> Option<(bool, Option<PrivateText>)> {
-    let result = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
-    answer_of(result.await.ok()?)
+    let elicitation = peer.create_elicitation_with_timeout(form(request), Some(THINKING_TIME));
+    answer_of(elicitation.await.ok()?)
 }
 
 fn said_in(value: &Value) -> Option<(bool, Option<PrivateText>)> {

@@ -153,7 +153,7 @@ impl Embedder for OpenAiEmbedder {
             let count = |field| usage.get(field).and_then(Value::as_u64);
             count("prompt_tokens").or_else(|| count("total_tokens"))
         });
-        // As wherever a provider tells no usage.
+        // Where a provider reports no usage, it is estimated from the characters, as for other requests.
         let characters: usize = texts.iter().map(PrivateText::chars).sum();
         Ok(Embeddings {
             vectors,

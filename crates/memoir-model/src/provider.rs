@@ -215,7 +215,7 @@ impl Provider {
             BUILTIN => (ProviderKind::Builtin, "", KeySource::None),
             _ => return None,
         };
-        // OpenAI's models that think refuse the older name, which most other servers know alone.
+        // OpenAI's reasoning models refuse `max_tokens`, which is the only name that most other servers know.
         let output_limit_field = match name {
             "openai" => OutputLimitField::MaxCompletionTokens,
             _ => OutputLimitField::MaxTokens,

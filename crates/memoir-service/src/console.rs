@@ -71,7 +71,7 @@ impl Host for Service {
         seconds: i64,
     ) -> Result<Admission, SignInRefusal> {
         self.check_transport(head)?;
-        // A field that is left empty is sent all the same.
+        // A browser sends a field of a form even where it is left empty.
         let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
         let typed = Typed {
             account,

@@ -120,7 +120,7 @@ fn not_json(error: &serde_json::Error) -> Problem {
 /// Says what is wrong without repeating what was sent: of a parser's message only the names of fields are
 /// kept, and what this code says that it expects.
 fn problem_text(path: &str, message: &str) -> String {
-    // Where in the text it was: the path of the field says it better.
+    // The line and column are left out, because the path of the field tells the place better.
     let message = message.split(" at line ").next().unwrap_or_default();
     let quoted = |start: &str| {
         let rest = message.strip_prefix(start)?;
@@ -257,7 +257,7 @@ pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
         });
         found.map_or(0, |(_, weight)| weight)
     };
-    // `-` is a name that no header has: `*/*` is left out on purpose.
+    // `-` is no media range. It stands where `*/*` would stand, which is left out on purpose.
     let text = weight(["text/plain", "text/*", "-"]);
     // Text where both weigh as much: whoever names it at all means it. `*/*` names none, and gets JSON.
     text > 0 && text >= weight(["application/json", "application/*", "-"])

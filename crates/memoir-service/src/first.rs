@@ -32,7 +32,8 @@ impl FirstLink {
     /// The store fails.
     pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
         if memoir.ever_had_users().await? {
-            // Relaxed, here and below: it goes one way, and guards nothing else.
+            // `Relaxed` is enough, here and below: the flag is never set back to `false`, and no other data depends on
+            // it.
             self.is_dead.store(true, Ordering::Relaxed);
         }
         let secret = self.secret.as_ref();

@@ -76,7 +76,7 @@ impl Refused {
 
 impl From<GrantRefusal> for Refused {
     fn from(refusal: GrantRefusal) -> Self {
-        // As RFC 6749, 5.2 has it.
+        // RFC 6749, 5.2 sets these statuses.
         let status = match refusal {
             GrantRefusal::Client => StatusCode::UNAUTHORIZED,
             GrantRefusal::Grant | GrantRefusal::Target => StatusCode::BAD_REQUEST,
@@ -180,8 +180,7 @@ async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Ref
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
-        // Clients run on the machines of others and can keep no secret: the verifier of the code (PKCE) takes its
-        // place.
+        // Clients run on other people's machines and can keep no secret. The code verifier (PKCE) takes its place.
         "token_endpoint_auth_methods_supported": ["none"],
         "revocation_endpoint_auth_methods_supported": ["none"],
         "code_challenge_methods_supported": ["S256"],

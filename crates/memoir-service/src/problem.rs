@@ -176,7 +176,7 @@ impl From<Error> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        // Texts and numbers alone: writing them cannot fail.
+        // A problem holds only texts and numbers, so serialising it cannot fail.
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (status, body).into_response();
         response.extensions_mut().insert(ProblemCode(self.code));
@@ -186,7 +186,7 @@ impl IntoResponse for Problem {
             HeaderValue::from_static("application/problem+json"),
         );
         if status == StatusCode::UNAUTHORIZED {
-            // HTTP wants it with this status (RFC 9110, 15.5.2).
+            // HTTP requires this header with this status (RFC 9110, 15.5.2).
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(seconds) = self.retry_after {

@@ -174,7 +174,7 @@ fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
     let status = StatusCode::from_u16(status).map_err(|_| unknown())?;
     let mut response = (status, Bytes::copy_from_slice(body)).into_response();
     let headers = response.headers_mut();
-    // What is set for the bytes alone; those that were kept are all that there were.
+    // axum sets headers for the bytes; the first reply had only those that were kept.
     headers.clear();
     for (name, value) in head {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {

@@ -100,7 +100,7 @@ pub(crate) async fn watch(
     next: Next,
 ) -> Response {
     let method = known(request.method());
-    // One name for all others, since a path that there is not is whatever a client made up.
+    // All paths without a route share one name, because a client can make up any path.
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let span = info_span!(
         target: SPANS,
@@ -177,7 +177,7 @@ fn known(method: &Method) -> &'static str {
         Method::DELETE => "DELETE",
         Method::HEAD => "HEAD",
         Method::OPTIONS => "OPTIONS",
-        // The name that OpenTelemetry has for methods that are words of a client's.
+        // OpenTelemetry has this name for unknown methods, which a client can make up.
         _ => "_OTHER",
     }
 }

@@ -102,7 +102,7 @@ pub async fn serve(
         // A request goes on where its client went away.
         // Both: a connection may be over whose request still runs, and the other way round.
         tokio::join!(connections.shutdown(), finished.recv());
-        // Whether one of them broke off changes nothing here: the others are waited for all the same.
+        // A task that failed changes nothing here: the others are waited for all the same.
         let _ = schedule.await;
         let _ = work.await;
         let _ = living.await;

@@ -117,7 +117,7 @@ impl Workers {
             Err(error) => return tracing::error!(%error, "the queue cannot be read"),
         };
         waiting.retain(|session| !passed_over.contains(&session.id));
-        // The slot first: a session that is taken up is held, and must not wait here for somebody to run it.
+        // The slot is taken before the session: a session that was taken up is held, and must not wait for a slot.
         while let Ok(slot) = self.slots.clone().try_acquire_owned() {
             let Some(next) = self.turns.next(&waiting).cloned() else {
                 return;
@@ -151,7 +151,7 @@ impl Workers {
     async fn take_up(&mut self, session: &WaitingSession, place: SessionSlot) {
         match self.service.memoir.take_up(session.scope, session.id).await {
             Ok(Some(taken)) => {
-                // Only now: an account whose session another process was faster with has had no turn.
+                // The turn is noted only here: where another process took the session first, the account had no turn.
                 self.turns.note(session.scope.account);
                 let stop = self.stop.clone();
                 self.running.spawn(async move {
@@ -159,7 +159,8 @@ impl Workers {
                     drop(place);
                 });
             }
-            // Another process holds it, or it is over: from here on this one goes through the queue in its own order.
+            // Another process holds the session, or it is over. From here on this process goes through the queue in an
+            // order of its own.
             Ok(None) => self.turns.note_late(),
             Err(error) => {
                 tracing::error!(session = %session.id, %error, "a session was not taken up");
@@ -193,7 +194,7 @@ pub(crate) async fn schedule(service: Service, mut stop: watch::Receiver<bool>) 
         }
         tokio::select! {
             _ = stop.wait_for(|stopped| *stopped) => return,
-            // Only where somebody found no room, which a session that ends makes.
+            // The end of a session wakes the schedule only where due agents may have found no room in the queue.
             () = service.ended.notified(), if is_more => {}
             () = tokio::time::sleep(service.options.schedule_every) => {}
         }
@@ -289,7 +290,7 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
             _ = stop.wait_for(|stopped| *stopped) => true,
             () = tokio::time::sleep(TIDY_EVERY) => false,
         };
-        // The time first: whether a session is left behind is judged by it below.
+        // The time is taken first, because whether a session was left behind is judged by it below.
         if let Err(error) = service.memoir.keep_time().await {
             tracing::error!(%error, "the database does not tell the time");
         }

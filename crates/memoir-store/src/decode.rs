@@ -282,7 +282,7 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
         shredded_at: columns.optional_time()?,
         body: columns.stored_text()?,
     };
-    // As a commit is held to when it is written (`Commit::check`).
+    // `Commit::check` holds every commit to this rule.
     if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
         return Err(columns.wrong("has a `shredded_at` and no `discarded_at`"));
     }
@@ -330,7 +330,8 @@ pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
         _ => return Err(columns.wrong("has one of `lease_until` and `lease_holder` only")),
     };
     let document = columns.document()?;
-    // By its own account a session is found without its agent: another one would show it to another tenant.
+    // A session is found by the account in its own row, without its agent. With a wrong account there, another tenant
+    // would see it.
     if !columns.flag()? {
         return Err(columns.wrong("has another account than the table `agents` says of its agent"));
     }
@@ -531,12 +532,12 @@ impl<'row> Columns<'row> {
         let key = match self.row.value(0) {
             Ok(ColumnValue::Integer(number)) => format!("row {number}"),
             Ok(ColumnValue::Bytes(bytes)) => match (bytes.try_into(), bytes.len()) {
-                // Of whatever table: all identifiers are written in one form.
+                // The row may be of any table: all identifiers are written in the form of `AgentId`.
                 (Ok(bytes), _) => format!("row {}", AgentId::from_bytes(bytes)),
                 (Err(_), 32) => format!("row {}", HEXLOWER.encode(bytes)),
                 _ => "a row without an identifier".to_owned(),
             },
-            // Never the value itself: a text in this place may be anybody's words.
+            // The value itself is not shown: a text in this place may hold private words.
             _ => "a row without a key".to_owned(),
         };
         Error::inconsistent(self.table, format!("{key} {problem}"))

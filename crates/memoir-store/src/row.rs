@@ -442,7 +442,7 @@ impl Commit {
                 .zip(&self.records)
                 .all(|(seq, record)| record.seq == seq)
         });
-        // Places begin at 1.
+        // Sequence numbers begin at 1.
         if first.is_none_or(|first| first == 0) || !in_order {
             return Err(Error::inconsistent(
                 "audit_records",

@@ -164,7 +164,7 @@ fn created(message: Option<Raw<'_>>) -> Option<Timestamp> {
 
 /// `None` outside of the range of times.
 fn seconds(seconds: f64) -> Option<Timestamp> {
-    // Rounded: few decimal fractions are a double, and cutting would make many a time a microsecond early.
+    // A double holds few decimal fractions exactly, and without rounding many times would be a microsecond early.
     let microseconds = (seconds * 1e6).round();
     #[expect(
         clippy::cast_possible_truncation,

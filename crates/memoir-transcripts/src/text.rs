@@ -34,8 +34,8 @@ use crate::{
 /// A message of so many bytes ends at the next blank line: as many as a chunk of 100k tokens has characters
 /// (SPEC 2.6).
 const LONG_BYTES: usize = 400_000;
-// More than names mostly have, such as `Jan de Vries`. A longer beginning is a sentence that happens to have a colon;
-// where a name is missed, its line stays in the message, and nothing is lost.
+// Most names are shorter, such as `Jan de Vries`. A longer beginning is a sentence that happens to have a colon. Where
+// a name is missed, its line stays in the message, and nothing is lost.
 const NAME_CHARACTERS: usize = 40;
 const NAME_WORDS: usize = 3;
 /// Names that are written with a small letter.

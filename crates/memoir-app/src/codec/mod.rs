@@ -104,7 +104,7 @@ pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> R
         wordings: memory.wordings,
         protected_seq: memory.protected_seq,
     };
-    // Bound to its number and version too: no row opens in the place of another.
+    // The seal is bound to the number and the version, so that no row opens in the place of another (SPEC 5.3).
     let place = SealedRow::Memory(row.number);
     row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;
     Ok(row)
@@ -209,15 +209,15 @@ fn agent_row(
     Ok(AgentRow {
         scope: base.scope,
         columns: open.columns(),
-        // Nothing in it is private. The seal is there for what it is bound to: whoever changes a setting or the head in
-        // the open row has no key to make the two fit again.
+        // The sealed part holds nothing private. Its seal protects the open part: whoever changes a setting or the head
+        // there has no key to make a seal that fits.
         document: sealer.document(SealedRow::Agent, base.next_version(), &open, &NoWords {})?,
     })
 }
 
 /// Where an agent stands in lists that are sorted.
 fn ranks(agent: &Agent) -> FleetRanks {
-    // At least 1: an agent that remembers nothing has no words to take a share of.
+    // An agent that remembers nothing has 0 words, by which nothing can be divided.
     let millionths = |part: u64, whole: u64| part.saturating_mul(1_000_000) / whole.max(1);
     let (tally, settings) = (agent.tally, &agent.settings);
     FleetRanks {
@@ -256,8 +256,8 @@ pub(crate) fn agent(
     let version = opened.prompts_version;
     let mut agent = opened.agent;
     if let Some(prompts) = prompts {
-        // Sealed under a version of their own, since most commits do not write them. The agent's row, whose seal covers
-        // that version, says which one holds.
+        // Prompts are sealed under a version of their own, since most commits do not write them. The agent's row says
+        // which version is valid, and its seal covers that.
         let prompts: Prompts = open(
             key,
             SealedRow::Prompts,
@@ -551,7 +551,7 @@ pub(crate) fn summary_row(
     Ok(SummaryRow {
         last_seq: summary.last_seq(),
         hash,
-        // Bound to the hash: a summary that is put beside another course of the log does not open there.
+        // The seal is bound to the hash of the last record, so that a summary of other records does not open here.
         body: sealer.seal_bytes(place, SUMMARY_VERSION, &hash, &plain)?,
     })
 }
@@ -581,7 +581,7 @@ pub(crate) fn vector_row(
         number,
         version,
         model: model.to_owned(),
-        // Bound to the model's name: the angle between vectors of two models means nothing.
+        // The seal is bound to the model's name, since vectors of two models cannot be compared.
         body: sealer.seal_bytes(place, version, model.as_bytes(), &plain)?,
     })
 }
@@ -631,7 +631,7 @@ impl Base {
             version: None,
             has_prompts: true,
             prompts_version: FIRST_VERSION,
-            // Another one for each agent: the log of one does not even begin to fit another.
+            // The first hash of each agent's chain is its own, so that the log of one agent never fits another.
             head: chain::genesis(key.scope()),
             key,
         }

@@ -63,7 +63,8 @@ impl Sealer<'_> {
     }
 
     pub(super) fn nonce(&self) -> Result<Nonce> {
-        // Drawn for each seal: 192 random bits do not come twice, however many rows and processes there are.
+        // No nonce may be used twice under one key. With 192 random bits that does not happen, and processes need no
+        // common counter.
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;
         Ok(Nonce::from_random(nonce))
@@ -80,7 +81,8 @@ impl Plain {
     /// A vector that grows leaves the words behind where it was.
     #[cold]
     fn move_to_larger(&mut self, needed: usize) {
-        // Twice as large: a long text, which grows by its marks, is then moved a few times only.
+        // The new place is twice as large, so that a long text is moved only a few times while it is written bit by
+        // bit.
         let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
         larger.extend_from_slice(&self.0);
         self.0 = larger;

@@ -73,7 +73,8 @@ impl AgentHandle {
                     ));
                 }
                 let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
-                // Looked at once more here: somebody else may have let it reflect since it was found to be due.
+                // The slot is checked again here, because somebody else may have let the agent reflect since it was
+                // found due.
                 if cause == ReflectionCause::Slot && !is_due() {
                     return Err(Error::NotDue);
                 }

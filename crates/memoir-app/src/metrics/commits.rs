@@ -79,7 +79,7 @@ impl EndedSession {
             reason: session
                 .end_reason
                 .filter(|_| session.state != State::Completed),
-            // A clock may have been put back while it ran.
+            // The clock may have been put back while the session ran.
             seconds: microseconds.max(0) as f64 / 1e6,
         }
     }
@@ -93,7 +93,8 @@ impl Memoir {
         let written = self.settle(commit).instrument(span.clone()).await;
         let result = self.count_written(&written, &counted);
         spans::committed(&span, result);
-        // Only what was written: a conflict is told before anything is, and would make a slow disk look fast.
+        // Only written commits are timed: a conflict is found before anything is written, and would make a slow disk
+        // look fast.
         if written.is_ok() {
             self.metrics
                 .commit_seconds

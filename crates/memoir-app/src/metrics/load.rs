@@ -88,7 +88,7 @@ impl Gauges {
             let held = load.held.iter().find(|held| held.driver == driver);
             let sessions = held.map_or(0, |held| held.sessions);
             self.running.with_label_values(&name).set(whole(sessions));
-            // A lease is for its whole time from when it was taken or renewed: what is missing of that is its age.
+            // Taking or renewing a lease sets it to its full length, so what is missing of the full length is its age.
             let age = held.map_or(0.0, |held| {
                 lease_of(driver).as_secs_f64() - between(now, held.first_until)
             });
@@ -114,7 +114,8 @@ impl Memoir {
         let load = self.store.load().await;
         let counts = FRESH.max(begun.elapsed() * REST);
         let microseconds = i64::try_from(counts.as_micros()).unwrap_or(i64::MAX);
-        // Whether it answered or not: a database that is down is not asked by every reader anew.
+        // The time is noted even where the database did not answer, so that not every reader asks a database that is
+        // down.
         *fresh = Some((now, now.plus_microseconds(microseconds)));
         // The other gauges keep what they were: 0 agents would read as an installation that was emptied.
         gauges.database_up.set(i64::from(load.is_ok()));

@@ -165,8 +165,8 @@ fn ended(
     let Some(decision) = decide(copy, session)? else {
         return Ok(None);
     };
-    // Of the end on the copy only the session and whoever ended it are kept: its changes and records are the copy's,
-    // and never written.
+    // Only the session and the actor are taken from the end that was decided on the copy: its changes and records are
+    // about the copy, and are never written.
     let actor = decision.records.last().map(|record| record.actor.clone());
     let session = decision.sessions.into_iter().next();
     let session = Session {

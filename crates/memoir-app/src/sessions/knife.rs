@@ -160,7 +160,8 @@ impl AgentHandle {
                 }
             }
         }
-        // From here on nothing rests on what this process remembers, so that any answer may be given.
+        // From here on the state is read from the store and not from what this process remembers, so any answer may be
+        // given.
         let mut state = self.fresh_state(id, request).await?;
         // The agent comes too late: the session is closed on the record first, so that the refusal which follows says
         // what the log says.
@@ -173,7 +174,7 @@ impl AgentHandle {
         match outcome {
             CallOutcome::Answer(result) => {
                 note_refusal(notes, request, &result);
-                // A refusal writes nothing, and no commit prolongs the hold of an agent that is there all the same.
+                // A refusal commits nothing, and so does not prolong the lease, although the agent is still there.
                 self.stay(&state, now).await?;
                 Ok(unchanged(&state, result, before))
             }
@@ -214,7 +215,7 @@ impl AgentHandle {
             return Ok(None);
         };
         let (store, opened) = (&self.memoir.store, &self.memoir.opened);
-        // What is known was left by a commit, which gave it a version.
+        // The known state was left by a commit, so it has a version.
         let version = known.base.version().unwrap_or_default();
         let numbers = request.numbers();
         let memories = match opened.at(self.scope, version, numbers) {
@@ -393,7 +394,7 @@ impl AgentHandle {
             .version()
             .filter(|_| loaded.base.version() == state.base.version())
         else {
-            // The edit would be weighed against other memories than those that it was decided on.
+            // The edit was decided on one version of the memories, and must not be measured against another one.
             return Err(CONFLICT);
         };
         let memories = match state.copy() {

@@ -140,7 +140,7 @@ impl AgentHandle {
     /// There is no such session; the agent was erased; the store fails.
     pub async fn live_session(&self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
         let (agent, row) = self.watched(id).await?;
-        // Only to learn whether the agent is still there: no word is opened.
+        // The key is only looked up to fail where the agent was erased; nothing is opened with it.
         self.key_of(&agent).await?;
         let (session, _) = codec::session(None, row)?;
         let facts = SessionFacts::new(&self.name, &session);
@@ -159,7 +159,7 @@ impl AgentHandle {
         Ok((snapshot.agent, row))
     }
 
-    async fn with_progress(
+    async fn live_with_progress(
         &self,
         agent: &AgentRow,
         row: SessionRow,
@@ -207,7 +207,10 @@ impl Live {
             self.looked_at = None;
             return Ok(news);
         }
-        let (session, progress) = self.agent.with_progress(&agent, row, self.sight).await?;
+        let (session, progress) = self
+            .agent
+            .live_with_progress(&agent, row, self.sight)
+            .await?;
         self.looked_at = Some(agent.document.version);
         self.has_ended = !session.session.state.is_running();
         if self.seen.progress != Some(progress) {
@@ -240,7 +243,7 @@ impl Live {
                 std::future::pending::<()>().await;
             }
         };
-        // Woken or not: the next look tells whether there is anything.
+        // It does not matter which of the two came first: the next look tells whether there is anything new.
         let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
     }
 

@@ -67,7 +67,7 @@ impl OwnAgent {
             };
             let (writing, opened) = self.decide_opening(loaded, start, now)?;
             let session = writing.decision.sessions.first();
-            // Always there: this decision is what begins it.
+            // The decision that begins a session always holds it.
             let session = session.ok_or(Error::SessionLost(id))?;
             let session = SessionFacts::new(&self.name, session);
             Ok((Some(writing), (session, opened)))
@@ -109,7 +109,7 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
-        // First: what was left alone for too long is closed, and not taken up again.
+        // A session that was left alone for too long is closed first, so that it is not taken up again.
         self.close_if_lapsed().await?;
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);

@@ -69,11 +69,11 @@ impl Memoir {
         agent.name = loaded.name;
         let settings = loaded.settings;
         let holder = self.ids().holder()?;
-        // A session that waits has no claim in the store beside this: the claim is its lease, and what gives it is a
-        // commit under the agent's version. Of several processes that saw the same row one commits; the others load it
-        // anew, find it held, and have neither written nor asked a model. A race that is lost costs a few look-ups, and
-        // whoever loses goes through the queue in an order of its own from then on (`turns.rs`), so that the same
-        // processes do not meet at each session.
+        // A waiting session has no claim in the store besides its lease, which is given by a commit under the agent's
+        // version. Of several processes that read the same row, one commits. The others get a conflict, load the row
+        // again, and find the session held, without having written anything or asked a model. A lost race costs a few
+        // look-ups. After it the loser goes through the queue in an order of its own (`turns.rs`), so that the same
+        // processes do not meet again at each session.
         let taken = agent
             .decide(&with_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
@@ -101,8 +101,8 @@ impl Memoir {
         let Some(session) = taken else {
             return Ok(None);
         };
-        // A session that waits has its model's name. Were it missing, an empty one would not parse, and the session
-        // would fail on the record.
+        // A waiting session always has its model's name. An empty name would not parse, and the session would end as
+        // failed, on the record.
         let name = session.model.as_deref().unwrap_or_default().parse();
         let model = name
             .map_err(Error::from)

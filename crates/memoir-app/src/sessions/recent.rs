@@ -112,9 +112,10 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
         let mut gone = Vec::from_iter(self.take_weighed(key));
         while self.weight + weight > self.limit {
-            // Looked through and not kept in order: it happens only where the limit is reached.
+            // All entries are searched, rather than kept in order, because this happens only where the limit is
+            // reached.
             let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
-            // With nothing left to give way, what weighs more than the limit is kept alone.
+            // A value that weighs more than the limit by itself is kept, but alone.
             let Some(oldest) = oldest.map(|(key, _)| *key) else {
                 break;
             };
@@ -191,8 +192,8 @@ impl Recent {
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is answered from what is kept: whatever a panic left here, a commit that rests on it is checked by the
-    // store.
+    // A panic cannot have left anything harmful here: what is kept serves for commits only, and the store checks each
+    // of them.
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -25,8 +25,8 @@ impl Refusals {
     pub(crate) fn note(&self, session: SessionId) {
         let mut waiting = self.waiting();
         if waiting.len() >= LIMIT && !waiting.contains_key(&session) {
-            // Which of them another process has ended is not known here. No decision rests on the count, so that all of
-            // them may go.
+            // This process does not know which of these sessions were ended by others. No decision depends on the
+            // counts, so all of them may be dropped.
             waiting.clear();
         }
         let count = waiting.entry(session).or_default();

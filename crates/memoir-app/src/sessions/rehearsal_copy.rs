@@ -74,7 +74,7 @@ impl RehearsalCopy {
             lost_words: self.lost_words.clone(),
             next_number: self.next_number,
             next_seq: self.next_seq,
-            // A setting that is changed meanwhile counts on the copy too.
+            // The settings are those of the agent now, so a change of settings counts on the copy too.
             ..agent
         }
     }
@@ -82,7 +82,7 @@ impl RehearsalCopy {
     /// Makes `memories`, which are as they are, into those of the copy. All that the rehearsal touched are
     /// among them afterwards.
     pub(super) fn lay_over(&self, memories: &mut BTreeMap<Number, Memory>) {
-        // What was saved since has a number that the copy may have given to a memory of its own.
+        // A memory that was saved since may have a number that the copy has given to a memory of its own.
         memories.retain(|number, _| *number < self.first_new);
         let touched = self.touched.values();
         memories.extend(touched.map(|touched| (touched.number, touched.after.clone())));
@@ -120,7 +120,8 @@ impl RehearsalCopy {
             // Before stays what it was at the first touch: a rehearsal's difference is over all of its edits.
             touched.after = change.after();
         }
-        // Without what the opening cleaned up: applying opens a session too, which does that by itself.
+        // The removal of duplicates at the opening is left out: applying the rehearsal opens a session too, which
+        // removes them by itself.
         let edits = decision.records.iter();
         let edits = edits.filter(|record| record.action.is_session_edit());
         self.history.extend(edits.cloned());

@@ -185,7 +185,8 @@ impl Rehearsal {
         }
         let mut touches = false;
         let mut holding = BTreeSet::from([number]);
-        // Oldest first, so that what an edit made is known before a later one goes on with it.
+        // The edits are in the order in which they were made, so a memory that one of them created is known before a
+        // later one uses it.
         for edit in &mut self.edits {
             if edit.numbers.iter().any(|number| holding.contains(number)) {
                 touches = true;
@@ -288,7 +289,8 @@ impl AgentHandle {
                 core_tokens_before,
                 core_tokens_after: decision.agent.tally.core_tokens,
             }),
-            // Why it cannot be applied is what was asked for; that the store fails is an error here as anywhere.
+            // The reason why the rehearsal cannot be applied is part of the answer. Any other error, such as one of the
+            // store, is an error here too.
             Err(
                 error @ (Error::NotApplicable { .. } | Error::EditRefused { .. } | Error::Start(_)),
             ) => Err(error),
@@ -331,7 +333,8 @@ impl AgentHandle {
             .find(|session| session.id == applied)
             .cloned();
         let session = session.ok_or_else(no_session)?;
-        // Written as well: by which session it was applied is kept in its row.
+        // The row of the rehearsed session is written as well, because it says by which session the rehearsal was
+        // applied.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
             applied_by: Some(applied),
@@ -399,7 +402,7 @@ impl AgentHandle {
         let digester = loaded.digester();
         let limits = self.memoir.settings.loss_limits;
         let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-        // `begin` gives exactly the session that it begins.
+        // `begin` returns exactly one session.
         let session = begun.sessions[0].clone();
         let opened = lifecycle::open(
             begun.agent,
@@ -429,7 +432,7 @@ impl AgentHandle {
         for edit in &rehearsal.edits {
             made.make(edit, rehearsed.id, &self.as_actor(), now)?;
         }
-        // It has one, since it was completed.
+        // A completed session has a summary; the other text is never used.
         let summary = rehearsed
             .summary
             .clone()
@@ -438,7 +441,8 @@ impl AgentHandle {
             tool: Some(knife::Tool::Complete),
             call: Ok(KnifeCall::Complete { summary }),
         };
-        // The edits are the agent's, as it rehearsed them; the end is that of whoever applies them.
+        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of whoever applies
+        // them.
         made.decide(&complete, rehearsed.id, actor, now)?;
         made.decision
             .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
@@ -483,7 +487,8 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<()> {
-        // What the rehearsal made may have another number here: others may have been given since.
+        // A memory that the rehearsal created may get another number here, since other memories may have been saved in
+        // the meantime.
         let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
         let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
         let request = edit
@@ -514,7 +519,7 @@ impl RehearsedAgent {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<ToolResult> {
-        // None: the first refusal ends the applying.
+        // There are no earlier refusals, because the first one ends the applying.
         let refusals = BTreeMap::new();
         let view = View {
             agent: &self.agent,
@@ -537,10 +542,10 @@ impl RehearsedAgent {
                 self.take(*decision);
                 Ok(result)
             }
-            // Protecting what somebody has protected since changes nothing, and stands in nobody's way.
+            // Protecting a memory that somebody has protected since changes nothing, and is no reason to refuse.
             CallOutcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
             CallOutcome::Answer(result) => Err(refused(result)),
-            // Nothing is written yet that there would be to take back: of the rollback only its answer is used.
+            // Nothing is written yet, so nothing has to be rolled back. Only the answer of the rollback is used.
             CallOutcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
             CallOutcome::Search(_) | CallOutcome::Survey => {
                 Err(not_applicable(id, "it holds a search"))
@@ -557,7 +562,7 @@ impl RehearsedEdit {
             knife::Tool::Consolidate => KnifeCall::Consolidate {
                 numbers: numbers.to_vec(),
                 content: self.content.clone()?,
-                // Needed by no edit here: `View::is_confirmed` says yes to all.
+                // No edit needs a code here, because `View::is_confirmed` is set.
                 confirm: None,
             },
             knife::Tool::Update => KnifeCall::Update {

@@ -137,7 +137,7 @@ impl Scheduler {
         if proposed.is_empty() {
             return Ok(Scheduled::default());
         }
-        // Only where somebody is due: most looks find nobody, and cost one query.
+        // The queue is read only where an agent is due: most looks find none, and cost one query.
         let mut waiting = self.waiting().await?;
         let mut scheduled = Scheduled::default();
         let mut proposed_of: HashMap<AccountId, u32> = HashMap::new();

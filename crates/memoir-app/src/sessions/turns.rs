@@ -44,7 +44,8 @@ impl Turns {
 
     /// Another process was faster.
     pub fn note_late(&mut self) {
-        // For what is left of this look, and for the next one, at which the same others are about as well.
+        // `is_contended` counts for the rest of this look, and `is_late` for the next one, at which the same processes
+        // are probably there again.
         (self.is_contended, self.is_late) = (true, true);
     }
 
@@ -56,9 +57,8 @@ impl Turns {
     ) -> Option<&'a WaitingSession> {
         waiting.into_iter().min_by_key(|session| {
             let last = self.accounts.last(session.scope.account);
-            // No claim keeps two processes from going after one session: whoever takes it up commits under the agent's
-            // version, and one of them does (`take_up`). It is enough that they part, so that few commits are tried in
-            // vain.
+            // Two processes may go after the same session: whoever takes it up commits under the agent's version, and
+            // only one of them succeeds (`take_up`). Different orders are enough to keep the commits that fail few.
             let scattered = match self.is_contended {
                 true => self.scattered(session.id),
                 false => 0,

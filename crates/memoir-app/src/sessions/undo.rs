@@ -63,8 +63,8 @@ impl AgentHandle {
     ) -> Result<ShownSession> {
         self.decide_again(|| async {
             let planned = self.plan_roll_back(id, cascade, actor).await;
-            // After what the plan was made on was read: a session that got the knife before that is seen here, and one
-            // that gets it later has moved the agent's version by the time of the commit.
+            // This look comes after the reads of the plan. It sees a session that got the knife before these reads, and
+            // a session that gets it later changes the agent's version, so that the commit conflicts.
             if !self.is_last_session(id).await? {
                 return Err(Error::NotLastSession);
             }
@@ -78,7 +78,7 @@ impl AgentHandle {
         let mut before = None;
         loop {
             let page = self.session_page(before, AT_ONCE).await?;
-            // Those that never had the knife, and rehearsals, stand in no way.
+            // Rehearsals and sessions that never had the knife have changed nothing that an undo could meet.
             let had_knife = |session: &&SessionFacts| {
                 session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
             };

@@ -947,7 +947,7 @@ async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answe
         cut_off(),
         Turn::Error(refused_key()),
         cut_off(),
-        // Longer than a question may take: it is not waited for.
+        // The provider asks for a longer wait than a question may take, so the question fails without waiting.
         long,
         Turn::text("YES"),
     ];
@@ -982,8 +982,8 @@ async fn spec_5_2_whoever_asks_at_once_asks_no_second_time() {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let told = wren.agent.ask_for_access(request.id).await.unwrap();
-    assert_eq!(told, AskOutcome::AskedAlready);
+    let outcome = wren.agent.ask_for_access(request.id).await.unwrap();
+    assert_eq!(outcome, AskOutcome::AskedAlready);
     assert_eq!(script.requests().len(), 1);
     asking.abort();
 }
@@ -1039,8 +1039,8 @@ async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
         let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
         let script = wren.script([Turn::text("YES")]);
         assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
-        let told = wren.agent.ask_for_access(request.id).await.unwrap();
-        assert_eq!(told, AskOutcome::NotByModel);
+        let outcome = wren.agent.ask_for_access(request.id).await.unwrap();
+        assert_eq!(outcome, AskOutcome::NotByModel);
         assert!(script.requests().is_empty());
         assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
     }

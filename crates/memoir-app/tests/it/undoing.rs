@@ -233,12 +233,12 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
     wren.clock.advance(std::time::Duration::from_secs(60));
-    // It has written no record yet.
+    // The second session has the knife, but has written no record yet.
     let (second, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let refused = wren.agent.roll_back_last(first.id, false, &me).await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
-    // Nor once that one is over: it had the knife.
+    // The first session stays refused after the second one has ended, since the second one had the knife.
     wren.agent.cancel(second.id, &me).await.unwrap();
     let refused = wren.agent.roll_back_last(first.id, false, &me).await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");

@@ -135,7 +135,7 @@ fn notes(noted: &[NewMemory], budget: u64) -> String {
     let lines: Vec<String> = entries
         .map(|note| format!("{}\n", quote(note.content.expose())))
         .collect();
-    // The last ones first: what comes next goes on from them.
+    // Where not all notes fit, the latest are shown, since the next part of the conversation goes on from them.
     let sizes = lines.iter().rev().map(|line| tokens(line));
     let shown = match lines.is_empty() {
         true => return String::new(),

@@ -203,7 +203,7 @@ fn check_names(tool: Tool, arguments: &Map<String, Value>) -> Result<(), Refusal
     if arguments.keys().all(|name| known.contains(&name.as_str())) {
         return Ok(());
     }
-    // The other name is not repeated: a model may have written anything there, and this is a sentence of Memoir's.
+    // The unknown name is not repeated: a model may have written anything there, and this sentence is Memoir's own.
     Err(Refusal::InvalidArgument(format!(
         "{} takes only {}; the call has an argument of another name",
         tool.as_str(),
@@ -235,7 +235,7 @@ impl<'a> Argument<'a> {
 
     fn text(&self, limit: usize) -> Result<PrivateText, Refusal> {
         self.given()?;
-        // The default is never taken: what is missing was refused above.
+        // The empty default is never used, since `given` has refused a missing argument.
         Ok(parse_text(
             self.name,
             self.string()?.unwrap_or_default(),
@@ -293,7 +293,7 @@ impl<'a> Argument<'a> {
         let value = self.given()?;
         let numbers: Option<Vec<Number>> = match value {
             Value::Array(items) => items.iter().map(read_number).collect(),
-            // Some models write a list as one text.
+            // Some models write a list as one text (SPEC 3.8).
             Value::String(text) => text.split(',').map(read_number_text).collect(),
             _ => None,
         };

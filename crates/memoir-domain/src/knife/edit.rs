@@ -167,7 +167,7 @@ fn kept_core<'a>(
     numbers: &[Number],
 ) -> Result<Vec<&'a Memory>, Refusal> {
     let kept = |number: &Number| memories.get(number).filter(|memory| memory.is_kept());
-    // All of them are named, so that a model need not find them one call at a time.
+    // The refusal names all of them, so that a model need not find them one call at a time.
     let missing: Vec<Number> = numbers
         .iter()
         .copied()
@@ -238,7 +238,7 @@ fn taken_tokens(call: &KnifeCall, members: &[&Memory]) -> u64 {
 pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
     let agents = agent.settings.effective_refinement_threshold();
     Gauge {
-        // No open session is without it; and on 0 the breaker never trips.
+        // Every open session has this mass. At 0 the breaker never trips (SPEC 3.13).
         pre_session_tokens: session.pre_session_tokens.unwrap_or(0),
         core_tokens: agent.tally.core_tokens,
         removed_tokens: session.removed_tokens,
@@ -356,15 +356,16 @@ impl CheckedEdit<'_> {
             kind: Kind::Core,
             content: content.clone(),
             tags,
-            // Where the texts came from stands with their wordings.
+            // The sources are kept with the wordings.
             source: None,
             created_at: earliest,
-            // Never inherited: constitutional members are refused before.
+            // Constitutional members were refused before, so there is no flag to inherit.
             constitutional: false,
             door,
             wordings: Some(wordings),
         });
-        // First, since the first change of such a record is taken for what was written (`rehearse.rs`).
+        // The new memory comes first: a rehearsal takes the text of the first change as what was written
+        // (`rehearse.rs`).
         let mut changes = vec![created];
         changes.extend(self.discard_all(draft));
         (number, changes)
@@ -409,7 +410,7 @@ impl CheckedEdit<'_> {
             updated_at: draft.now(),
             ..carrier.clone()
         };
-        // The deleted one comes first: whoever applies a rehearsal tells the two apart by this order.
+        // The deleted memory comes first: applying a rehearsal tells the two apart by this order.
         let mut changes = self.discard_all(draft);
         changes.extend(draft.alter(carrier.clone(), &after));
         changes

@@ -304,8 +304,8 @@ impl Case<'_> {
             present: &member.present,
             immutable_tags: &immutable_tags(self.view.agent, self.session),
         };
-        // A memory that says all of it makes the delete a merge, which loses nothing and is not asked about (SPEC
-        // 3.12).
+        // Where another memory says all of this one, the delete is a merge, which loses nothing and is not asked about
+        // (SPEC 3.12).
         if let Some(carrier) = survey.carrier(&sought) {
             return Ok(Some(EditMeasure {
                 carrier: Some(carrier.clone()),
@@ -325,7 +325,7 @@ impl Case<'_> {
             let near = nearest.map(|nearest| self.near(member, &nearest));
             Some(near.unwrap_or_default())
         };
-        // Whatever the guard: in this mode only what another memory says may go (SPEC 3.12).
+        // In `dedup_only` this holds whatever the guard: only what another memory says may go (SPEC 3.12).
         if self.session.mode == Mode::DedupOnly && !lost.is_empty() {
             return Err(Refusal::NotDoubled {
                 number: member.memory.number,
@@ -436,7 +436,7 @@ impl Case<'_> {
     /// Whether the limits allow it; `false` where that takes a look at all memories first.
     fn check_limits(&self, lost: &[LostSentence]) -> Result<bool, Refusal> {
         let all_lost = || lost.iter().map(|lost| lost.lost_words.clone()).collect();
-        // Before the look at all memories: where nothing may go, it does not matter how much went.
+        // Where nothing may be lost, it does not matter how much was lost before, so no look at all memories is needed.
         if self.guard == LossGuard::Refuse && !lost.is_empty() {
             return Err(Refusal::LossLimit {
                 lost: all_lost(),

@@ -367,7 +367,7 @@ impl NearestMemory {
 }
 
 /// Most sentences that an answer shows; what a whole long memory would lose is told by its beginning.
-// All of them are in the fields beside it (`RefusalDetails`).
+// The fields beside the text hold all sentences (`RefusalDetails`).
 const SHOWN: usize = 6;
 
 fn would_go(lost: &[LostWords]) -> String {

@@ -22,7 +22,8 @@ pub(super) struct Joined {
 /// How many entries two sets of these sizes must share to be alike: 7 of 10 of all that they have, or
 /// all but one where that is three and more.
 pub(super) fn required(one: usize, other: usize) -> usize {
-    // Of sizes a and b with s in common, all is a + b - s, of which s is 7 in 10 where it is 7 in 17 of a + b.
+    // Two sets of sizes a and b that share s entries have a + b - s in all. s is 7 in 10 of these where it is 7 in 17
+    // of a + b.
     let by_share = (7 * (one + other)).div_ceil(17);
     let all_but_one = (one.max(other) - 1).max(3);
     by_share.min(all_but_one)
@@ -30,7 +31,7 @@ pub(super) fn required(one: usize, other: usize) -> usize {
 
 /// The size of the smallest set that one of this size can be alike with, of those that are not larger.
 fn smallest(size: usize) -> usize {
-    // Where the smaller one lies within the larger one, all that it has is shared.
+    // The smaller set can share all of its entries at most.
     (7 * size).div_ceil(10).min((size - 1).max(3))
 }
 

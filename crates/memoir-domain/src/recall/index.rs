@@ -261,7 +261,7 @@ impl RecallIndex {
                     groups.push(self.units.as_slice()[unit as usize].group);
                 }
                 TermKind::Mark => {
-                    // Never looked for by itself, so that it needs no list.
+                    // A mark is never looked for by itself, so it needs no list.
                     let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
                     self.sequence.push(unit);
                 }
@@ -289,7 +289,7 @@ impl RecallIndex {
         groups.sort_unstable();
         let length = groups.len() as u32;
         for same in groups.chunk_by(|one, other| one == other) {
-            // What is there more often than that hardly counts for more (`saturated`).
+            // More occurrences than `TIMES` would hardly count for more (`saturated`).
             let times = (same.len() as u32).min(TIMES);
             // Slots only grow, so that each list stays sorted by pushing.
             self.postings[same[0] as usize].push(slot << TIMES_BITS | times);
@@ -431,7 +431,7 @@ impl RecallIndex {
         });
         if unit == new {
             let letters = word.chars().take(LETTERS + 1).count();
-            // The word that is meant may be shorter by the letter that slipped in.
+            // The word that is meant may be one letter shorter than the question's, which a slip has made longer.
             if (SLIP_LETTERS - 1..=LETTERS).contains(&letters) && is_lettered(word) {
                 let place = self.letters.len() as u32;
                 self.letters.extend(word.as_bytes());
@@ -925,7 +925,7 @@ impl RecallIndex {
                 let is_found = best.iter().any(|known| known.found.slot == at);
                 if !is_found && narrowed.admits(slot) && self.corrects(&new, old, *most_shared) {
                     found.retain(|known| known.slot != at);
-                    // The old one is among them: the best are the first of these.
+                    // The best are the first of those found, so the old one is among them.
                     let place = found.iter().position(|known| known.slot == old.slot);
                     found.insert(place.unwrap_or(0), new);
                 }
@@ -1224,7 +1224,7 @@ fn tag_key(tag: &str) -> u64 {
 }
 
 fn pair_key([one, other]: [u64; 2]) -> u64 {
-    // A pair has an order: the two in the other one are another pair.
+    // The order counts: the same two in the other order are another pair.
     one.rotate_left(23) ^ other.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
 }
 

@@ -160,10 +160,10 @@ impl Sides {
     }
 
     /// In how many of the dimensions that tell a place lies on another side than what is asked.
-    fn differing(&self, question: &[u64], telling: &[u64], place: u32) -> u32 {
-        let words = question.len();
+    fn differing(&self, question_bits: &[u64], telling: &[u64], place: u32) -> u32 {
+        let words = question_bits.len();
         let own = &self.bits.as_slice()[place as usize * words..][..words];
-        let pairs = own.iter().zip(question).zip(telling);
+        let pairs = own.iter().zip(question_bits).zip(telling);
         pairs
             .map(|((own, question), telling)| ((own ^ question) & telling).count_ones())
             .sum()

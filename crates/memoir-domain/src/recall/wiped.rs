@@ -99,7 +99,7 @@ impl WipedTable {
         if (self.used + 1) * 4 > self.keys.len() * 3 {
             self.grow();
         }
-        // Not reached: a table that has grown has places.
+        // Not reached: a table always has free places after `grow`.
         let Some(at) = self.place(key) else {
             return new;
         };
@@ -112,7 +112,7 @@ impl WipedTable {
     }
 
     fn grow(&mut self) {
-        // A power of two, since places are found with a mask.
+        // The size is a power of two, since places are found with a mask.
         let room = (self.keys.len() * 2).max(256);
         let mut larger = Self {
             keys: Wiped(vec![0; room]),
@@ -126,7 +126,7 @@ impl WipedTable {
                 larger.values.as_mut_slice()[at] = *value;
             }
         }
-        // What it was is wiped as it is dropped.
+        // The old table is wiped as it is dropped.
         *self = larger;
     }
 

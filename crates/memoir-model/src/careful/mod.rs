@@ -192,7 +192,7 @@ fn summary(plan: &Plan, results: &[Value]) -> String {
     let members: u64 = done("consolidated")
         .filter_map(|result| result["merged_count"].as_u64())
         .sum();
-    // Cannot go below zero: each result is of one kind at most.
+    // Each result is of one kind at most, so this cannot go below zero.
     let refused = results.len() - deleted - merged;
     let mut text = match (deleted, merged) {
         (0, 0) => "Nothing was changed.".to_owned(),

@@ -185,6 +185,7 @@ pub(crate) async fn revoke(
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;
     agent.revoke_access(id, actor).await?;
-    // Looked at once more, since who may read what the agent said to it does not depend on who takes it back.
+    // The request is read again through the caller's lens: what the caller may read of the agent's answer does not
+    // depend on who takes the request back.
     Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
 }

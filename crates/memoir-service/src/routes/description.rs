@@ -360,7 +360,7 @@ fn query_names(operation: &Value) -> Vec<String> {
 
 /// The names that a request takes behind the `?`.
 pub(super) fn parameters(path: &str, method: &str) -> &'static [String] {
-    // A HEAD is answered by the handler of GET, and takes the same.
+    // A HEAD request is answered by the handler of GET, and takes the same parameters.
     let method = if method == "HEAD" { "GET" } else { method };
     PARAMETERS
         .get(path)

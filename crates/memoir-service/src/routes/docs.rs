@@ -268,7 +268,6 @@ fn example(document: &Value, schema: &Value) -> Option<Value> {
 
 /// The schema that a reference names; of a choice with null, the other one.
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    // What may be null is a choice of that and one other.
     let choice = items(&schema["oneOf"]).find(|choice| choice["type"] != "null");
     let schema = choice.unwrap_or(schema);
     let name = text(schema, "$ref").rsplit('/').next().unwrap_or_default();

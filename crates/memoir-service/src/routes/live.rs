@@ -59,9 +59,9 @@ pub(crate) async fn follow(
 ) -> Result<Response, Problem> {
     let seen = seen_before(headers)?;
     let mut live = lens.watch(id, seen);
-    // Before the answer begins: what fails here still has a status of its own.
+    // The first look comes before the answer begins, so that a failure still gets a status of its own.
     let news = live.look().await?;
-    // From a stream that ends, a browser's `EventSource` would come back again and again.
+    // After a stream that ends, a browser's `EventSource` would connect again and again; a 204 makes it stop.
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }

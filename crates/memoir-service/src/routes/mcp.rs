@@ -35,7 +35,7 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
 /// The answer; where it is that there is no token that counts, with the way to one (RFC 9728, 5.1).
 fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Response {
     if let (StatusCode::UNAUTHORIZED, Some(connecting)) = (answer.status(), &service.connecting) {
-        // Whoever sent none is told of no error (RFC 6750, 3.1).
+        // A request that has no token gets no error code (RFC 6750, 3.1).
         let error = match has_token {
             true => "error=\"invalid_token\", ",
             false => "",

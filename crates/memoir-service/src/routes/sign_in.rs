@@ -80,7 +80,7 @@ pub(crate) struct SignedIn {
 pub(crate) async fn sign_in(State(service): State<Service>, request: Request) -> Response {
     let signed_in = attempt(&service, request).await;
     let mut response = signed_in.unwrap_or_else(IntoResponse::into_response);
-    // A token must stand in no cache.
+    // No cache may keep the token.
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()
@@ -401,13 +401,11 @@ pub(crate) fn check_transport(
 
 /// Where the attempt comes from: what the proxy says last, since all before that is the client's word.
 pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
-    // The last one is the word of the proxy in front of this service. Whatever stands before it, a client may have
-    // sent.
     let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)
         .and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-    // Those without an address share one count.
+    // Attempts whose address is not known share one count.
     let address = last.or(peer).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     match address.to_canonical() {
         // Whoever has one address of version 6 has 2^64.

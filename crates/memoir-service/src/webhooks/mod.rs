@@ -212,7 +212,7 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
             .memoir
             .due_notices(&webhook.digest, webhook.accounts.as_deref(), AT_ONCE)
             .await;
-        // As if nothing were due: a moment later it is looked again.
+        // A failed look is treated as if nothing were due: the next look comes a moment later.
         let notices = due.unwrap_or_else(|error| {
             tracing::error!(host, %error, "it cannot be read what is due to a webhook");
             Vec::new()

@@ -749,7 +749,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     story.answer(path, true).await;
     let told = story.browser.get(&story.tab()).await.text;
     assert!(told.contains("It is on, with the agent’s leave"), "{told}");
-    // It has no end of its own that a page could count down to.
+    // The grant has no end of its own, so no page counts down to one.
     let agents_page = format!("/agents/{}", story.agent.scope().agent);
     for page in [path, &story.tab(), &agents_page] {
         let shown = story.browser.get(page).await;

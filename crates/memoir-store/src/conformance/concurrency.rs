@@ -24,7 +24,7 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     author.save(vec![memory(1)]).await;
     let before = author.everything().await;
-    // The largest is what a signed column holds.
+    // `u64::MAX >> 1` is the largest number that a signed column holds.
     for expected_version in [Some(0), Some(1), Some(3), Some(u64::MAX >> 1), None] {
         let mut commit = Commit {
             expected_version,

@@ -23,7 +23,7 @@ pub(super) fn at(seconds: i64) -> Timestamp {
 }
 
 pub(super) fn account_id(number: u128) -> AccountId {
-    // A first digit for each kind, here and below: none passes for one of another.
+    // Each kind of identifier has its own first digit, here and below, so that none passes for one of another kind.
     AccountId::from_bytes((number | 0xA << 124).to_be_bytes())
 }
 
@@ -54,7 +54,7 @@ pub(super) fn scope(account: u128, agent: u128) -> AgentScope {
 }
 
 pub(super) fn text(words: &str) -> StoredText {
-    // The byte of the version, which every stored text begins with.
+    // Every stored text begins with a byte that is its version.
     let mut bytes = vec![1];
     bytes.extend_from_slice(words.as_bytes());
     StoredText(bytes)

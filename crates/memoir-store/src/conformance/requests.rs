@@ -54,7 +54,7 @@ fn is_refused(answer: &Result<()>) -> bool {
 }
 
 pub(super) async fn spec_5_2_every_field_of_a_request_is_kept(store: Arc<dyn Store>) {
-    // What a signed column holds.
+    // This is the largest number that a signed column holds.
     const LARGEST: u64 = i64::MAX as u64;
     let mut author = Author::new(&store, 1, 1).await;
     let full = AccessRow {

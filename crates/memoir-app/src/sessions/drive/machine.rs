@@ -27,7 +27,8 @@ const CUT_ANSWERS: u32 = 3;
 /// tokens as it is set. For a longer one it grows in proportion, since each turn sends the prompt again.
 const PROMPT_TOKENS: u64 = 6_000;
 /// Most real tokens for each of ours: what a provider says that it read is believed up to there.
-// Two for each character. A provider that claims more must not lift the limit of tokens with it.
+// One of our tokens is 4 characters, so these are 2 real tokens for each character. A provider that claims more must
+// not raise the limit of tokens by that.
 const MOST_REAL_TOKENS: u64 = 8;
 
 /// What happened.
@@ -176,7 +177,7 @@ impl Machine {
     }
 
     fn ask(&mut self, request: ModelRequest) -> Vec<SessionEffect> {
-        // Attempts are counted for each request.
+        // Each request has all attempts for itself.
         self.failures = 0;
         act(SessionAction::Call(Box::new(request)))
     }
@@ -255,7 +256,7 @@ impl Machine {
             ];
         }
         let mut effects = vec![SessionEffect::Note(Progress::Agreed)];
-        // The other limits are looked at before the first turn.
+        // Only the time is checked here: the other limits are checked before the first turn.
         effects.extend(match within(limits.time, at) {
             Ok(()) => act(SessionAction::Open),
             Err(why) => act(SessionAction::Abandon(why)),
@@ -307,7 +308,7 @@ impl Machine {
     }
 
     fn next_tool(&mut self, at: Duration) -> Vec<SessionEffect> {
-        // Of the limits only the time: the calls of one answer are no turns, and use no tokens.
+        // Only the limit of time can be reached here: the calls of one answer are no turns, and use no tokens.
         if let Err(why) = within(self.limits.time, at) {
             return act(SessionAction::Abandon(why));
         }

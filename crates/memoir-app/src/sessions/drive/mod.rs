@@ -191,8 +191,8 @@ impl<'a> Drive<'a> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
-            // At each step: a worker that is stopped in the middle hands the session back with what was used up to
-            // here.
+            // The usage is noted at each step, so that a worker which is stopped in the middle hands the session back
+            // with the usage so far.
             self.hold.note(self.machine.usage());
             let mut next = None;
             for effect in effects {
@@ -305,7 +305,7 @@ impl<'a> Drive<'a> {
     /// The session was ended by somebody else: what became of it stands in the store.
     async fn lost(&self) -> Result<Next> {
         let session = self.agent.session(self.hold.id).await?;
-        // It goes on in other hands, and its end is theirs to tell.
+        // Another worker drives the session now, and will report its end.
         if session.state.is_running() {
             return Err(Error::SessionLost(self.hold.id));
         }

@@ -149,7 +149,7 @@ impl Progress {
         let tool = request
             .tool
             .map_or("unknown", memoir_domain::knife::Tool::as_str);
-        // Of a session that is over nothing is measured.
+        // A call in a session that is over is not measured, so it has no gauges.
         let Some((before, after)) = called.gauges else {
             return Self::Answered {
                 tool,

@@ -31,7 +31,7 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
         .chars()
         .rev()
         .filter(|character| !character.is_whitespace() && !"\"'`".contains(*character))
-        // More than the longest of the marks below.
+        // 16 characters are more than the longest mark below has.
         .take(16)
         .collect();
     let named = [
