@@ -30,9 +30,18 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// The file that is written instead of `path`: the target of a link, even of a link to nothing, so that the link stays.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
-        // A relative target starts at the link's folder. A target that is a link to nothing too is replaced.
-        Ok(target) => database::folder_of(path).join(target),
-        Err(_) => path.to_owned(),
-    })
+    /// As many links as Linux follows, one after the other.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        if let Ok(file) = fs::canonicalize(&path) {
+            return file;
+        }
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        // A relative target starts at the link's folder.
+        path = database::folder_of(&path).join(target);
+    }
+    path
 }

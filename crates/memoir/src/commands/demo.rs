@@ -76,6 +76,21 @@ impl FourSums {
     }
 }
 
+/// What a demonstration came to, once its folder is removed; `None` where it was interrupted.
+///
+/// # Errors
+/// The demonstration failed, or else its folder could not be removed: nobody looks for one that is left behind.
+fn removed<T>(
+    folder: tempfile::TempDir,
+    came_to: Option<Result<T, Failure>>,
+) -> Result<Option<T>, Failure> {
+    let path = folder.path().to_owned();
+    let closed = folder.close();
+    let came_to = came_to.transpose()?;
+    closed.map_err(|error| Failure::file("remove", &path, &error))?;
+    Ok(came_to)
+}
+
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let folder = tempfile::Builder::new()
         .prefix("memoir-demo-")
@@ -83,19 +98,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
     if !arguments.full && !global.json {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
-        let path = folder.path().to_owned();
-        let closed = folder.close();
-        // The failure is reported, since nobody looks for a folder that a demonstration left behind.
-        closed.map_err(|error| Failure::file("remove", &path, &error))?;
-        return ending.unwrap_or(Ok(Ending::Interrupted));
+        return Ok(removed(folder, ending)?.unwrap_or(Ending::Interrupted));
     }
     // The store is closed by the time that this returns, so nothing holds the folder.
     let shown = unless_interrupted(in_folder(global, folder.path())).await;
-    let path = folder.path().to_owned();
-    folder
-        .close()
-        .map_err(|error| Failure::file("remove", &path, &error))?;
-    let Some(shown) = shown.transpose()?.flatten() else {
+    let Some(shown) = removed(folder, shown)?.flatten() else {
         return Ok(Ending::Interrupted);
     };
     terminal::show(global.json, &shown, || report::after(&shown))?;

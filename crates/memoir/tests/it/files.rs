@@ -64,10 +64,12 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         std::fs::write(&out, "old").unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());
-        // The same is true of a link to nothing.
+        // A second link is followed too, also where it leads to nothing yet.
         std::fs::remove_file(&out).unwrap();
-        installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
-        assert!(link.is_symlink());
+        let second = installation.path("second.jsonl");
+        std::os::unix::fs::symlink("link.jsonl", &second).unwrap();
+        installation.run(&["export", "wren", "--output", second.to_str().unwrap()]);
+        assert!(link.is_symlink() && second.is_symlink());
         assert_eq!(
             std::fs::read_to_string(&out).unwrap(),
             installation.ok(&["export", "wren"])
