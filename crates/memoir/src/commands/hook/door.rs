@@ -163,8 +163,10 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
+                // A whole page, since newer requests that are over stand before one that waits.
+                let page = [("limit", "200")];
                 let (access_requests, latest_session, waits) = tokio::try_join!(
-                    remote.get::<Items<HookAccessRequest>>("access-requests", &[("limit", "20")]),
+                    remote.get::<Items<HookAccessRequest>>("access-requests", &page),
                     remote.get::<Items<HookSession>>("sessions", &one),
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
