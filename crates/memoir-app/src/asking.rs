@@ -24,7 +24,7 @@ use memoir_store::{AgentQuery, Selection};
 use tokio::task::JoinSet;
 
 use crate::{
-    AgentHandle, Error, Loaded, Memoir, Result, Viewer, again, codec,
+    AgentHandle, Error, Loaded, Memoir, Result, again, codec,
     life::RULES_ONLY,
     memories::memory_query,
     model_question::{ModelCall, ModelFailure},
@@ -110,23 +110,20 @@ impl AgentHandle {
         Ok(outcome.unwrap_or(AskOutcome::Answered))
     }
 
-    /// Asks whoever claimed the question; what that uses is added to `usage`.
+    /// Asks the agent's model under a claim; what that uses is added to `usage`.
     async fn ask_claimed(&self, id: AccessRequestId, usage: &mut Usage) -> Result<AskOutcome> {
-        let loaded = self
-            .load(&memory_query(Selection::Context {
-                journal_after: context::journal_since(self.memoir.now()),
-            }))
-            .await?;
+        let query = AgentQuery::default();
+        let (loaded, request, _) = again(|| self.load_access(id, &query)).await?;
         let me = Actor::agent(loaded.agent.name.clone());
-        let view = self.seen_by(Viewer::Agent).access_request(id).await?;
-        if view.state != AccessState::Asked {
+        if request.state != AccessState::Asked {
             return Ok(AskOutcome::Answered);
         }
         let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
             return Ok(AskOutcome::NotByModel);
         };
         // Before the model is asked: its yes could not be carried out, and would be lost.
-        if view.memory.is_some() && loaded.running_session.is_some() {
+        let shreds = matches!(request.kind, AccessKind::Shred { .. });
+        if shreds && loaded.running_session.is_some() {
             let problem = "nothing can be shredded while a session is running";
             return Ok(AskOutcome::Failed(problem.to_owned()));
         }

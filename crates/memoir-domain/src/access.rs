@@ -220,6 +220,13 @@ pub fn recipient(name: &str, address: &str) -> u64 {
     u64::from_be_bytes(first) >> 1
 }
 
+impl AccessKindName {
+    /// Whether a request of this kind has no end of its own in that state, and stands until it is taken back.
+    pub fn is_standing(self, state: AccessState) -> bool {
+        self == Self::Embeddings && state == AccessState::Granted
+    }
+}
+
 impl AccessKind {
     /// Its name, without the details.
     pub fn name(self) -> AccessKindName {
@@ -541,9 +548,7 @@ impl AccessRequest {
     /// time of day and a clock that is never set must both leave it time, and neither may the time of day
     /// stand before what the log tells of.
     pub fn over(&self, moment: &Moment) -> Option<RequestOver> {
-        let is_standing = matches!(self.kind, AccessKind::Embeddings { .. })
-            && self.state == AccessState::Granted;
-        if !self.state.is_open() || is_standing {
+        if !self.state.is_open() || self.kind.name().is_standing(self.state) {
             return None;
         }
         let from = self

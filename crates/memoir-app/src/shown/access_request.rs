@@ -139,7 +139,7 @@ impl AccessRequestFacts {
 
     /// Whether it is granted until somebody takes it back: its `expires_at` lies a hundred years ahead.
     pub fn is_standing(&self) -> bool {
-        self.kind == AccessKindName::Embeddings && self.state == AccessState::Granted
+        self.kind.is_standing(self.state)
     }
 }
 
