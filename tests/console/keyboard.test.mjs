@@ -94,9 +94,9 @@ byKeys("the way through the fleet is as it is read, and may be shortened", async
 
 byKeys("the fleet is sorted and searched", async (page) => {
   await page.goto("/");
-  await reach(page, "a Mass of budget");
+  await reach(page, "a Core size of budget");
   await page.keyboard.press("Enter");
-  await page.getByRole("columnheader", { name: "Mass of budget" }).and(page.locator("[aria-sort=descending]")).waitFor();
+  await page.getByRole("columnheader", { name: "Core size of budget" }).and(page.locator("[aria-sort=descending]")).waitFor();
   await reach(page, "input Name of an agent");
   await page.keyboard.type("lark");
   await page.keyboard.press("Enter");
@@ -129,7 +129,7 @@ byKeys("a session is begun, seen to its end, and rolled back", async (page) => {
   await page.getByText("completed", { exact: true }).waitFor();
   await reach(page, "a Roll back…");
   await page.keyboard.press("Enter");
-  await page.getByText("No later change stands in the way.").waitFor();
+  await page.getByText("No later change conflicts with it.").waitFor();
   await reach(page, "button Roll back");
   await page.keyboard.press("Enter");
   await page.getByRole("status").getByText("The session was rolled back.").waitFor();
@@ -161,7 +161,7 @@ byKeys("the audit is filtered and verified", async (page) => {
   await page.waitForURL(/action=memory_saved/);
   await reach(page, "button Verify the chain");
   await page.keyboard.press("Space");
-  await page.getByRole("status").getByText("Everything fits").waitFor();
+  await page.getByRole("status").getByText("Everything matches").waitFor();
 });
 
 byKeys("an agent is made, and set", async (page) => {
@@ -203,7 +203,7 @@ byKeys("a session that runs does not take the focus from whoever watches", async
   await page.getByText("This page follows the session.").waitFor();
   await reach(page, "button Cancel the session");
   await wren.call("POST", `/v1/sessions/${id}/tools/delete_memory`, { id: 4 });
-  await page.getByRole("row").filter({ hasText: "deleted" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "moved to the archive" }).waitFor();
   assert.equal((await focused(page)).is, "button Cancel the session");
   await page.keyboard.press("Enter");
   await page.getByText("The session was cancelled; its edits stay.").waitFor();
@@ -230,7 +230,7 @@ byKeys("an agent is asked to let somebody in, and the looking is ended", async (
 
 byKeys("the curve of an agent’s mass is walked along", async (page) => {
   await page.goto(wren.path);
-  const curve = page.getByRole("slider", { name: "Mass over time" });
+  const curve = page.getByRole("slider", { name: "Core size over time" });
   await curve.waitFor();
   await reach(page, /^div/);
   const places = [];

@@ -167,6 +167,7 @@ const pages = [
   ["agent-empty", go(() => at.empty)],
   ["mass", go(() => `${at.agent}/mass`)],
   ["memories", go(() => `${at.agent}/memories`)],
+  ["memories-archival", go(() => `${at.agent}/memories?kind=archival`)],
   ["memories-discarded", go(() => `${at.agent}/memories?discarded=yes&done=protect#memory-2`)],
   ["shred", go(() => `${at.agent}/memories/3/shred`)],
   ["sessions", go(() => `${at.agent}/sessions`)],

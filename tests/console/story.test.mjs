@@ -196,7 +196,7 @@ step("the agent saves memories and writes its own prompt", async () => {
     source: `a letter from ${CANARY}`,
   }));
   await call("POST", `/v1/agents/${wren.id}/memories/batch`, { memories });
-  // So that a session can let go of enough to trip the breaker.
+  // So that a session can remove enough to trip the breaker.
   await installation.call("PATCH", `/v1/agents/${wren.id}`, { loss_guard: "off" });
   for (const field of ["system_prompt", "refinement_prompt"]) {
     await call("PUT", `/v1/agents/${wren.id}/self/${field}`, { value: `I live in ${CANARY}.` });
@@ -230,7 +230,7 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   const rows = page.getByRole("row");
   const [first] = (await call("GET", `/v1/agents/${wren.id}/memories?kind=core`)).items;
   await tool("delete_memory", { id: first.number });
-  await rows.filter({ hasText: "deleted" }).filter({ hasText: `#${first.number}` }).waitFor();
+  await rows.filter({ hasText: "moved to the archive" }).filter({ hasText: `#${first.number}` }).waitFor();
   await tool("update_memory", { id: 5, content: told("Marta prefers linen thread") });
   await rows.filter({ hasText: "rewritten" }).filter({ hasText: "#5" }).waitFor();
   await page.getByText("running", { exact: true }).waitFor();
@@ -245,7 +245,7 @@ step("a session that the agent runs is watched edit by edit, and closed by the b
   await isSound(page, "the page of a session that was watched");
 });
 
-step("the first session is rolled back, past what stands in the way", async () => {
+step("the first session is rolled back, past a conflict", async () => {
   const merged = await installation.call("GET", `/v1${wren.sessions[0]}`);
   assert.equal(merged.state, "completed");
   const { items } = await call("GET", `/v1/agents/${wren.id}/memories?include=discarded&limit=50`);
@@ -253,7 +253,7 @@ step("the first session is rolled back, past what stands in the way", async () =
   await installation.call("POST", `/v1/agents/${wren.id}/memories/${changed.number}/restore`);
   await page.goto(wren.sessions[0]);
   await page.getByRole("link", { name: "Roll back…" }).click();
-  await page.getByText("1 later change of the same memories stands in the way").waitFor();
+  await page.getByText("1 later change of the same memories conflicts with it").waitFor();
   await holdsNoWords(page);
   await page.getByLabel("Undo these later changes too").check();
   await page.getByRole("button", { name: "Roll back" }).click();
@@ -273,7 +273,7 @@ step("no page shows a word, and the log verifies", async () => {
   await tour();
   await page.goto(`/audit?agent=${wren.id}`);
   await page.getByRole("button", { name: "Verify the chain" }).click();
-  await page.getByRole("status").getByText("Everything fits").waitFor();
+  await page.getByRole("status").getByText("Everything matches").waitFor();
   // Not even on a page for reading, as long as nobody was let in.
   installation.witness.sawNoWords();
 });

@@ -96,11 +96,11 @@ silently("the fleet is sorted, searched and paged", async (page) => {
   await page.getByRole("link", { name: "Next page" }).click();
   await page.getByText("Page 2 of 2").waitFor();
   assert.equal(await first(), "agent 50");
-  await page.getByRole("link", { name: "Mass of budget" }).click();
+  await page.getByRole("link", { name: "Core size of budget" }).click();
   assert.equal(await first(), "Wren");
-  assert.equal(await sorted("Mass of budget"), "descending");
-  await page.getByRole("link", { name: "Mass of budget" }).click();
-  assert.equal(await sorted("Mass of budget"), "ascending");
+  assert.equal(await sorted("Core size of budget"), "descending");
+  await page.getByRole("link", { name: "Core size of budget" }).click();
+  assert.equal(await sorted("Core size of budget"), "ascending");
   await page.getByRole("searchbox", { name: "Name of an agent" }).fill("WR");
   await page.getByRole("button", { name: "Search" }).click();
   await page.getByText("1 agent with “WR” in the name").waitFor();
@@ -111,7 +111,7 @@ silently("the fleet is sorted, searched and paged", async (page) => {
 silently("an agent is paused, and asked again", async (page) => {
   await page.goto(wren.path);
   await page.getByRole("button", { name: "Pause the schedule" }).click();
-  await page.getByRole("status").getByText("leaves the agent alone").waitFor();
+  await page.getByRole("status").getByText("skips the agent").waitFor();
   await page.goto("/?q=wren");
   await row(page, "Wren").getByText("paused").waitFor();
   await page.goto(wren.path);
@@ -150,7 +150,7 @@ silently("a session is rehearsed and applied", async (page) => {
   await page.getByText("The session was rolled back.").waitFor();
 });
 
-silently("a session is run, followed by looking again, and rolled back past what stands in the way", async (page) => {
+silently("a session is run, followed by looking again, and rolled back past a conflict", async (page) => {
   await refine(page);
   const gone = page.getByRole("cell", { name: /^#\d+$/ }).first();
   const number = (await gone.innerText()).replace(/\D/g, "");
@@ -163,7 +163,7 @@ silently("a session is run, followed by looking again, and rolled back past what
   await installation.call("POST", `/v1/agents/${wren.id}/memories/${number}/${change}`);
   await page.goto(session);
   await page.getByRole("link", { name: "Roll back…" }).click();
-  await page.getByText("1 later change of the same memories stands in the way").waitFor();
+  await page.getByText("1 later change of the same memories conflicts with it").waitFor();
   await page.getByLabel("Undo these later changes too").check();
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("The session was rolled back.").waitFor();
@@ -190,7 +190,7 @@ silently("the audit is filtered and verified, and a checkpoint is taken", async 
   await page.getByRole("cell", { name: "saved", exact: true }).first().waitFor();
   assert.ok((await records.count()) < all);
   await page.getByRole("button", { name: "Verify the chain" }).click();
-  await page.getByRole("status").getByText("Everything fits").waitFor();
+  await page.getByRole("status").getByText("Everything matches").waitFor();
   await page.goto("/audit");
   await page.getByRole("button", { name: "Take a checkpoint" }).click();
   await page.getByRole("heading", { name: "The signed note" }).waitFor();
@@ -236,6 +236,24 @@ silently("an agent is returned to an earlier point, and back", async (page) => {
   await page.getByRole("status").first().waitFor();
   const { core_count: count } = await installation.call("GET", `/v1/agents/${lark.id}`);
   assert.equal(count, MEMORIES.length);
+});
+
+silently("an archival memory is shown with what it is under, and promoted", async (page) => {
+  const swift = await installation.agent("Swift", MEMORIES.slice(2));
+  const save = (memory) => swift.call("POST", `/v1/agents/${swift.id}/memories`, memory);
+  const { number } = await save({ content: told("The ferry runs again from June"), replaces: [4] });
+  await page.goto(swift.path);
+  await page.getByRole("link", { name: "Memories" }).click();
+  await page.getByLabel("Kind").selectOption({ label: "Archival" });
+  await page.getByRole("button", { name: "Show" }).click();
+  await row(page, "#4").getByRole("link", { name: `now #${number}` }).click();
+  await row(page, `#${number}`).getByText("took the place of 1").click();
+  await page.getByText(`Archival memories under #${number}.`).waitFor();
+  await page.getByRole("button", { name: "Promote memory 4" }).click();
+  await page.getByRole("status").getByText("core again").waitFor();
+  assert.equal(await row(page, "#4").count(), 0);
+  const { originals } = await installation.call("GET", `/v1/agents/${swift.id}`);
+  assert.deepEqual(originals, { total: 5, in_prompt: 5, archived: 0 });
 });
 
 silently("an agent is asked to let somebody in, answers, and its words close by themselves", async (page) => {

@@ -26,7 +26,7 @@ def administrator(service: Service) -> Iterator[Administrator]:
 def memory(service: Service, administrator: Administrator) -> Iterator[AgentMemory]:
     """The memory of a new agent.
 
-    Its guard of losses is off: the sessions of these tests let go of more than a year may.
+    Its loss guard is off: the scripted sessions of these tests are not to be bound by its limits.
     """
     name = f"wren-{next(NUMBERS)}"
     administrator.create_agent(name, model="builtin:careful", loss_guard="off")

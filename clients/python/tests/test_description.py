@@ -19,12 +19,15 @@ NAMES = {
     "Tool": "ToolDefinition",
     "Transcripts": "ConversationStatus",
 }
+# Described where they stand, without a name.
+INLINED = {"OriginalCounts"}
 MODELS = [
     kind
     for kind in vars(memoir_client.models).values()
     if isinstance(kind, type)
     and dataclasses.is_dataclass(kind)
     and kind is not memoir_client.models.Shown
+    and kind.__name__ not in INLINED
 ]
 
 

@@ -16,7 +16,7 @@ from langmem import (  # type: ignore[import-untyped]
     create_manage_memory_tool,
     create_search_memory_tool,
 )
-from memoir_client import AgentMemory, Refused, ToolCall
+from memoir_client import Administrator, AgentMemory, Refused, ToolCall
 from memoir_client.langgraph import MemoirStore, memoir_prompt
 
 AT = ("memories", "marta")
@@ -82,7 +82,8 @@ def test_langmem_saves_finds_and_updates(memory: AgentMemory) -> None:
     assert newest is not None and newest.value == {"content": changed}
     assert len(store.search(AT)) == 1
     # What was there is not lost.
-    assert [each.content for each in memory.memories()].count("Marta prefers linen thread.") == 1
+    (old,) = memory.memories(kind="archival")
+    assert old.content == "Marta prefers linen thread."
 
 
 def test_langmem_cannot_delete_and_its_model_is_told_the_way(memory: AgentMemory) -> None:
@@ -138,12 +139,15 @@ def test_values_namespaces_and_filters_are_kept(memory: AgentMemory) -> None:
     assert len(store.search(())) == len(values)
 
 
-def test_what_a_session_merged_has_the_keys_of_both(memory: AgentMemory) -> None:
+def test_what_a_session_archived_is_still_the_value_of_its_key(
+    memory: AgentMemory, administrator: Administrator
+) -> None:
     store = MemoirStore(memory)
     store.put(AT, "one", {"content": "Marta prefers linen thread."})
     store.put(AT, "two", {"content": "Marta prefers linen thread. She is fond of tea."})
     both = "Marta prefers linen thread. She is fond of tea."
-    # Mass, for the breaker.
+    administrator.update_agent(memory.agent, loss_guard="archive")
+    # Core size, for the breaker.
     memory.remember_all([f"Customer {number} ordered blue notebooks." for number in range(8)])
 
     def step(turn: Any) -> Any:
@@ -153,6 +157,7 @@ def test_what_a_session_merged_has_the_keys_of_both(memory: AgentMemory) -> None
 
     session = memory.refine(step)
     assert (session.state, session.edits) == ("completed", 1)
-    for key in ("one", "two"):
+    assert memory.memory(1).under == 2
+    for key, value in (("one", "Marta prefers linen thread."), ("two", both)):
         item = store.get(AT, key)
-        assert item is not None and item.value == {"content": both}
+        assert item is not None and item.value == {"content": value}

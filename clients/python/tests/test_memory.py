@@ -41,6 +41,36 @@ def test_a_batch_is_saved_whole_or_not_at_all(memory: AgentMemory) -> None:
     assert [(each.number, each.kind) for each in saved] == [(1, "core"), (2, "journal")]
 
 
+def test_spec_2_4_a_replaced_memory_is_in_the_archive_and_comes_back(memory: AgentMemory) -> None:
+    memory.remember_all(["Marta prefers linen thread.", "Marta binds on Mondays."])
+    saved = memory.remember("Marta prefers silk thread now.", replaces=[1, 9])
+    assert saved.replaced == (1,)
+    assert saved.not_replaced is not None
+    assert [(each.number, each.reason) for each in saved.not_replaced] == [(9, "not_found")]
+    assert "linen" not in memory.context().text
+    (old,) = memory.memories(under=saved.number)
+    assert (old.number, old.kind, old.under) == (1, "archival", saved.number)
+    assert old.content == "Marta prefers linen thread." and old.archived_at is not None
+    assert memory.memory(saved.number).sources == (1,)
+    found = {each.number: each for each in memory.recall("Which thread does Marta prefer?")}
+    assert (found[1].now, found[1].until is not None) == (saved.number, True)
+    originals = memory.about().originals
+    assert (originals.total, originals.in_prompt, originals.archived) == (3, 2, 1)
+    promoted = memory.promote(1)
+    assert (promoted.kind, promoted.under, promoted.archived_at) == ("core", None, None)
+    with pytest.raises(Problem) as refused:
+        memory.promote(1)
+    assert (refused.value.status, refused.value.code) == (409, "not_archival")
+    verified = memory.verify()
+    assert verified.originals is not None and verified.originals.lost == 0
+
+
+def test_an_archival_memory_and_a_same_text(memory: AgentMemory) -> None:
+    saved = memory.remember("Old orders are in the loft.", kind="archival")
+    assert (saved.kind, saved.same_as) == ("archival", None)
+    assert memory.remember("Old orders are in the loft").same_as == 1
+
+
 def test_lists_are_read_page_after_page(memory: AgentMemory) -> None:
     memory.remember_all([f"Entry {number}." for number in range(1, 24)])
     read = [each.number for each in memory.memories(page_size=5)]

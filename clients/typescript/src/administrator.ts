@@ -35,7 +35,6 @@ import type {
   Time,
   Transcripts,
   Verified,
-  Wording,
 } from "./models.js";
 
 /** An account's administrator. Agents are named by their name or identifier. */
@@ -95,7 +94,10 @@ export class Administrator extends Door {
     return this.send("POST", `${Door.agentPath(agent)}/tokens`, { body });
   }
 
-  /** Gives an agent a memory; a constitutional one is beyond deleting and merging. */
+  /**
+   * Saves a memory for an agent; no session deletes, merges or archives a constitutional one. It replaces only memories
+   * that administrators saved, too.
+   */
   remember(
     agent: string,
     content: string,
@@ -123,20 +125,17 @@ export class Administrator extends Door {
     return this.send("DELETE", `${Door.memoryPath(agent, number)}/protection`);
   }
 
-  /** The wordings that a memory stands for, and how much was let go of them, without words. */
-  wordings(agent: string, number: number, options: { pageSize?: number } = {}): AsyncGenerator<Wording, void> {
-    return this.wordingsOf(agent, number, options.pageSize);
+  /** Moves an archival memory back into the prompt. */
+  promote(agent: string, number: number): Promise<Memory> {
+    return this.promoted(agent, number);
   }
 
-  /**
-   * Gives one discarded memory back, or the wording of one that sessions let words go of. The answer is the
-   * memory that says it again: a new one where the old one stands for others.
-   */
+  /** Restores one discarded memory to where it was; not a summary. */
   restore(agent: string, number: number): Promise<Memory> {
     return this.send("POST", `${Door.memoryPath(agent, number)}/restore`);
   }
 
-  /** Discards one memory; it can be restored. */
+  /** Discards one memory; it can be restored. What it replaced stays in the archive. */
   discard(agent: string, number: number): Promise<Memory> {
     return this.send("POST", `${Door.memoryPath(agent, number)}/discard`);
   }
@@ -183,9 +182,18 @@ export class Administrator extends Door {
     return this.pages(`${Door.agentPath(agent)}/access-requests`, {}, options.pageSize);
   }
 
-  /** Asks an agent to have one memory shredded; with its yes that is done at once. */
-  requestShredding(agent: string, number: number, reason: string): Promise<AccessRequest> {
-    return this.send("POST", `${Door.memoryPath(agent, number)}/shred`, { body: { reason } });
+  /**
+   * Asks an agent to have one memory shredded; with its consent that is done immediately. With `derived` also the
+   * summaries and session reports that rest on it.
+   */
+  requestShredding(
+    agent: string,
+    number: number,
+    reason: string,
+    options: { derived?: boolean } = {},
+  ): Promise<AccessRequest> {
+    const body = { reason, derived: options.derived ?? false };
+    return this.send("POST", `${Door.memoryPath(agent, number)}/shred`, { body });
   }
 
   /** Hands a conversation over, up to 10,000 messages; see `AgentMemory.handOver`. */

@@ -38,7 +38,6 @@ import type {
   Time,
   Transcripts,
   Verified,
-  Wording,
 } from "./models.js";
 import { run, type Step, type ToolResult } from "./refine.js";
 
@@ -85,7 +84,8 @@ export class AgentMemory extends Door {
   }
 
   /**
-   * Saves one memory.
+   * Saves one memory, in place of the core memories that it `replaces`. What cannot be replaced stays where it is, and
+   * `not_replaced` names it with the reason.
    *
    * A program that may be killed between the request and its answer gives an `idempotencyKey` of its own, and
    * the same one when it tries again.
@@ -115,9 +115,10 @@ export class AgentMemory extends Door {
   }
 
   /**
-   * The memories that match best: words or a whole question, what must occur in quotes. With `explain` each has a
-   * `match`, which tells by what it was found. The list's `meaning` tells whether they were looked for by their meaning
-   * too.
+   * The memories that match best: words or a whole question, what must occur in quotes. Archival memories are found
+   * like others. One that was replaced comes directly after the one that replaced it, with `until` and `now`. With
+   * `explain` each has a `match`, which reports why it was found. The list's `meaning` reports whether they were
+   * searched by their meaning too.
    */
   async recall(query: string, options: Filters & { limit?: number; explain?: boolean } = {}): Promise<Recalled> {
     const explain = options.explain ? "true" : undefined;
@@ -127,7 +128,7 @@ export class AgentMemory extends Door {
     return meaning === undefined ? items : Object.assign([...items], { meaning });
   }
 
-  /** Every memory that fits, page after page as they are asked for. */
+  /** Every active memory that fits, page after page as they are requested. */
   memories(options: Filters & Listing & { query?: string | undefined } = {}): AsyncGenerator<Memory, void> {
     const query = { ...filters(options), ...listed(options), q: options.query };
     return this.pages(this.#at("/memories"), query, options.pageSize);
@@ -138,9 +139,13 @@ export class AgentMemory extends Door {
     return this.send("GET", Door.memoryPath(this.agent, number));
   }
 
-  /** The wordings that a memory stands for, the oldest first, with what was let go of them. */
-  wordings(number: number, options: { pageSize?: number } = {}): AsyncGenerator<Wording, void> {
-    return this.wordingsOf(this.agent, number, options.pageSize);
+  /**
+   * Moves an archival memory back into the prompt, at any time and without limit.
+   *
+   * @throws {Problem} With the code `not_archival` where it is of another kind.
+   */
+  promote(number: number): Promise<Memory> {
+    return this.promoted(this.agent, number);
   }
 
   /**
@@ -229,8 +234,8 @@ export class AgentMemory extends Door {
   }
 
   /**
-   * Takes the words of one memory out of it, its history and the audit, for good; with `derived` those of the
-   * kept memories too that still say a sentence of it.
+   * Removes the text of one memory from everywhere, permanently; with `derived` also the summaries that were written
+   * over it, and the session reports that rest on it.
    */
   shred(number: number, reason: string, options: { derived?: boolean } = {}): Promise<ShreddedMemory> {
     const body = { reason, derived: options.derived ?? false };
@@ -247,7 +252,7 @@ export class AgentMemory extends Door {
     return this.send("GET", this.#at("/audit/verify"));
   }
 
-  /** Who asks to be let in, and who looks or looked, newest first. */
+  /** The access requests to the agent, newest first. */
   accessRequests(options: { pageSize?: number } = {}): AsyncGenerator<AccessRequest, void> {
     return this.pages(this.#at("/access-requests"), {}, options.pageSize);
   }

@@ -10,7 +10,6 @@ const PRIVATE = new Set([
   "content",
   "tags",
   "source",
-  "sources",
   "text",
   "value",
   "system_prompt",
@@ -32,11 +31,7 @@ const PRIVATE = new Set([
   "token",
   "arguments",
   "result",
-  "details",
   "words",
-  "lost",
-  "would_say",
-  "passes",
   "added",
 ]);
 

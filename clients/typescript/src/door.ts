@@ -12,7 +12,6 @@ import type {
   Session,
   Time,
   Transcripts,
-  Wording,
 } from "./models.js";
 import { Transport, type RequestContent } from "./transport.js";
 
@@ -63,7 +62,7 @@ export class Door {
     return this.send("POST", `/v1/sessions/${segment(id)}/cancel`);
   }
 
-  /** Does what a rehearsal came to; the session that this became. */
+  /** Applies the result of a rehearsal: the edits that still hold. The session that it made. */
   apply(id: string): Promise<Session> {
     return this.send("POST", `/v1/sessions/${segment(id)}/apply`);
   }
@@ -79,12 +78,12 @@ export class Door {
     return this.send("POST", `/v1/sessions/${segment(id)}/rollback`, { body });
   }
 
-  /** One request to an agent to let somebody in. */
+  /** One access request to an agent. */
   accessRequest(id: string): Promise<AccessRequest> {
     return this.send("GET", `/v1/access-requests/${segment(id)}`);
   }
 
-  /** Takes a request back, answered or not: what it granted ends at once. */
+  /** Revokes a request, answered or not: what it granted ends immediately. */
   revokeAccess(id: string): Promise<AccessRequest> {
     return this.send("POST", `/v1/access-requests/${segment(id)}/revoke`);
   }
@@ -118,8 +117,8 @@ export class Door {
     } while (cursor !== null);
   }
 
-  protected wordingsOf(agent: string, number: number, pageSize?: number): AsyncGenerator<Wording, void> {
-    return this.pages(`${Door.memoryPath(agent, number)}/wordings`, {}, pageSize);
+  protected promoted(agent: string, number: number): Promise<Memory> {
+    return this.send("POST", `${Door.memoryPath(agent, number)}/promote`);
   }
 
   protected static memoryPath(agent: string, number: number): string {
@@ -156,8 +155,10 @@ export interface Listing {
   until?: Time | Date | undefined;
   /** Constitutional ones only, or others only; not beside a query or a tag. */
   protected?: boolean | undefined;
-  /** Journal entries only that have left the prompt, or what has not; not beside a query or a tag. */
+  /** Journal entries only that have expired from the prompt, or all others; not beside a query or a tag. */
   faded?: boolean | undefined;
+  /** The archival memories directly under that one only. */
+  under?: number | undefined;
   /** Also what was discarded. */
   includeDiscarded?: boolean | undefined;
   pageSize?: number | undefined;
@@ -181,7 +182,8 @@ export interface AuditListing {
 /** What a list of memories is narrowed or widened by, for the wire. */
 export function listed(options: Listing): RequestContent["query"] {
   const include = options.includeDiscarded ? "discarded" : undefined;
-  return { protected: options.protected?.toString(), faded: options.faded?.toString(), include };
+  const { under } = options;
+  return { protected: options.protected?.toString(), faded: options.faded?.toString(), under, include };
 }
 
 /** What a list of records is narrowed by, for the wire. */

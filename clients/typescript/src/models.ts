@@ -1,7 +1,7 @@
 /** What the service takes and answers with, as plain data; fields are named as on the wire. */
 
-/** `core` memories are always in the prompt; `journal` entries for a week. */
-export type Kind = "core" | "journal";
+/** `core` memories are in the prompt; `journal` entries for a week; `archival` ones never, and recall finds them. */
+export type Kind = "core" | "journal" | "archival";
 /** `dedup_only` has no consolidating and no rewriting. */
 export type Mode = "full" | "dedup_only";
 /** Where a session stands, or how it ended. */
@@ -31,36 +31,52 @@ export interface Due {
   readonly reason: "weekly" | "budget";
 }
 
-/** How much of what was ever said is still said, in wordings and in words. */
-export interface Kept {
-  readonly wordings: number;
-  readonly carried: number;
-  readonly words: number;
-  readonly lost_words: number;
-  readonly lost_words_year: number;
+/** Where an agent's originals are: texts as their authors saved them. */
+export interface OriginalCounts {
+  readonly total: number;
+  readonly in_prompt: number;
+  readonly archived: number;
 }
 
-/** One memory. `content`, `tags` and `sources` are not there for an administrator. */
+/** Where the originals are, by the log and the stored memories. The total is the sum of the other four. */
+export interface Originals extends OriginalCounts {
+  /** Those that sessions under the loss guard `off` discarded or rewrote. */
+  readonly removed_off: number;
+  /** Those that are missing, or not word for word as recorded. */
+  readonly lost: number;
+}
+
+/** One memory. `content`, `tags` and `source` are left out for an administrator. */
 export interface Memory {
   readonly number: number;
   readonly kind: Kind;
   readonly content?: string | null;
   readonly tags?: readonly string[] | null;
-  /** Where it came from, in the words of whoever saved what it stands for. */
-  readonly sources?: readonly string[] | null;
+  /** A free-text reference to where its text came from. */
+  readonly source?: string | null;
   readonly tokens: number;
   readonly constitutional: boolean;
+  /** Whether a session wrote its text in place of others. */
+  readonly is_summary: boolean;
+  /** The archival memories directly under it. */
+  readonly sources: readonly number[];
+  /** The memory that took its place; null where there is none. */
+  readonly under: number | null;
   /** `agent`, `administrator`, `conversation`, `import` or `external`. */
   readonly origin: string;
-  /** How many wordings it stands for. */
-  readonly wordings: number;
   readonly created_at: Time;
   readonly updated_at: Time;
   readonly discarded_at: Time | null;
   readonly shredded_at?: Time | null;
-  /** When a journal entry leaves the prompt, or has left it; null for a core memory. */
+  /** When a journal entry expires from the prompt, or has expired; null for other kinds. */
   readonly fades_at: Time | null;
-  /** By what it was found, where `explain` asked for it. */
+  /** When it became archival; null for other kinds. */
+  readonly archived_at: Time | null;
+  /** The date until which a memory held that was replaced; only where recall found it. */
+  readonly until?: Time | null;
+  /** The core memory that says what is so now; likewise. */
+  readonly now?: number | null;
+  /** Why it was found, where `explain` requested it. */
   readonly match?: Match | null;
 }
 
@@ -103,42 +119,37 @@ export interface MatchedTerm {
 
 /** What is left of a memory that was shredded. */
 export interface ShreddedMemory extends Memory {
-  /** How many earlier records its words were taken from. */
+  /** How many earlier records its text was removed from. */
   readonly redacted_records: number;
-  /** Kept memories that still say a sentence of it. */
-  readonly still_said_by: readonly number[];
-  /** Those that said one and were shredded with it. */
+  /** Summaries, active or discarded, that a session wrote over it. */
+  readonly summaries: readonly number[];
+  /** Summaries and reports that were shredded with it. */
   readonly derived: readonly number[];
-}
-
-/** What one edit of a session let go of a wording. `words` are not there for an administrator. */
-export interface LetGo {
-  readonly session_id: string;
-  readonly at: Time;
-  /** The words, in the author's own form. */
-  readonly words?: readonly string[] | null;
-  /** How many words count as lost: all of a sentence whose meaning may have changed. */
-  readonly lost_words: number;
-  /** Whether the memory that stood for the wording was deleted, and nothing carries it. */
-  readonly deleted: boolean;
-}
-
-/** A text as its author gave it. `content` and `source` are not there for an administrator. */
-export interface Wording {
-  /** The memory that it was given to; `restore` brings it back by this number. */
-  readonly number: number;
-  readonly content?: string | null;
-  /** `agent`, `administrator`, `conversation`, `import` or `external`. */
-  readonly origin: string;
-  readonly source?: string | null;
-  readonly created_at: Time;
-  /** What sessions let go of it, oldest first; empty where all of it is said. */
-  readonly let_go: readonly LetGo[];
 }
 
 /** A memory that was saved, and whether a session is due now. */
 export interface SavedMemory extends Memory {
   readonly refinement_due: Due | null;
+  /** An active memory with the same text; only for the agent itself. */
+  readonly same_as?: number | null;
+  /** The memories that it replaced, which are archival now; left out without `replaces`. */
+  readonly replaced?: readonly number[] | null;
+  /** Those that stay where they are, with the reason; likewise. */
+  readonly not_replaced?: readonly NotReplaced[] | null;
+}
+
+/** A memory that was named in `replaces`, and stays where it is. */
+export interface NotReplaced {
+  readonly number: number;
+  readonly reason:
+    | "not_found"
+    | "not_core"
+    | "constitutional"
+    | "immutable"
+    | "origin"
+    | "side"
+    | "week_limit"
+    | "age_limit";
 }
 
 /** A memory to save. */
@@ -153,8 +164,10 @@ export interface NewMemory {
   source?: string;
   /** `external` for what quotes a page, a file, a tool's output or another person. */
   origin?: string;
-  /** When what it tells happened; now where it is left out. */
+  /** The time that its content dates from; now where it is left out. */
   created_at?: Time | Date;
+  /** Core memories that it replaces, itself core. They become archival under it. */
+  replaces?: readonly number[];
 }
 
 /** What goes into the prompt after the system prompt; empty where there are no memories. */
@@ -205,7 +218,7 @@ export interface AgentSettings {
   refinement_trigger_tokens?: number | null;
   immutable_tags?: readonly string[] | null;
   duplicate_match?: "exact" | "ignore_case" | null;
-  loss_guard?: "limit" | "refuse" | "off" | null;
+  loss_guard?: "archive" | "refuse" | "off" | null;
   /** `weekly`, `off`, or a slot such as `Thu 03:30`. */
   refinement_schedule?: string | null;
   refinement_mode?: Mode | null;
@@ -213,6 +226,7 @@ export interface AgentSettings {
   answer_tokens?: number | null;
   context_journal_tokens?: number | null;
   context_core_tokens?: number | null;
+  near_duplicates?: boolean | null;
   paused?: boolean | null;
   active?: boolean | null;
 }
@@ -233,37 +247,45 @@ export interface Agent {
   readonly refinement_trigger_tokens: number | null;
   readonly immutable_tags: readonly string[] | null;
   readonly duplicate_match: "exact" | "ignore_case" | null;
-  readonly loss_guard: "limit" | "refuse" | "off" | null;
+  readonly loss_guard: "archive" | "refuse" | "off" | null;
   readonly refinement_schedule: string | null;
   readonly refinement_mode: Mode | null;
   readonly reasoning_effort: string | null;
   readonly answer_tokens: number | null;
   readonly context_journal_tokens: number | null;
   readonly context_core_tokens: number | null;
+  readonly near_duplicates: boolean | null;
   readonly effective_model: string | null;
   readonly effective_refinement_threshold: number;
   readonly effective_core_token_budget: number;
   readonly effective_refinement_trigger_tokens: number;
   readonly effective_immutable_tags: readonly string[];
   readonly effective_duplicate_match: "exact" | "ignore_case";
-  readonly effective_loss_guard: "limit" | "refuse" | "off";
+  readonly effective_loss_guard: "archive" | "refuse" | "off";
   readonly effective_refinement_schedule: string;
   readonly effective_refinement_mode: Mode;
   readonly effective_answer_tokens: number;
   readonly effective_context_journal_tokens: number;
+  readonly effective_near_duplicates: boolean;
   readonly effective_system_prompt?: string | null;
   readonly effective_reflection_prompt?: string | null;
   readonly effective_memory_reflection_prompt?: string | null;
   readonly effective_refinement_prompt?: string | null;
   readonly core_tokens: number;
   readonly core_count: number;
-  readonly journal_count: number;
-  /** Tokens of the journal entries, faded ones included. */
-  readonly journal_tokens: number;
+  readonly summary_count: number;
+  readonly summary_tokens: number;
   readonly constitutional_count: number;
+  readonly journal_count: number;
+  /** Tokens of the journal entries, expired ones included. */
+  readonly journal_tokens: number;
+  readonly archival_count: number;
+  readonly archival_tokens: number;
+  /** Archival memories that a new memory replaced. */
+  readonly replaced_count: number;
   readonly discarded_count: number;
   readonly shredded_count: number;
-  readonly kept: Kept;
+  readonly originals: OriginalCounts;
   readonly needs_refinement: boolean;
   readonly refinement_due: Due | null;
   readonly last_refinement_at: Time | null;
@@ -282,12 +304,19 @@ export interface ErasedAgent {
   readonly erased_at: Time;
   readonly core_tokens: number;
   readonly core_count: number;
-  readonly journal_count: number;
-  /** Tokens of the journal entries, faded ones included. */
-  readonly journal_tokens: number;
+  readonly summary_count: number;
+  readonly summary_tokens: number;
   readonly constitutional_count: number;
+  readonly journal_count: number;
+  /** Tokens of the journal entries, expired ones included. */
+  readonly journal_tokens: number;
+  readonly archival_count: number;
+  readonly archival_tokens: number;
+  /** Archival memories that a new memory replaced. */
+  readonly replaced_count: number;
   readonly discarded_count: number;
   readonly shredded_count: number;
+  readonly originals: OriginalCounts;
 }
 
 /** What a session did; `consolidated` counts the memories that were merged. */
@@ -328,8 +357,14 @@ export interface Session {
   readonly edits: number;
   readonly stats: Stats;
   readonly removed_tokens: number;
-  /** Words that its edits let go. */
-  readonly lost_words: number;
+  /** The loss guard when it was opened; null before. */
+  readonly loss_guard: "archive" | "refuse" | "off" | null;
+  /** Memories that it moved to the archive. */
+  readonly archived: number;
+  /** Of these, those that came under a summary. */
+  readonly archived_under_summaries: number;
+  /** Summaries that it wrote. */
+  readonly summaries: number;
   /** Calls of its tools that were refused. */
   readonly refused_calls: number;
   readonly end_reason: string | null;
@@ -355,8 +390,6 @@ export interface Tool {
 export interface OpenSession extends Session {
   readonly prompt: string;
   readonly tools: readonly Tool[];
-  /** That no memory can be taken away in it, why, and what to do; absent where one can. */
-  readonly nothing_can_go?: string;
 }
 
 /** One record of the audit. `before`, `after` and texts in `data` are for the agent only. */
@@ -377,16 +410,16 @@ export interface AuditRecord {
 
 /** A session as it is watched, with what the breaker looks at. */
 export interface LiveSession extends Session {
-  /** The mass now, or at the end; null where it ended without the knife, and of a rehearsal that runs. */
+  /** The core size now, or at the end; null where it was never opened, and of a rehearsal that runs. */
   readonly core_tokens: number | null;
-  /** The smallest mass at which the breaker holds; null before the knife is handed over. */
+  /** The smallest core size at which the breaker holds; null before the session is open. */
   readonly breaker_tokens: number | null;
-  /** How many more tokens edits may take away; null before the knife is handed over, and at the end. */
+  /** How many more tokens edits may take away; null before the session is open, and at the end. */
   readonly removable_tokens: number | null;
   readonly edits_left: number;
 }
 
-/** A record of a session that is watched; `core_tokens` is the mass after it, where it is measured. */
+/** A record of a session that is watched; `core_tokens` is the core size after it, where it is measured. */
 export interface LiveRecord extends AuditRecord {
   readonly core_tokens: number | null;
 }
@@ -435,17 +468,21 @@ export interface Reflection {
   readonly considered: number;
   /** The numbers of those that are core memories now. */
   readonly promoted: readonly number[];
+  /** The core memories that they replaced. */
+  readonly replaced: readonly number[];
+  /** How many were named to be replaced and stay where they are. */
+  readonly not_replaced: number;
   /** Why nothing was promoted, where something went wrong. */
   readonly failure: string | null;
 }
 
-/** What came of verifying an agent's audit. */
+/** The result of verifying an agent's audit. */
 export interface Verified {
   readonly valid: boolean;
   readonly records: number;
   readonly head: string;
-  /** How much of what was ever said is still said; null where something does not fit. */
-  readonly carried: { readonly wordings: number; readonly carried: number; readonly let_go: number } | null;
+  /** Where the originals are; null where something is wrong. */
+  readonly originals: Originals | null;
   readonly first_bad?: { readonly seq: number | null; readonly problem: string } | null;
 }
 
@@ -480,14 +517,16 @@ export interface AccessRequest {
   /** Until when it waits for its answer; once granted, until when it can be used. */
   readonly expires_at: Time;
   readonly answered_at: Time | null;
-  /** What the agent said to it: for the agent, and for whoever asked. */
+  /** The agent's reason: for the agent, and for the administrator who made the request. */
   readonly reason?: string | null;
   readonly ended_at: Time | null;
   readonly reads: number;
   readonly memories_read: number;
   readonly tokens_read: number;
-  /** Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes. */
-  readonly still_said_by?: readonly number[] | null;
+  /** Of a shredding: whether the summaries and reports that rest on the memory go, too. */
+  readonly derived?: boolean;
+  /** Summaries that were written over what was shredded; only in the response to the agent's consent. */
+  readonly summaries?: readonly number[] | null;
 }
 
 /** A token that was made: the only time that its secret is there to be read. */

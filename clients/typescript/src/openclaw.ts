@@ -50,9 +50,9 @@ interface Api {
 
 const UNREACHED = "Memoir cannot be reached: this answer is given without the long-term memory. Say so once.";
 const KEPT =
-  "Nothing was deleted: no call takes a memory away at once. What is there twice or has changed goes in a refinement " +
+  "Nothing was deleted: no call deletes a memory. Duplicates and outdated memories move to your archive in a refinement " +
   "session of your own (open_refinement over MCP), where nothing is lost; store what is right now beside it until " +
-  "then. Words that must not exist any more are taken out for good by a person: memoir shred, or the console.";
+  "then. Text that must not exist is removed permanently with memoir shred, or in the console.";
 
 /** The tools that OpenClaw's own plugins for this slot have, by their names. */
 const NAMES = ["memory_recall", "memory_store", "memory_forget"];

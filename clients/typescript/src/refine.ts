@@ -31,52 +31,61 @@ export interface ToolCall {
 /** One memory that a search found. */
 export interface SearchHit {
   readonly number: number;
+  readonly kind: "core" | "archival";
   readonly content: string;
   readonly created_at: string;
   readonly tokens: number;
   readonly constitutional: boolean;
   readonly tags: readonly string[];
+  /** Left out where it is the agent's own. */
+  readonly origin?: string;
+  readonly is_summary: boolean;
+  readonly under: number | null;
 }
 
-/** What is let go, or would be: the sentences that say less, and the words that go. */
-export interface Lost {
-  readonly details: readonly string[];
-  readonly words: readonly string[];
+/** What every result of an edit reports of the session. */
+export interface AfterEdit {
+  readonly edits_left: number;
+  /** Tokens that the session can still take away; the age rule may permit less. */
+  readonly removable_tokens: number;
+  readonly core_tokens: number;
+  readonly budget: number;
 }
 
-/** What a tool answers; `type` tells which. A refusal is an `error`. */
+/** The result of a tool; `type` names it. A refusal is an `error`. */
 export type ToolResult =
   | { readonly type: "search_results"; query: string | null; count: number; results: readonly SearchHit[]; note?: string }
-  | {
+  | ({
       readonly type: "consolidated";
       merged_count: number;
+      /** The summary, or the member that stays. */
       number: number;
       content: string;
-      lost?: Lost;
-      edits_left: number;
-      removable_tokens: number;
-    }
-  | {
+      is_summary: boolean;
+      archived: readonly number[];
+    } & AfterEdit)
+  | ({
       readonly type: "updated";
+      /** The new number where the words changed. */
       number: number;
       content: string;
-      lost?: Lost;
-      edits_left: number;
-      removable_tokens: number;
-    }
-  | {
+      is_summary: boolean;
+      archived: readonly number[];
+    } & AfterEdit)
+  | ({
       readonly type: "deleted";
+      /** The first of them. */
       number: number;
-      carried_by?: number;
-      lost?: Lost;
-      edits_left: number;
-      removable_tokens: number;
-    }
+      under: number | null;
+      archived: readonly number[];
+    } & AfterEdit)
   | { readonly type: "protected"; number: number }
   | {
       readonly type: "refinement_complete";
       summary: string;
       stats: Stats;
+      archived: number;
+      summaries: number;
       pre_session_tokens: number;
       post_session_tokens: number;
     }
@@ -85,6 +94,7 @@ export type ToolResult =
       reason: string;
       stats: Stats;
       pre_session_tokens: number;
+      /** The core size after the rollback. */
       post_session_tokens: number;
       summary?: string;
     }
@@ -92,12 +102,10 @@ export type ToolResult =
       readonly type: "error";
       code: string;
       error: string;
-      lost?: Lost;
-      would_say?: readonly string[];
-      passes?: string;
-      confirm?: string;
-      allowance?: { readonly session_words: number; readonly year_words: number };
+      /** Of `unsupported`: what no source has. */
       added?: readonly string[];
+      /** The memories at fault, as of `age_limit`. */
+      members?: readonly number[];
     };
 
 /** What came of a call, refusals included. */

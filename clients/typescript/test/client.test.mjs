@@ -28,8 +28,8 @@ before(async () => {
 after(() => service.stop());
 
 /**
- * The memory of a new agent, and its token. Its guard of losses is off: the sessions of these tests let go of
- * more than a year may.
+ * The memory of a new agent, and its token. Its loss guard is off: the scripted sessions of these tests are not to be
+ * bound by its limits.
  */
 async function newAgent() {
   const agent = `wren-${++numbers}`;
@@ -122,6 +122,26 @@ test("a batch is saved whole or not at all, and lists are read page after page",
   const day = new Date("2026-03-01T12:00:00Z");
   const entry = await memory.remember("A long day.", { kind: "journal", created_at: day });
   assert.equal(new Date(entry.fades_at ?? "").getTime(), day.getTime() + 7 * 86_400_000);
+});
+
+test("spec 2.4: a replaced memory is in the archive, and comes back", async () => {
+  const { memory } = await newAgent();
+  await memory.rememberAll(["Marta prefers linen thread.", "Marta binds on Mondays."]);
+  const saved = await memory.remember("Marta prefers silk thread now.", { replaces: [1, 9] });
+  assert.deepEqual(saved.replaced, [1]);
+  assert.deepEqual(saved.not_replaced?.map((each) => [each.number, each.reason]), [[9, "not_found"]]);
+  assert.doesNotMatch((await memory.context()).text, /linen/);
+  const [old] = await all(memory.memories({ under: saved.number }));
+  assert.deepEqual([old?.number, old?.kind, old?.under], [1, "archival", saved.number]);
+  const found = await memory.recall("Which thread does Marta prefer?");
+  assert.equal(found.find((each) => each.number === 1)?.now, saved.number);
+  const { total, in_prompt, archived } = (await memory.about()).originals;
+  assert.deepEqual([total, in_prompt, archived], [3, 2, 1]);
+  const promoted = await memory.promote(1);
+  assert.deepEqual([promoted.kind, promoted.under, promoted.archived_at], ["core", null, null]);
+  const again = await refused(memory.promote(1));
+  assert.deepEqual([again.status, again.code], [409, "not_archival"]);
+  assert.equal((await memory.verify()).originals?.lost, 0);
 });
 
 test("an agent sets its own, and an administrator sees no words", async () => {

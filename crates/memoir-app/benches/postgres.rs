@@ -16,7 +16,7 @@ use std::{
 };
 
 use memoir_app::{InstallationSettings, Memoir, MemoryInput, OwnAgent};
-use memoir_domain::{SessionId, agent::Field, audit::Actor, knife::ToolResult, session::Mode};
+use memoir_domain::{SessionId, agent::Field, audit::Actor, session::Mode, tools::ToolResult};
 use memoir_model::Providers;
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::{Postgres, customer};

@@ -13,7 +13,7 @@ use memoir_domain::{
         self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
         REASON_LIMIT, RequestOver,
     },
-    audit::{Action, Actor},
+    audit::{Action, Actor, ActorKind},
     draft::Decision,
     memory::{Invalid, parse_text},
     session::Usage,
@@ -238,9 +238,17 @@ impl AgentHandle {
         let reason = reason
             .map(|reason| parse_text("reason", reason.expose(), REASON_LIMIT))
             .transpose()?;
+        // Only for the agent itself: for any other caller, who is refused below, this would be a way to guess.
+        if let Some(reason) = reason.as_ref().filter(|_| actor.kind == ActorKind::Agent)
+            && self.repeats_memory(reason).await?
+        {
+            let problem = "has a whole sentence of a memory, and administrators read it; give it in other words, or \
+                leave it out";
+            return Err(Invalid::new("reason", problem).into());
+        }
         let request = self.end_if_over(id).await?;
-        let mut still_said_by = None;
-        if let (AccessKind::Shred { number }, AccessState::Asked, true) =
+        let mut summaries = None;
+        if let (AccessKind::Shred { number, derived }, AccessState::Asked, true) =
             (request.kind, request.state, is_granted)
         {
             let consent = Consent {
@@ -249,8 +257,8 @@ impl AgentHandle {
                 usage,
                 actor: actor.clone(),
             };
-            let shredded = self.shred_as_asked(number, consent).await?;
-            still_said_by = Some(shredded.still_said_by);
+            let shredded = self.shred_as_asked(number, derived, consent).await?;
+            summaries = Some(shredded.summaries);
         } else {
             self.decide_access(id, |loaded, request, now| {
                 let answer = access::AgentAnswer {
@@ -270,8 +278,14 @@ impl AgentHandle {
         let request = self.end_if_over(id).await?;
         // Only the agent can answer, so `actor` is the agent and may see its own words.
         let mut shown = ShownAccessRequest::with_words(&self.name, request);
-        shown.words.still_said_by = still_said_by;
+        shown.words.summaries = summaries;
         Ok(shown)
+    }
+
+    /// Whether a reason repeats a sentence of an active memory.
+    pub(crate) async fn repeats_memory(&self, reason: &PrivateText) -> Result<bool> {
+        let loaded = self.load(&memory_query(Selection::Active)).await?;
+        Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 
     /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
@@ -535,7 +549,7 @@ impl AgentHandle {
 /// What is to be loaded so that a request can be judged.
 fn query_for(kind: AccessKind) -> AgentQuery {
     match kind {
-        AccessKind::Shred { number } => memory_query(Selection::Numbers(vec![number])),
+        AccessKind::Shred { number, .. } => memory_query(Selection::Numbers(vec![number])),
         AccessKind::Read { scope, .. } => AgentQuery {
             session: scope.session(),
             ..AgentQuery::default()
@@ -549,7 +563,7 @@ fn query_for(kind: AccessKind) -> AgentQuery {
 /// That there is what is asked for.
 fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()> {
     match kind {
-        AccessKind::Shred { number } => {
+        AccessKind::Shred { number, .. } => {
             let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
             if memory.shredded_at.is_some() {
                 return Err(memoir_domain::manage::ChangeRefusal::Shredded(number).into());

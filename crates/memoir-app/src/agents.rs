@@ -1,4 +1,4 @@
-//! Making, finding and setting agents (SPEC 2.2).
+//! Creating, finding and configuring agents (SPEC 2.2).
 
 use memoir_domain::{
     AgentId, AgentScope, PrivateText,
@@ -14,7 +14,7 @@ use memoir_store::AgentQuery;
 use crate::{Account, AgentFacts, AgentHandle, Error, Memoir, Result, ShownAgent, codec};
 
 impl Account {
-    /// Makes an agent with its first settings.
+    /// Creates an agent with its first settings.
     ///
     /// # Errors
     /// A setting is not allowed, or the name is taken.
@@ -71,8 +71,7 @@ impl Account {
             memoir.time_zone(),
         )?;
         memoir.keys.check_there()?;
-        // Where it is not written, the key stays behind and opens nothing: its agent's identifier is never
-        // given again.
+        // Where it is not written, the key remains and opens nothing: its agent's identifier is never used again.
         match memoir.write(commit, counted).await {
             Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
             other => Ok(other?),
@@ -106,8 +105,8 @@ impl Account {
             .collect()
     }
 
-    /// The agent of that identifier, or of that name, whatever the case. An agent can name itself: no
-    /// name stands in for another agent's identifier.
+    /// The agent of that identifier, or of that name, whatever the case. An agent can name itself: no name is taken for
+    /// another agent's identifier.
     ///
     /// # Errors
     /// [`Error::NoAgent`].
@@ -175,7 +174,7 @@ impl AgentHandle {
         let id = session.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
         let owner = store.session_owner(self.scope.account, id).await?;
-        // The answer must not tell that another agent has such a session.
+        // The error must not reveal that another agent has such a session.
         if owner != Some(self.scope) {
             return Err(unknown());
         }
@@ -222,7 +221,7 @@ impl AgentHandle {
     }
 }
 
-/// What is odd about prompts as they are set, for whoever sets them: the words are theirs.
+/// Warnings about prompts as they are set, for the caller that sets them: the text is the caller's.
 pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<PrivateText> {
     let prompts = assignments.iter().filter(|(field, _)| field.is_text());
     let odd = prompts.filter_map(|(field, value)| {
@@ -235,7 +234,7 @@ pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<Privat
         };
         Some(PrivateText::from(format!(
             "{}: {} {subject} that nothing fills here; the model is sent {it} as written. \
-             Put the words themselves there",
+             Put the text itself there",
             field.as_str(),
             named.join(", ")
         )))
@@ -243,8 +242,7 @@ pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<Privat
     odd.collect()
 }
 
-/// Everything that is wrong with settings by themselves, whoever has them, in the order given. Whether a
-/// name is free is not looked at.
+/// Everything that is wrong with settings by themselves, in the order given. Whether a name is free is not checked.
 pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
     let wrong = assignments.iter().filter_map(|&(field, value)| {
         let (mut name, mut settings) = (String::new(), Settings::default());
@@ -260,9 +258,9 @@ fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
     models(assignments).try_for_each(|name| name.map(drop))
 }
 
-/// That there are the providers of the models that are set. Where none is known to whoever connects, any may be.
+/// That the providers of the models that are set exist. Where no provider is known, any is accepted.
 fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
-    // Tests and tools connect models that nobody lists; then the name's form is all that can be held.
+    // Tests and tools connect models that are not listed; then only the form of the name can be checked.
     let known = memoir.providers();
     for name in models(assignments) {
         let name = name?;

@@ -140,7 +140,13 @@ impl AgentHandle {
             Err(problem) => return Ok(AskOutcome::Failed(problem)),
         };
         let is_granted = prompt::is_consent(answer.expose());
-        let reason = reason(&answer);
+        let mut reason = reason(&answer);
+        // Left out and not refused: the model has answered, and nobody would give it in other words.
+        if let Some(given) = &reason
+            && self.repeats_memory(given).await?
+        {
+            reason = None;
+        }
         let answered = self
             .answer_access_for(id, is_granted, reason, *usage, &me)
             .await;
@@ -171,7 +177,7 @@ impl AgentHandle {
         // now.
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
-            AccessKind::Shred { number } => {
+            AccessKind::Shred { number, .. } => {
                 let found = self
                     .load(&memory_query(Selection::Numbers(vec![number])))
                     .await?;
@@ -185,7 +191,8 @@ impl AgentHandle {
         ];
         let room = room(self.context_of(context_tokens), own);
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
-        let context = context::build(&loaded.memories, now, bounds);
+        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+        let context = context::build(&loaded.memories, now, bounds, &archive);
         let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }

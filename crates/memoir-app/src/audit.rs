@@ -6,8 +6,7 @@ use memoir_store::{AgentQuery, AuditRow, RecordFilter};
 use crate::{AgentHandle, Error, Loaded, Result, codec};
 
 impl AgentHandle {
-    /// The agent's whole log, which must end where the agent's sealed row says: nothing that is decided
-    /// by it may rest on a part.
+    /// The agent's whole log, which must end where the agent's sealed row says: no decision may rest on a part of it.
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
@@ -41,7 +40,7 @@ impl AgentHandle {
         if seqs.eq(first..next) && ends {
             return Ok(rows);
         }
-        // The agent's row and the log are read one after the other. Where somebody wrote in between, they differ
+        // The agent's row and the log are read one after the other. Where a record was written in between, they differ
         // because of that: this is a conflict, and no damage.
         let now = self.load(&AgentQuery::default()).await?;
         if now.base.version() != loaded.base.version() {

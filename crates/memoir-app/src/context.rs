@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use memoir_domain::{PrivateText, context, memory::Number};
+use memoir_domain::{
+    PrivateText,
+    agent::Agent,
+    context::{self, ArchiveNote},
+    memory::Number,
+};
 use memoir_store::Selection;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{OwnAgent, RefinementDue, Result, memories::memory_query};
+use crate::{
+    AgentHandle, OwnAgent, RefinementDue, Result, memories::memory_query, opened::MemoryList,
+};
 
 /// The text for the agent's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -29,7 +36,7 @@ pub struct ContextView {
 }
 
 impl OwnAgent {
-    /// The kept core memories and the last week's journal, as far as the agent's settings give them room, and
+    /// The active core memories and the last week's journal, as far as the agent's settings give them room, and
     /// in at most `max_tokens` where given.
     ///
     /// # Errors
@@ -41,13 +48,31 @@ impl OwnAgent {
         };
         let loaded = self.load(&memory_query(selection)).await?;
         let bounds = context::Bounds::of(&loaded.agent.settings, max_tokens);
-        let context = context::build(&loaded.memories, now, bounds);
+        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+        let context = context::build(&loaded.memories, now, bounds, &archive);
         Ok(ContextView {
             text: context.text,
             core_tokens: context.core_tokens,
             journal_tokens: context.journal_tokens,
             left_out: context.left_out,
             refinement_due: self.memoir.refinement_due(&loaded.agent),
+        })
+    }
+}
+
+impl AgentHandle {
+    /// What a context of these memories states of the archive.
+    pub(crate) async fn archive_note(
+        &self,
+        agent: &Agent,
+        memories: &MemoryList,
+    ) -> Result<ArchiveNote> {
+        let summaries = || memories.iter().filter(|memory| memory.is_summary);
+        let links = self.links_of(summaries()).await?;
+        let sources = summaries().map(|memory| (memory.number, links.sources(memory.number).len()));
+        Ok(ArchiveNote {
+            memories: agent.tally.archival_count,
+            sources: sources.collect(),
         })
     }
 }

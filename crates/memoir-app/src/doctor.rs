@@ -1,4 +1,4 @@
-//! Looking an installation over: database, models, schedule, clock.
+//! Examining an installation: database, models, schedule, clock.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -26,13 +26,13 @@ const MOMENT_MICROSECONDS: i64 = 60_000_000;
 pub enum Severity {
     /// All is well.
     Ok,
-    /// It works, but somebody should know.
+    /// It works, but it needs attention.
     Warning,
     /// Something is broken.
     Problem,
 }
 
-/// What was looked at and found.
+/// What was examined and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
     /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `unfinished` or `administrators`.
@@ -99,7 +99,7 @@ async fn called(model: &dyn Model) -> Examination {
 }
 
 impl Memoir {
-    /// Looks everything over.
+    /// Examines everything.
     ///
     /// # Errors
     /// The store cannot be read at all.
@@ -117,7 +117,7 @@ impl Memoir {
     }
 
     /// What is sent to a server of embeddings, behind what, and where to; nothing where none is configured (SPEC 6.4).
-    /// It is asked for the vector of a word that is nobody's.
+    /// It is asked for the vector of a fixed word.
     async fn examine_embeddings(&self, account: &Account) -> Result<Option<Examination>> {
         let Some(model) = self.settings.recall.embedding_model() else {
             return Ok(None);
@@ -131,7 +131,7 @@ impl Memoir {
             }
         };
         let mut sent = format!(
-            "the texts of kept memories and what recall is asked go to `{}` at {}",
+            "the texts of active memories and the queries of recall go to `{}` at {}",
             embedder.name(),
             embedder.address()
         );
@@ -212,44 +212,43 @@ impl Memoir {
             "administrators",
             Severity::Problem,
             first.problem.clone(),
-            "somebody else than Memoir changed the database: give the user another password, or revoke the token; \
+            "integrity check failed: modified outside Memoir. Give the user another password, or revoke the token; \
              `memoir audit list --own` shows what was done, and `memoir audit verify --all` checks it",
         ))
     }
 
-    /// Whether what is counted of each agent, the mass and the words of its wordings too (SPEC 3.14), is the
-    /// sum over its memories: no store reads either.
+    /// Whether the counts kept with each agent, the core size included, are the sums over its memories, and its rows are
+    /// as many and as large as these counts (SPEC 3.12): reading an agent compares them.
     async fn examine_counts(&self, account: &Account) -> Result<Examination> {
         let mut miscounted = Vec::new();
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             match handle.load(&memory_query(Selection::All)).await {
                 Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
-                // What cannot be opened is no reason to be silent about the other agents.
+                // What cannot be opened, or counted by its rows, is no reason to be silent about the other agents.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }
         }
         let Some(first) = miscounted.first() else {
-            let finding = "every agent's mass and counts, and the words let go, are the sums over its \
-                           memories";
+            let finding = "every agent's core size and counts are the sums over its memories, and no row is missing";
             return Ok(fine("counts", finding));
         };
         Ok(bad(
             "counts",
             Severity::Problem,
             format!(
-                "{} agents have memories that cannot be counted, or differ from what is counted of them: {}",
+                "{} agents have memories that cannot be counted, or that differ from the counts kept with the agent: {}",
                 miscounted.len(),
                 miscounted.join(", ")
             ),
             format!(
-                "`memoir audit verify {first}` says which record does not fit; restore a backup"
+                "`memoir audit verify {first}` names the record that does not match; restore a backup"
             ),
         ))
     }
 
     /// Whether anything of the whole installation was left half-done (`finish.rs`), but for sessions, which
-    /// the schedule's part tells of, and words on the disk, of which the database's does.
+    /// the schedule's part reports, and text on the disk, which the database's part reports.
     async fn examine_unfinished(&self) -> Result<Examination> {
         let mut left = Vec::new();
         for scope in self.half_erased().await? {
@@ -263,7 +262,7 @@ impl Memoir {
                 "the master key of the last rotation is not in the place of its file".to_owned(),
             );
         }
-        // Whoever is at it may take a moment.
+        // Another process may be working on it.
         let long_ago = self.now().plus_microseconds(-MOMENT_MICROSECONDS);
         let open = self.store.open_access().await?;
         let over = open

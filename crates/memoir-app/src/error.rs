@@ -5,8 +5,7 @@ use memoir_domain::{
     SessionId, Timestamp,
     access::AccessRefusal,
     adopt::AdoptRefusal,
-    knife::ToolResult,
-    lifecycle::{NothingCanGo, StartRefusal},
+    lifecycle::{NothingToRefine, StartRefusal},
     manage::ChangeRefusal,
     memory::{Invalid, Number},
     rollback::Obstacle,
@@ -133,17 +132,6 @@ pub enum Error {
         /// Why not.
         problem: String,
     },
-    /// An edit of a rehearsal that was allowed then is refused now.
-    #[error(
-        "the rehearsal {session} cannot be applied: one of its edits is refused now ({})",
-        code_of(result)
-    )]
-    EditRefused {
-        /// The rehearsal.
-        session: SessionId,
-        /// The refusal or the breaker's answer.
-        result: Box<ToolResult>,
-    },
     /// A file to import has bad lines.
     #[error("nothing was imported: {} of {total} lines cannot be read", bad.len())]
     BadLines {
@@ -156,9 +144,7 @@ pub enum Error {
     #[error("no import of the agent is there to be taken back")]
     NoImport,
     /// Another text cannot take the place of a memory.
-    #[error(
-        "{0} cannot be replaced: it is constitutional, stands for the wordings of others too, or is not kept any more"
-    )]
+    #[error("{0} cannot be replaced: it is constitutional, a summary, or not active any more")]
     NotReplaceable(Number),
     /// What was done with imported memories since stands in the way of taking the import back.
     #[error(
@@ -225,6 +211,9 @@ pub enum Error {
     /// What was given as a checkpoint is none of this installation.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(memoir_vault::log::CheckpointError),
+    /// Stored rows were modified outside Memoir: not each by itself, but together.
+    #[error("integrity check failed: {0}")]
+    Tampered(String),
     /// Stored text that no version of Memoir writes.
     #[error("the database is inconsistent: {0}")]
     Inconsistent(String),
@@ -237,13 +226,6 @@ pub enum Error {
 fn list(numbers: &[Number]) -> String {
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     numbers.join(", ")
-}
-
-fn code_of(result: &ToolResult) -> &'static str {
-    match result {
-        ToolResult::Error { code, .. } => code,
-        _ => "the breaker",
-    }
 }
 
 impl Error {
@@ -276,9 +258,8 @@ impl Error {
             Self::NameTaken(_) => "name_taken",
             Self::Unconfirmed { .. } => "confirmation_required",
             Self::Start(StartRefusal::SessionOpen(_)) => "session_open",
-            Self::Start(StartRefusal::NothingToRefine) => "nothing_to_refine",
+            Self::Start(StartRefusal::NothingToRefine(_)) => NothingToRefine::CODE,
             Self::Start(StartRefusal::Inactive) => "inactive",
-            Self::Start(StartRefusal::NothingCanGo(_)) => NothingCanGo::CODE,
             Self::LastUser(_) => "last_administrator",
             Self::NotDue => "not_due",
             Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {
@@ -292,7 +273,7 @@ impl Error {
             Self::ImportInTheWay { .. } | Self::InTheWay { .. } | Self::BeyondAgent { .. } => {
                 "in_the_way"
             }
-            Self::NotApplicable { .. } | Self::EditRefused { .. } => "not_applicable",
+            Self::NotApplicable { .. } => "not_applicable",
             Self::BadLines { .. } => "bad_lines",
             Self::SessionLost(_) => "session_over",
             Self::Changed => "precondition_failed",
@@ -306,7 +287,7 @@ impl Error {
             Self::Erased { .. } => "erased",
             Self::KeyRemains { .. } => "key_remains",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",
-            Self::Sealed(_) => "tampered",
+            Self::Sealed(_) | Self::Tampered(_) => "tampered",
             Self::Checkpoint(_) | Self::Archive(_) | Self::ArchiveVersion(_) => "invalid_argument",
             Self::Adopt(AdoptRefusal::Change(ChangeRefusal::SessionRunning(_))) => "session_open",
             Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),

@@ -1,17 +1,18 @@
-//! An account's agents as a list: how each of them stands, and how far from its limits it is. Content-blind.
+//! An account's agents as a list: their counts, where their originals are, and how far each is from its limits.
+//! Content-blind.
 
 use memoir_domain::{
     SessionId, Timestamp,
     agent::{self, Agent},
     breaker::Gauge,
-    knife::session_gauge,
     lifecycle::fresh_gauge,
     session::{Session, State},
+    tools::session_gauge,
 };
 use memoir_store::{FleetOrder, FleetPage, FleetRow};
 use serde::Serialize;
 
-use crate::{Account, AgentFacts, KeptView, Memoir, Result, codec};
+use crate::{Account, AgentFacts, Memoir, Result, codec};
 
 /// Which agents are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,24 +38,22 @@ pub struct FleetView {
     pub agents: Vec<ListedAgent>,
 }
 
-/// How an agent stands.
+/// An agent in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedAgent {
-    /// The agent, without its prompts.
+    /// The agent, without its prompts. Its `originals` have the counts `in_prompt` and `archived`.
     #[serde(flatten)]
     pub agent: AgentFacts,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<LastSessionView>,
-    /// How many tokens edits may take away before the breaker trips: in the session that runs, or else in
-    /// one that begins now.
+    /// How many tokens edits may take away before the breaker trips: in the running session, or else in one that
+    /// begins now.
     pub breaker_removable_tokens: u64,
-    /// How much of what was ever said is still said.
-    pub kept: KeptView,
-    /// Requests for access that wait for an answer or can be used.
+    /// Access requests that wait for a response or can be used.
     pub open_requests: u64,
 }
 
-/// A session as it stands in a list of agents.
+/// A session in a list of agents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(
     missing_docs,
@@ -104,7 +103,6 @@ impl Memoir {
         let gauge = gauge(&agent, last.as_ref());
         Ok(ListedAgent {
             breaker_removable_tokens: gauge.allowance().tokens,
-            kept: KeptView::new(&agent, self.now()),
             agent: self.listed_facts(&agent),
             last_session: last.map(LastSessionView::from),
             open_requests: row.open_requests,
@@ -112,11 +110,11 @@ impl Memoir {
     }
 }
 
-/// What the breaker looks at in the session that runs, or would in one that begins now.
+/// What the breaker compares in the running session, or would in one that begins now.
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
-    // A rehearsal's counts are of a copy: the agent's mass does not follow them.
+    // A rehearsal's counts are of a copy: the agent's core size does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    // A session that still waits, or whose agent is still being asked for consent, has no mass to measure from.
+    // A session that waits, or whose agent is being asked for its consent, has no core size to measure from.
     match running.filter(|session| session.pre_session_tokens.is_some()) {
         Some(session) => session_gauge(agent, session),
         None => fresh_gauge(agent),

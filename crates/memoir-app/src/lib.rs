@@ -47,9 +47,11 @@ mod notices;
 mod opened;
 mod parallel;
 mod recall;
+mod replacing;
 mod replies;
 mod retry;
 mod rewind;
+mod same_text;
 pub mod sessions;
 mod settings;
 mod shown;
@@ -77,7 +79,7 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
-use memoir_store::{AgentQuery, AgentRow, Snapshot, Store};
+use memoir_store::{AgentQuery, AgentRow, CountAndTokens, RowCounts, Snapshot, Store};
 use memoir_vault::{AgentKey, KeyStore};
 
 use opened::MemoryList;
@@ -95,7 +97,7 @@ pub use connections::{
 };
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
-pub use doubles::{NearDoubleView, NearDoublesView};
+pub use doubles::{NearDuplicateView, NearDuplicatesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
 pub use fault::{FaultId, TARGET as FAULTS};
@@ -118,11 +120,10 @@ pub use retry::PassedOver;
 pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use shown::{
-    AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, Explanation,
-    LetGoFacts, LetGoWords, MemoryCounts, MemoryFacts, MemoryWords, OwnAgent, RecordFacts,
-    RecordWords, SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownLetGo,
-    ShownMemory, ShownRecord, ShownSession, ShownWording, Viewer, WordingFacts, WordingQuery,
-    WordingWords, schemas,
+    AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, ArchiveLinks,
+    Explanation, MemoryCounts, MemoryFacts, MemoryWords, OriginalCounts, OwnAgent, RecordFacts,
+    RecordWords, SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownMemory,
+    ShownRecord, ShownSession, Viewer, schemas,
 };
 pub use shred::{ShredWish, Shredded};
 pub use sign_in::{
@@ -130,7 +131,9 @@ pub use sign_in::{
     SignInView,
 };
 pub use spans::TARGET as SPANS;
-pub use stats::{AgentStats, KeptView, MassHistory, Return, SessionCounts, SessionMark};
+pub use stats::{
+    AgentStats, MassHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts, SessionMark,
+};
 pub use take_over::{ForeignMemory, ForeignPart, ImportUndone, TakeOver, TakenOver};
 pub use users::{UserView, check_new_password};
 pub use vectors::{AgentEmbedding, VectorsMade};
@@ -217,6 +220,8 @@ pub struct Memoir {
     clock: Arc<clock::SharedClock>,
     random: Arc<dyn Random>,
     settings: Arc<InstallationSettings>,
+    /// Which memories have the same text.
+    same_texts: Arc<same_text::SameTexts>,
     recent: Arc<sessions::Recent>,
     opened: Arc<opened::OpenedMemories>,
     indexes: Arc<recall::Indexes>,
@@ -258,6 +263,7 @@ impl Memoir {
             random: Arc::new(clock::SystemRandom),
             settings,
             recent: Arc::default(),
+            same_texts: Arc::default(),
             refusals: sessions::Refusals::default(),
             uses: access::Uses::default(),
             failures: account_log::Failures::default(),
@@ -372,6 +378,53 @@ struct Loaded {
     memories: MemoryList,
     session: Option<(Session, Option<sessions::Rehearsal>)>,
     running_session: Option<SessionId>,
+}
+
+/// That the rows of an agent's memories are as many, and as large, as its sealed document counts (SPEC 3.12): a row
+/// that was removed outside Memoir is named at every read.
+fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
+    let tally = agent.tally;
+    let counted = RowCounts {
+        core: CountAndTokens {
+            count: tally.core_count,
+            tokens: tally.core_tokens,
+        },
+        journal: CountAndTokens {
+            count: tally.journal_count,
+            tokens: tally.journal_tokens,
+        },
+        archival: CountAndTokens {
+            count: tally.archival_count,
+            tokens: tally.archival_tokens,
+        },
+        discarded: tally.discarded_count,
+        shredded: tally.shredded_count,
+    };
+    if *rows == counted {
+        return Ok(());
+    }
+    let kinds = [
+        ("core", rows.core, counted.core),
+        ("journal", rows.journal, counted.journal),
+        ("archival", rows.archival, counted.archival),
+    ];
+    let problems: Vec<String> = kinds
+        .into_iter()
+        .filter(|(_, found, counted)| found != counted)
+        .map(|(kind, found, counted)| {
+            format!(
+                "{kind}: {} rows of {} tokens where {} of {} are recorded",
+                found.count, found.tokens, counted.count, counted.tokens
+            )
+        })
+        .collect();
+    let problems = match problems.is_empty() {
+        true => "discarded or shredded rows are missing or too many".to_owned(),
+        false => problems.join("; "),
+    };
+    Err(Error::Tampered(format!(
+        "table `memories`: modified outside Memoir ({problems}); the verification of the audit log names the memory"
+    )))
 }
 
 impl AgentHandle {
@@ -510,7 +563,8 @@ impl AgentHandle {
         // A failure to open the memories is returned only now: where the agent's own row does not open either, the
         // error must name that row.
         let memories = memories?;
-        if !self.is_met(&agent, &memories) {
+        check_counts(&agent, &snapshot.row_counts)?;
+        if !self.is_met(&agent, &memories).await? {
             return Err(Error::Changed);
         }
         Ok(Loaded {
@@ -526,18 +580,23 @@ impl AgentHandle {
 
     /// Whether what was read is as its condition says. A memory that was not read, or is not there, is not judged:
     /// what goes on to change it finds that out by itself.
-    fn is_met(&self, agent: &Agent, memories: &MemoryList) -> bool {
-        match &self.condition {
+    async fn is_met(&self, agent: &Agent, memories: &MemoryList) -> Result<bool> {
+        Ok(match &self.condition {
             None => true,
-            // Every change of what somebody could have been shown is a record, so that the place of the next one says
-            // whether anything was. The row is opened by now: a `next_seq` that was set back by hand would not have.
+            // Every change of what a viewer could have been shown is a record, so that the place of the next one tells
+            // whether there was any. The row is opened by now: a `next_seq` that was set back by hand would not open.
             Some(Condition::NewestRecord(seq)) => seq.saturating_add(1) == agent.next_seq,
             Some(Condition::Agent(is_expected)) => is_expected(&self.memoir.agent_facts(agent)),
             Some(Condition::Memory(number, is_expected)) => {
-                let memory = memories.iter().find(|memory| memory.number == *number);
-                memory.is_none_or(|memory| is_expected(&memory.into()))
+                match memories.iter().find(|memory| memory.number == *number) {
+                    Some(memory) => {
+                        let links = self.links_of(std::iter::once(memory)).await?;
+                        is_expected(&MemoryFacts::new(memory, &links))
+                    }
+                    None => true,
+                }
             }
-        }
+        })
     }
 
     /// The key of an agent whose row was read.
@@ -637,6 +696,10 @@ impl AgentHandle {
             true => first.map(|first| first.saturating_sub(1)),
             false => Some(0),
         };
+        let same_texts = self
+            .memoir
+            .same_texts
+            .changes(self.scope, &decision.changes);
         let open = sessions::open_in(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
@@ -662,6 +725,10 @@ impl AgentHandle {
         // However it ended: what was read in its course is wiped.
         for session in ended {
             self.memoir.recent.drop_notes(session);
+        }
+        if let Some(changes) = same_texts {
+            let (from, to) = (base.version(), next.version());
+            self.memoir.same_texts.follow(self.scope, from, to, changes);
         }
         if let (Some(changes), Some(version)) = (followed, next.version()) {
             indexes.follow(self.scope, base.version(), version, &changes);

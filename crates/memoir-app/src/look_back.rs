@@ -1,18 +1,15 @@
-//! One point of an agent's history, and what going back to it would do: counts, dates and codes, never
-//! words (SPEC 4.3, 5.1). Records are unsealed to find it; nothing of them is handed out but what lies in
-//! the open.
+//! One point of an agent's history, and what a rewind to it would do: counts, dates and codes, never text (SPEC 4.3,
+//! 5.1). Records are unsealed to find it; only their open parts are returned.
 //!
-//! The console's slider shows this. Whoever presses the button there sends along which record was the newest
-//! when it was shown, and asks `AgentHandle::as_seen`: it does what was shown, or nothing where something was
-//! written since.
+//! The console's slider shows this. Its button sends along which record was the newest when it was shown, and uses
+//! `AgentHandle::as_seen`: it does what was shown, or nothing where a record was written since.
 //!
-//! A look reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records, and of the records
-//! themselves only the stretch that the point lies in and the last one. The first look at a log makes those that are
-//! missing, and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
-//! the whole log and none of them. Of the summaries no more is in memory than what they come to, and those that
-//! may turn out to hold the point.
+//! This reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records, and of the records
+//! themselves only the stretch that the point lies in and the last one. The first call for a log makes the missing
+//! summaries, and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
+//! the whole log and none of them. In memory are only the sum of the summaries, and those that may hold the point.
 //!
-//! A process looks back at few agents at a time, and whoever comes later waits.
+//! A process does this for few agents at a time, and later callers wait.
 
 use memoir_domain::{
     SessionId, Timestamp,
@@ -48,22 +45,22 @@ pub struct LookBack {
     pub then: Tally,
     /// What is counted of them now.
     pub now: Tally,
-    /// What going back would do, were no session running.
+    /// What a rewind would do, were no session running.
     pub foresight: RewindForecast,
-    /// The session that is running, which stands in the way.
+    /// The running session, which conflicts.
     pub running: Option<SessionId>,
     /// The whole history around it.
     pub history: LogHistory,
 }
 
-/// What lies in the open of a record.
+/// The open part of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordMark {
     /// When it was written.
     pub recorded_at: Timestamp,
     /// What was done.
     pub action: Action,
-    /// By whom.
+    /// The actor.
     pub actor: Actor,
     /// In which session.
     pub session_id: Option<SessionId>,
@@ -71,23 +68,23 @@ pub struct RecordMark {
     pub memory: Option<Number>,
 }
 
-/// An agent's log at a glance.
+/// An overview of an agent's log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogHistory {
     /// The place of the newest record; 0 where there is none.
     pub newest_seq: u64,
-    /// The mass from before the first record to the newest, in at most [`MASS_POINTS`] points.
+    /// The core size from before the first record to the newest, in at most [`MASS_POINTS`] points.
     pub mass: Vec<MassAt>,
     /// Every session that has records, the newest first.
     pub sessions: Vec<SessionSpan>,
 }
 
-/// The mass after a record.
+/// The core size after a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MassAt {
     /// The record's place in the log; 0 before the first.
     pub seq: u64,
-    /// The mass, in tokens.
+    /// The core size, in tokens.
     pub core_tokens: u64,
     /// The smallest since the point before.
     pub lowest_core_tokens: u64,
@@ -95,14 +92,14 @@ pub struct MassAt {
     pub highest_core_tokens: u64,
 }
 
-/// Where a session lies in the log. Others may have written records in between.
+/// The place of a session in the log. Records of others may lie in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSpan {
     /// The session.
     pub id: SessionId,
     /// When it was begun.
     pub started_at: Timestamp,
-    /// How it stands.
+    /// Its state.
     pub state: State,
     /// Whether it was a rehearsal, of which there is but one record.
     pub rehearsal: bool,
@@ -121,14 +118,14 @@ impl AgentHandle {
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn look_back(&self, point: Option<Point>) -> Result<LookBack> {
-        // Before anything is read, so that those who wait hold nothing.
+        // Before anything is read, so that waiting callers hold nothing.
         let _turn = self.memoir.whole_pasts.take().await?;
         again(|| self.attempt_look_back(point)).await
     }
 
     async fn attempt_look_back(&self, point: Option<Point>) -> Result<LookBack> {
         let loaded = self.load(&AgentQuery::default()).await?;
-        // Each agent has at least the record of its making.
+        // Each agent has at least the record of its creation.
         let newest_seq = loaded.agent.next_seq - 1;
         let point = point.unwrap_or(Point::Record(newest_seq));
         let pasts = self.pasts(&loaded, point).await?;
@@ -141,10 +138,10 @@ impl AgentHandle {
         aside(move || {
             let sessions = rows
                 .into_iter()
-                // Without their words, and so without the key: these are facts in the open.
+                // Without their text, and so without the key: these are open facts.
                 .map(|row| Ok(codec::session(None, row)?.0))
                 .collect::<Result<Vec<Session>>>()?;
-            let Pasts {
+            let HistoryWindow {
                 past, mut before, ..
             } = pasts;
             before.add(&then);
@@ -168,9 +165,9 @@ impl AgentHandle {
         .await?
     }
 
-    /// What the summaries of the whole log come to, the last one of what is left over; those that were not
-    /// there are kept.
-    async fn pasts(&self, loaded: &Loaded, point: Point) -> Result<Pasts> {
+    /// The sum of the summaries of the whole log, the last one of the remaining records; missing ones are made and
+    /// kept.
+    async fn pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = self.kept_pasts(loaded, point).await?;
         let mut rows = Vec::new();
         loop {
@@ -185,7 +182,7 @@ impl AgentHandle {
                 summary
             })
             .await?;
-            // The rest of the log grows with the next record: what is kept of it would have to be made again.
+            // The rest of the log grows with the next record: a summary of it would have to be made again.
             if summary.is_full() {
                 let sealer = codec::Sealer {
                     key: loaded.base.key(),
@@ -201,9 +198,9 @@ impl AgentHandle {
         Ok(pasts)
     }
 
-    /// What the summaries come to that are kept, from the first record on without a gap.
-    async fn kept_pasts(&self, loaded: &Loaded, point: Point) -> Result<Pasts> {
-        let mut pasts = Pasts::of(point);
+    /// The sum of the summaries that are kept, from the first record on without a gap.
+    async fn kept_pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
+        let mut pasts = HistoryWindow::of(point);
         let mut newest: Option<SummaryRow> = None;
         loop {
             let after = newest.as_ref().map_or(0, |row| row.last_seq);
@@ -234,8 +231,8 @@ impl AgentHandle {
         };
         let seq = [newest.last_seq];
         let of = self.memoir.store.records_at(self.scope, &seq).await?;
-        // The last one is enough: words that are taken out take all summaries away together, and a
-        // log that was rewritten from some record on has other hashes from there to its end.
+        // The last one is enough: shredding removes all summaries together, and a log that was rewritten from some
+        // record on has other hashes from there to its end.
         if of.first().map(|row| row.hash) != Some(newest.hash) {
             return Err(Error::Inconsistent(format!(
                 "table `log_summaries`, up to record {}: that record has another hash, or is missing",
@@ -245,19 +242,19 @@ impl AgentHandle {
         Ok(pasts)
     }
 
-    /// Keeps summaries, unless words were taken out of the log since they were made. Whoever else writes
-    /// meanwhile does not matter to what is summed up.
+    /// Keeps summaries, unless text was shredded since they were made. Other records written meanwhile do not matter to
+    /// them.
     async fn keep_summaries(&self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
         let shredded = loaded.agent.tally.shredded_count;
         again(|| async {
             let now = self.load(&AgentQuery::default()).await?;
-            // The count is in the agent's sealed row. Summaries that were made of words which are
-            // gone by now are dropped, and made anew by the next look.
+            // The count is in the agent's sealed row. Summaries of text that was shredded since are dropped, and made anew
+            // by the next call.
             if now.agent.tally.shredded_count != shredded {
                 return Ok(());
             }
             // A loaded agent always has a version. The store keeps the summaries only while the agent is still of this
-            // version, so none is kept of words that are shredded from here on.
+            // version, so none is kept of text that is shredded from here on.
             let version = now.base.version().unwrap_or_default();
             let keeping = self
                 .memoir
@@ -275,7 +272,7 @@ impl AgentHandle {
     /// the last one.
     ///
     /// # Errors
-    /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile; [`Error::Inconsistent`] where records are
+    /// [`memoir_store::Error::Conflict`] where a record was written meanwhile; [`Error::Inconsistent`] where records are
     /// missing.
     async fn stretch(
         &self,
@@ -295,7 +292,7 @@ impl AgentHandle {
         // The agent's row holds the hash of the last record only, so only the end of the log can be compared with it.
         let ends = end < loaded.agent.next_seq || hash == loaded.base.head();
         if !is_whole || !ends {
-            // Says which, and whether somebody wrote meanwhile.
+            // Names which, and whether a record was written meanwhile.
             self.log_from(first, loaded).await?;
             return Err(CONFLICT);
         }
@@ -312,7 +309,7 @@ impl AgentHandle {
     async fn then(
         &self,
         loaded: &Loaded,
-        pasts: &Pasts,
+        pasts: &HistoryWindow,
         point: Point,
     ) -> Result<(LogSummary, u64, Option<RecordMark>)> {
         let mut then = pasts.before.next_summary();
@@ -333,8 +330,8 @@ impl AgentHandle {
     }
 }
 
-/// A log in one reading: as it is now, and as it was before the stretch that a point lies in.
-struct Pasts {
+/// A log, read once: as it is now, and as it was before the stretch that a point lies in.
+struct HistoryWindow {
     point: Point,
     /// The whole log, as far as it was read.
     past: LogPast,
@@ -347,7 +344,7 @@ struct Pasts {
     is_found: bool,
 }
 
-impl Pasts {
+impl HistoryWindow {
     fn of(point: Point) -> Self {
         Self {
             point,
@@ -394,7 +391,7 @@ fn mark(record: &Record) -> RecordMark {
     }
 }
 
-/// The mass along the log: after every record, or where there are many, after as many stretches of them.
+/// The core size along the log: after every record, or where there are many, after as many stretches of them.
 fn mass(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
     let mut points = vec![MassAt {
         seq: 0,

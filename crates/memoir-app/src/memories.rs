@@ -1,21 +1,30 @@
-//! Saving, finding, listing and restoring memories (SPEC 2.1, 2.4, 2.8, 4.3).
+//! Saving, replacing, promoting, discarding and restoring memories (SPEC 2.1, 2.4, 4.3).
+
+use std::collections::HashMap;
 
 use memoir_domain::{
     PrivateText, Timestamp,
-    audit::Actor,
+    agent::Agent,
+    audit::{Actor, ActorKind, Change},
     draft::Decision,
-    manage::{self, ChangeRefusal},
+    manage::{self, ChangeRefusal, Saving},
+    memories::AllMemories,
     memory::{
-        CONTENT_LIMIT, Invalid, Kind, NewMemory, Number, SOURCE_LIMIT, Tags, by_number, parse_text,
+        CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
     },
+    origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
-    wording::{Origin, SavedBy},
+    replace::{Replacements, Replacing, Unreplaced},
 };
 use memoir_store::{AgentQuery, Selection};
+use memoir_text::is_same_text;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{AgentHandle, Error, RefinementDue, Result, ShownMemory, spans};
+use crate::{
+    AgentHandle, ArchiveLinks, Error, Loaded, RefinementDue, Result, ShownMemory, codec,
+    shown::schemas, spans,
+};
 
 /// A memory as it is given from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +43,8 @@ pub struct MemoryInput {
     pub created_at: Option<Timestamp>,
     /// Whether to make it constitutional: for administrators only.
     pub constitutional: bool,
+    /// The core memories that it replaces.
+    pub replaces: Vec<Number>,
 }
 
 impl MemoryInput {
@@ -41,27 +52,55 @@ impl MemoryInput {
     ///
     /// # Errors
     /// Names the field at fault, the limit and the size given.
-    pub fn check(&self, door: SavedBy, now: Timestamp) -> Result<NewMemory, Invalid> {
+    pub fn check(&self, saved_by: SavedBy, now: Timestamp) -> Result<Saving, Invalid> {
         let source = self.source.as_ref();
+        let kind = self.kind.unwrap_or(Kind::Core);
+        if self.constitutional && kind != Kind::Core {
+            return Err(Invalid::new(
+                "constitutional",
+                "applies to core memories only; leave out `kind`, or leave it unprotected",
+            ));
+        }
+        let content = parse_text("content", self.content.expose(), CONTENT_LIMIT)?;
+        // The interface assigns the strongest origin that is possible here; a client can only lower it (SPEC 2.4).
+        let saved_by = SavedBy {
+            origin: saved_by.origin.lowered_to(self.origin)?,
+            ..saved_by
+        };
         let memory = NewMemory {
-            kind: self.kind.unwrap_or(Kind::Core),
-            content: parse_text("content", self.content.expose(), CONTENT_LIMIT)?,
             tags: Tags::parse(self.tags.iter().map(PrivateText::expose))?,
             source: source
                 .map(|source| parse_text("source", source.expose(), SOURCE_LIMIT))
                 .transpose()?,
             created_at: self.created_at,
             constitutional: self.constitutional,
-            // The door gives the strongest origin that is possible here; whoever saves can only claim a weaker one
-            // (SPEC 2.4).
-            door: SavedBy {
-                origin: door.origin.lowered_to(self.origin)?,
-                ..door
-            },
-            wordings: None,
+            ..NewMemory::new(kind, content, saved_by)
         };
         memory.check_date(now)?;
-        Ok(memory)
+        Ok(Saving {
+            memory,
+            replaces: self.replaces.clone(),
+        })
+    }
+}
+
+/// A memory that was not replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct NotReplaced {
+    /// The number that was named.
+    #[schema(value_type = u64)]
+    pub number: Number,
+    /// Why it stays where it is.
+    #[schema(value_type = schemas::NotReplacedReason)]
+    pub reason: memoir_domain::replace::NotReplaced,
+}
+
+impl From<Unreplaced> for NotReplaced {
+    fn from(one: Unreplaced) -> Self {
+        Self {
+            number: one.number,
+            reason: one.reason,
+        }
     }
 }
 
@@ -69,26 +108,38 @@ impl MemoryInput {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = SavedMemory)]
 pub struct Saved {
-    /// The memory, as whoever saved it may see it.
+    /// The memory, as the caller that saved it may see it.
     #[serde(flatten)]
     pub memory: ShownMemory,
     /// Whether a session is due now, and why.
     #[schema(required)]
     pub refinement_due: Option<RefinementDue>,
+    /// An active memory that has the same text; only in the agent's own response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub same_as: Option<Number>,
+    /// The memories that it replaced, where `replaces` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<u64>>)]
+    pub replaced: Option<Vec<Number>>,
+    /// Those that stay where they are, with the reason, where `replaces` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_replaced: Option<Vec<NotReplaced>>,
 }
 
 /// What is done with one memory outside of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handling {
-    /// It is discarded, and kept for restoring.
+    /// It is discarded, and can be restored.
     Discard,
-    /// A kept one becomes constitutional. Repeating it is no error.
+    /// An active core memory becomes constitutional. Repeating it is no error.
     Protect,
-    /// The constitutional flag is taken from a kept one. Repeating it is no error.
+    /// The constitutional flag is taken from an active core memory. Repeating it is no error.
     Unprotect,
-    /// A discarded one is given back; of a kept one the wording that was given to it, where sessions let words of
-    /// that go.
+    /// A discarded one is restored where it was.
     Restore,
+    /// An archival one returns to the prompt.
+    Promote,
 }
 
 impl AgentHandle {
@@ -104,71 +155,184 @@ impl AgentHandle {
     async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let now = self.memoir.now();
         // All are checked before the agent is loaded: what breaks a limit costs the store nothing.
-        let memories = inputs
+        let savings = inputs
             .iter()
             .map(|input| input.check(SavedBy::of(actor.kind), now))
-            .collect::<Result<Vec<NewMemory>, Invalid>>()?;
-        if memories.is_empty() {
+            .collect::<Result<Vec<Saving>, Invalid>>()?;
+        if savings.is_empty() {
             return Ok(Vec::new());
         }
-        let (agent, changes) = self
-            .decide(&AgentQuery::default(), |loaded, now| {
-                let decision = manage::save(loaded.agent, memories.clone(), actor, now);
-                let answer = (decision.agent.clone(), decision.changes.clone());
-                Ok((Some(decision), answer))
+        let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
+        let query = memory_query(match replaces {
+            true => Selection::All,
+            false => Selection::None,
+        });
+        let (agent, saved) = self
+            .decide_reading(&query, |loaded, now| {
+                let savings = savings.clone();
+                async move {
+                    self.attempt_save(loaded, savings, replaces, actor, now)
+                        .await
+                }
             })
             .await?;
         let refinement_due = self.memoir.refinement_due(&agent);
-        let saved = changes.iter().map(|change| {
-            let memory = ShownMemory::answered(change.after(), actor);
+        let saved = saved.into_iter().zip(inputs).map(|(one, input)| {
+            let asked = !input.replaces.is_empty();
+            let unreplaced = one.replacements.not_replaced.into_iter();
             Saved {
-                memory,
+                memory: one.memory,
                 refinement_due,
+                same_as: one.same_as,
+                replaced: asked.then_some(one.replacements.replaced),
+                not_replaced: asked.then(|| unreplaced.map(NotReplaced::from).collect()),
             }
         });
         Ok(saved.collect())
     }
 
-    /// Does something with one memory. The answer is what it is then; of one that is restored the memory that says
-    /// it, under a new number where the old one stands for other wordings too.
+    async fn attempt_save(
+        &self,
+        loaded: Loaded,
+        savings: Vec<Saving>,
+        replaces: bool,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
+        // An administrator's response is the same whether the agent has the text or not (SPEC 5.1).
+        let same = match actor.kind {
+            ActorKind::Agent => self.same_as(&loaded, &savings).await?,
+            _ => vec![None; savings.len()],
+        };
+        let mut replacing = match replaces {
+            true => self.replacing(&loaded.memories).await?,
+            false => Replacing {
+                memories: AllMemories::default(),
+                replaced_in_week: 0,
+            },
+        };
+        let (decision, saved) = manage::save(loaded.agent, savings, &mut replacing, actor, now);
+        let changes = decision.changes.iter();
+        let created: HashMap<Number, Memory> = changes
+            .filter(|change| change.before().is_none())
+            .map(|change| (change.number(), change.after()))
+            .collect();
+        let links = ArchiveLinks::among(replacing.memories.iter());
+        let mut answers = Vec::with_capacity(saved.len());
+        for (one, same_as) in saved.into_iter().zip(same) {
+            // Each memory that was saved was created by the decision.
+            let memory = created.get(&one.number).cloned();
+            let memory = memory.ok_or(Error::NoMemory(one.number))?;
+            answers.push(SavedOne {
+                memory: ShownMemory::answered(memory, &links, actor),
+                same_as: same_as.map(|same| match same {
+                    SameAs::Memory(number) => number,
+                    SameAs::Earlier(place) => Number(one.number.0 - place),
+                }),
+                replacements: one.replacements,
+            });
+        }
+        Ok((Some(decision.clone()), (decision.agent, answers)))
+    }
+
+    /// For each memory to save, an active one that has its text.
+    async fn same_as(&self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
+        let same_texts = &self.memoir.same_texts;
+        let version = loaded.base.version().unwrap_or_default();
+        let mut earlier: HashMap<u64, usize> = HashMap::new();
+        let mut found = Vec::with_capacity(savings.len());
+        for (place, saving) in savings.iter().enumerate() {
+            let text = saving.memory.content.expose();
+            let hash = same_texts.hash(text);
+            let numbers = match same_texts.find(self.scope, version, hash) {
+                Some(numbers) => numbers,
+                None => {
+                    let all = self.load(&memory_query(Selection::Active)).await?;
+                    let of = all.base.version().unwrap_or_default();
+                    same_texts.put(self.scope, of, &all.memories);
+                    let known = same_texts.find(self.scope, version, hash);
+                    known.ok_or(crate::CONFLICT)?
+                }
+            };
+            let mut same = None;
+            if !numbers.is_empty() {
+                let rows = self.memoir.store.memories(self.scope, &numbers).await?;
+                for row in rows {
+                    let memory = codec::memory(loaded.base.key(), &row)?;
+                    if memory.is_active() && is_same_text(memory.content.expose(), text) {
+                        same.get_or_insert(SameAs::Memory(memory.number));
+                    }
+                }
+            }
+            // Of a batch, an earlier one is active by then. Its number is this one's, less the distance.
+            let before = earlier.get(&hash).filter(|before| {
+                let other = savings[**before].memory.content.expose();
+                is_same_text(other, text)
+            });
+            let before = before.map(|before| SameAs::Earlier((place - before) as u64));
+            earlier.entry(hash).or_insert(place);
+            found.push(same.or(before));
+        }
+        Ok(found)
+    }
+
+    /// Acts on one memory. The result is the memory as it is then.
     ///
     /// # Errors
     /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional, or discarded already. To
-    /// protect and to unprotect: it is discarded. To restore: it is kept, and nothing of its wording was let go.
+    /// protect and to unprotect: it is discarded or not core, or a summary. To restore: it is active, or a summary. To
+    /// promote: it is not archival.
     pub async fn handle(
         &self,
         number: Number,
         handling: Handling,
         actor: &Actor,
     ) -> Result<ShownMemory> {
-        let selection = match handling {
-            // Others gave it what it stands for.
-            Handling::Discard => Selection::All,
-            Handling::Protect | Handling::Unprotect => Selection::Numbers(vec![number]),
-            Handling::Restore => return self.give_back(number, actor).await,
-        };
-        self.decide(&memory_query(selection), |loaded, now| {
-            let mut memories = by_number(loaded.memories.copies());
-            let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
-            let (agent, memory) = (loaded.agent, &memory);
+        let query = memory_query(Selection::Numbers(vec![number]));
+        self.decide_reading(&query, |loaded, now| async move {
+            let memory = loaded.memories.first().cloned();
+            let memory = memory.ok_or(Error::NoMemory(number))?;
+            let bare = match handling {
+                Handling::Discard | Handling::Promote => self.bare_summary(&memory).await?,
+                Handling::Protect | Handling::Unprotect | Handling::Restore => None,
+            };
+            let (agent, bare) = (loaded.agent, bare.as_ref());
             let decision = match handling {
                 Handling::Discard => {
-                    let discarded = manage::discard(agent, memory, &memories, actor, now)?;
+                    let discarded = manage::discard(agent, &memory, bare, actor, now)?;
                     Some(discarded.ok_or(ChangeRefusal::Discarded(number))?)
                 }
-                Handling::Protect => manage::protect(agent, memory, actor, now)?,
-                Handling::Unprotect => manage::unprotect(agent, memory, actor, now)?,
-                // Returned above.
-                Handling::Restore => None,
+                Handling::Protect => manage::protect(agent, &memory, actor, now)?,
+                Handling::Unprotect => manage::unprotect(agent, &memory, actor, now)?,
+                Handling::Restore => {
+                    let restored = manage::restore(agent, &memory, actor, now)?;
+                    Some(restored.ok_or(Error::NotDiscarded(number))?)
+                }
+                Handling::Promote if !memory.is_active() => return Err(Error::NoMemory(number)),
+                Handling::Promote => Some(manage::promote(agent, &memory, bare, actor, now)?),
             };
             let after = decision
                 .as_ref()
-                // The first change is that of the memory itself, before what it gives back.
+                // The first change is that of the memory itself.
                 .and_then(|decision| decision.changes.first())
                 .map_or_else(|| memory.clone(), |change| change.after());
-            Ok((decision, ShownMemory::answered(after, actor)))
+            let mut links = self.links_of(std::iter::once(&after)).await?;
+            // As they are once the decision is written.
+            for change in decision.iter().flat_map(|decision| &decision.changes) {
+                links.follow(&change.after());
+            }
+            Ok((decision, ShownMemory::answered(after, &links, actor)))
         })
         .await
+    }
+
+    /// The summary that loses its last source where the memory leaves the place under it (SPEC 2.4).
+    pub(crate) async fn bare_summary(&self, memory: &Memory) -> Result<Option<Memory>> {
+        let Some(under) = memory.under().filter(|_| memory.is_active_archival()) else {
+            return Ok(None);
+        };
+        let family = AllMemories::of(self.with_sources(vec![under]).await?.values());
+        Ok(family.summary_left_bare(memory).cloned())
     }
 
     /// Whether [`AgentHandle::edit`] would take another text of that memory now.
@@ -187,8 +351,9 @@ impl AgentHandle {
         .await
     }
 
-    /// Gives one kept core memory another text, where it still has the one that was `seen`. `None` where it is the
-    /// same. For the owner of a personal installation, outside of sessions.
+    /// Edits one core memory, where it still has the text that was `seen`: a new original that replaces it
+    /// (SPEC 3.12). The result is the new memory; `None` where the text is the same. For the owner of an open
+    /// installation, outside of sessions.
     ///
     /// # Errors
     /// There is none of that number; it is no core memory, constitutional, or discarded; a session is running; the
@@ -201,47 +366,52 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<Option<ShownMemory>> {
         let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
-        // Others gave it what it stands for.
-        self.decide(&memory_query(Selection::All), |loaded, now| {
-            let mut memories = by_number(loaded.memories.copies());
-            let memory = memories.remove(&number).ok_or(Error::NoMemory(number))?;
+        let content = &content;
+        let query = memory_query(Selection::Numbers(vec![number]));
+        self.decide_reading(&query, |loaded, now| async move {
+            let memory = loaded.memories.first().cloned();
+            let memory = memory.ok_or(Error::NoMemory(number))?;
             // By the text and not by the version: others may have changed anything else of the agent meanwhile.
             if memory.content != *seen {
                 return Err(Error::Changed);
             }
+            let sources: Vec<Memory> = match memory.is_summary {
+                true => {
+                    let family = AllMemories::of(self.with_sources(vec![number]).await?.values());
+                    family.sources(number).cloned().collect()
+                }
+                false => Vec::new(),
+            };
             let (agent, running) = (loaded.agent, loaded.running_session);
-            let edited = manage::edit(agent, running, &memory, &content, &memories, actor, now)?;
-            let after = edited.as_ref().and_then(|edited| edited.changes.first());
-            let after = after.map(|change| ShownMemory::answered(change.after(), actor));
+            let edited = manage::edit(agent, running, &memory, content, &sources, actor, now)?;
+            let changes = edited.as_ref().map(|edited| edited.changes.as_slice());
+            let created = changes.and_then(|changes| changes.first());
+            let after = created.map(|change| {
+                let changed: Vec<Memory> =
+                    changes.into_iter().flatten().map(Change::after).collect();
+                let links = ArchiveLinks::among(&changed);
+                ShownMemory::answered(change.after(), &links, actor)
+            });
             Ok((edited, after))
         })
         .await
     }
+}
 
-    /// Restores a memory or a wording. Apart from the rest, since a wording's text is read from the log.
-    async fn give_back(&self, number: Number, actor: &Actor) -> Result<ShownMemory> {
-        // Others may have taken over what it stood for.
-        self.decide_reading(&memory_query(Selection::All), |loaded, now| async move {
-            let memories = loaded.memories;
-            let memory = memories.iter().find(|memory| memory.number == number);
-            let memory = memory.ok_or(Error::NoMemory(number))?.clone();
-            let (base, agent) = (loaded.base, loaded.agent);
-            let decision = if memory.is_kept() {
-                let texts = self.texts(base.key(), std::iter::once(&memory)).await?;
-                let mut own = texts.into_iter().filter(|(id, _)| id.number == number);
-                // The oldest one is the wording; it may have been made constitutional later.
-                let (_, text) = own.next().ok_or(Error::NotDiscarded(number))?;
-                manage::restore_wording(agent, &memory, &text, actor, now)?
-            } else {
-                manage::restore(agent, &memory, &memories, actor, now)?
-            };
-            let decision = decision.ok_or(Error::NotDiscarded(number))?;
-            let restored = decision.changes.first().map(|change| change.after());
-            let restored = ShownMemory::answered(restored.unwrap_or(memory), actor);
-            Ok((Some(decision), restored))
-        })
-        .await
-    }
+/// A memory that was saved, before the agent's state is added.
+struct SavedOne {
+    memory: ShownMemory,
+    same_as: Option<Number>,
+    replacements: Replacements,
+}
+
+/// The active memory that has the text of one to save.
+#[derive(Clone, Copy)]
+enum SameAs {
+    /// A memory of that number.
+    Memory(Number),
+    /// One of the same batch, so many places before it.
+    Earlier(u64),
 }
 
 pub(crate) fn check_length(query: &RecallQuery) -> Result<(), Invalid> {

@@ -1,8 +1,8 @@
-//! Telling receivers outside that sessions ended: which ends are due to whom, when another attempt is made,
-//! and when it is given up. Nothing here holds an agent's words, and nothing is sent from here.
+//! Notifying webhooks that sessions ended: which ends are due to which receiver, when another attempt is made, and
+//! when it fails permanently. Nothing here holds an agent's text, and nothing is sent from here.
 //!
-//! Ends are entered for every registered webhook in the transaction that ends the session; services claim
-//! what is due for a minute at a time and send it. The store knows a webhook by a digest only.
+//! Ends are entered for every registered webhook in the transaction that ends the session; services lease what is due
+//! for a minute at a time and send it. The store knows a webhook by a digest only.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,20 +11,21 @@ use memoir_store::{AgentQuery, DeliveryRow, ReceiverDigest};
 
 use crate::{Memoir, Result, SessionFacts, codec, retry::doubled};
 
-/// How long a claim lasts: longer than any attempt takes.
+/// How long a lease lasts: longer than any attempt takes.
 const CLAIM_SECONDS: i64 = 60;
-/// How long after a session's end it is told: what its last call of a model used is noted right after.
+/// How long after a session's end the receivers are notified: the usage of its last model call is noted right after.
 const SETTLING_SECONDS: i64 = 1;
 /// The wait after the first attempt; it doubles with each one.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
 /// The attempts, the first included: with their waits, a little less than a day.
 const ATTEMPTS: u32 = 14;
-/// No wait, and none that a receiver asks for, is longer.
+/// No wait, and none that a receiver requests, is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(12 * 3_600);
-/// After so many days in which no service wanted a receiver, it is forgotten.
+/// After so many days in which no service registered a receiver, it is removed.
 const FORGOTTEN_AFTER_DAYS: i64 = 30;
 
-/// That a session ended, for a receiver outside: as an administrator of its account sees it.
+/// That a session ended, for a receiver outside: as an administrator of its account sees it, with the counts `archived`
+/// and `summaries`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndNotice {
     /// The tenant.
@@ -33,7 +34,7 @@ pub struct EndNotice {
     pub account_name: String,
     /// The agent.
     pub agent: AgentId,
-    /// The session, without words.
+    /// The session, without text.
     pub session: SessionFacts,
     delivery: DeliveryRow,
 }
@@ -45,20 +46,20 @@ impl EndNotice {
     }
 }
 
-/// What becomes of a notice that was not delivered.
+/// The outcome for a notice that was not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// Another attempt is made then.
     At(Timestamp),
     /// That was the last one.
     GivenUp,
-    /// Somebody else has the notice in hand by now.
+    /// Another process has the lease of the notice by now.
     Elsewhere,
 }
 
 impl Memoir {
-    /// Registers receivers: from now on, every end of a session is due to each of them. With `anew`, those
-    /// that asked for no more are told again. To be repeated while they are wanted, at least every few days.
+    /// Registers receivers: from now on, every end of a session is due to each of them. With `anew`, those that were
+    /// closed are notified again. To be repeated while they are configured, at least every few days.
     ///
     /// # Errors
     /// The store fails.
@@ -71,8 +72,8 @@ impl Memoir {
             .await?)
     }
 
-    /// Claims what is due to a receiver, at most so many notices. Ends of other accounts than `accounts`
-    /// (names; `None` for all) are dropped.
+    /// Leases what is due to a receiver, at most so many notices. Ends of other accounts than `accounts` (names; `None`
+    /// for all) are dropped.
     ///
     /// # Errors
     /// The store fails.
@@ -85,7 +86,7 @@ impl Memoir {
         let now = self.now();
         let times = (
             now.plus_seconds(CLAIM_SECONDS),
-            // No wait reaches so far: what is due later was noted by a clock that has been put back since.
+            // No wait reaches so far: what is due later was noted by a clock that has been set back since.
             now.plus(2 * LONGEST_WAIT),
         );
         let settled = now.plus_seconds(-SETTLING_SECONDS);
@@ -94,7 +95,7 @@ impl Memoir {
             .claim_deliveries(receiver, settled, times, most)
             .await?;
         let mut notices = Vec::new();
-        // Most looks find nothing, and need no list of accounts.
+        // Most queries find nothing, and need no list of accounts.
         if claimed.is_empty() {
             return Ok(notices);
         }
@@ -108,11 +109,11 @@ impl Memoir {
                     notices.push(notice);
                     continue;
                 }
-                // Not asked for, or gone: settled, so that it is not claimed again.
+                // Not requested, or gone: resolved, so that it is not leased again.
                 Ok(_) => None,
-                // One that cannot be read keeps no other from being told.
+                // One that cannot be read does not block the others.
                 Err(error) => {
-                    tracing::error!(session = %delivery.session, %error, "an end cannot be told");
+                    tracing::error!(session = %delivery.session, %error, "a receiver cannot be notified of a session's end");
                     wait_after(delivery.attempt, None).map(|wait| now.plus(wait))
                 }
             };
@@ -123,7 +124,7 @@ impl Memoir {
         Ok(notices)
     }
 
-    /// `None` where the session is not there.
+    /// `None` where the session is not found.
     async fn notice(
         &self,
         delivery: DeliveryRow,
@@ -140,8 +141,8 @@ impl Memoir {
         else {
             return Ok(None);
         };
-        // Without the key: what is told is not words, and an agent that cannot be opened has ended
-        // its sessions all the same.
+        // Without the key: a notice has no text, and the sessions of an agent that cannot be opened have ended all the
+        // same.
         let (session, _) = codec::session(None, row)?;
         Ok(names.get(&scope.account).map(|account_name| EndNotice {
             account: scope.account,
@@ -168,10 +169,10 @@ impl Memoir {
         Ok(())
     }
 
-    /// Notes that a notice did not arrive; `retry_after` is how long the receiver asked to be left alone.
+    /// Notes that a notice did not arrive; `retry_after` is the wait that the receiver requested.
     ///
     /// # Errors
-    /// The store fails; another attempt is made when the claim lapses.
+    /// The store fails; another attempt is made when the lease expires.
     pub async fn notice_failed(
         &self,
         receiver: &ReceiverDigest,
@@ -190,7 +191,7 @@ impl Memoir {
         })
     }
 
-    /// Notes that a receiver asks for no more.
+    /// Notes that a receiver requests no further notices.
     ///
     /// # Errors
     /// The store fails.

@@ -1,11 +1,9 @@
-//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3), and texts of the log that it
-//! has read.
+//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3).
 //!
 //! Nothing is answered from here alone: whoever reads a memory reads its row from the store, and what is kept
 //! stands in for opening it only where the row is the same, byte for byte and in every column, as the one that
 //! was opened. So a row that was changed, by whomever, is opened, or refused, as if nothing were kept; and an
-//! agent's key is asked for before. A decision that can only be written may rest on what is kept for the version of
-//! the agent that it is written under: where anybody wrote since, that version is gone, and it is decided again.
+//! agent's key is asked for before.
 //!
 //! What a commit of this process changed leaves at once, and all that is kept of an agent where it took words
 //! out. Where the agent's version shows that somebody else wrote, all of it leaves that the look which shows it did
@@ -13,18 +11,16 @@
 //! together stay under [`OPENED_BYTES`]: those of the agent that was read longest ago leave first.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
 };
 
 use memoir_domain::{
-    AgentScope, PrivateText,
+    AgentScope,
     memory::{Memory, Number, SharedMemory},
-    wording::{Wording, WordingId, WordingTexts},
 };
 use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
-use zeroize::Zeroize;
 
 use crate::{Result, codec, parallel, sessions::BoundedCache};
 
@@ -51,10 +47,9 @@ const WIPED_AT_ONCE: usize = 64 << 10;
 impl OpenedMemory {
     fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
         let memory = codec::memory(key, &row)?.into_shared();
-        let wordings = memory.wordings.len() * size_of::<Wording>();
         let texts = row.body.0.len() + memory.content.expose().len();
         // Weighed here, where several do it at once.
-        let bytes = size_of::<Self>() + size_of::<Memory>() + texts + wordings;
+        let bytes = size_of::<Self>() + size_of::<Memory>() + texts;
         Ok(Self { row, memory, bytes })
     }
 }
@@ -109,15 +104,7 @@ struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
     version: u64,
     memories: HashMap<Number, OpenedMemory>,
-    /// Texts that stand in its log.
-    texts: WordingTexts,
     bytes: usize,
-}
-
-impl Drop for OfAgent {
-    fn drop(&mut self) {
-        self.forget_texts();
-    }
 }
 
 impl OfAgent {
@@ -128,9 +115,8 @@ impl OfAgent {
         }
     }
 
-    /// Keeps these memories, and no text of the log: somebody may have taken words out of it.
+    /// Keeps these memories.
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
-        self.forget_texts();
         self.memories.retain(|number, _| numbers.contains(number));
         self.bytes = self.memories.values().map(|kept| kept.bytes).sum();
     }
@@ -147,27 +133,6 @@ impl OfAgent {
             self.keep_only(&HashSet::new());
         }
     }
-
-    fn put_texts(&mut self, texts: &WordingTexts) {
-        for (id, text) in texts {
-            if !self.texts.contains_key(id) {
-                self.bytes += bytes_of(text);
-                self.texts.insert(*id, text.clone());
-            }
-        }
-    }
-
-    fn forget_texts(&mut self) {
-        for mut text in std::mem::take(&mut self.texts).into_values() {
-            self.bytes -= bytes_of(&text);
-            text.zeroize();
-        }
-    }
-}
-
-/// What a text of the log takes here.
-fn bytes_of(text: &PrivateText) -> usize {
-    size_of::<(WordingId, PrivateText)>() + text.expose().len()
 }
 
 type SharedMemories = Arc<RwLock<OfAgent>>;
@@ -247,69 +212,6 @@ impl OpenedMemories {
         failed.map_or(Ok(MemoryList(memories)), Err)
     }
 
-    /// The memories of these numbers as they are where the agent is at `version`; `None` where one of them is not kept,
-    /// or what is kept is of another version.
-    pub(crate) fn at(
-        &self,
-        scope: AgentScope,
-        version: u64,
-        numbers: &[Number],
-    ) -> Option<MemoryList> {
-        let own = self.lock().get(scope)?;
-        let own = own.read().unwrap_or_else(PoisonError::into_inner);
-        // No row stands behind this. Whoever asks can only use it for a commit under the same
-        // version, which the store refuses where that is not the present one.
-        if own.version != version {
-            return None;
-        }
-        let memory = |number| Some(own.memories.get(number)?.memory.clone());
-        numbers
-            .iter()
-            .map(memory)
-            .collect::<Option<_>>()
-            .map(MemoryList)
-    }
-
-    /// Of the texts at these places of the log those that were read where the agent is at `version`.
-    pub(crate) fn texts(
-        &self,
-        scope: AgentScope,
-        version: u64,
-        ids: &BTreeSet<WordingId>,
-    ) -> WordingTexts {
-        let Some(shared) = self.lock().get(scope) else {
-            return WordingTexts::new();
-        };
-        let own = shared.read().unwrap_or_else(PoisonError::into_inner);
-        let text = |id: &WordingId| Some((*id, own.texts.get(id)?.clone()));
-        match own.version == version {
-            true => ids.iter().filter_map(text).collect(),
-            false => WordingTexts::new(),
-        }
-    }
-
-    /// Keeps texts that were read from the log where the agent was at `version`.
-    pub(crate) fn keep_texts(&self, scope: AgentScope, version: u64, texts: &WordingTexts) {
-        let bytes: usize = texts.values().map(bytes_of).sum();
-        // Texts of this size would push most others out, so they are read each time, as rows of this size are.
-        if texts.is_empty() || bytes > OPENED_BYTES / 4 {
-            return;
-        }
-        let Some(shared) = self.of(scope) else {
-            return;
-        };
-        let mut own = write(&shared);
-        // Somebody wrote in the meantime, and may have shredded these very words.
-        if own.version != version {
-            return;
-        }
-        own.put_texts(texts);
-        own.keep_within_bounds();
-        let bytes = own.bytes;
-        drop(own);
-        self.weigh(scope, shared, bytes);
-    }
-
     /// Notes that more than one look at the agent will come, so that the first one is kept already.
     pub(crate) fn expect(&self, scope: AgentScope) {
         let _ = self.of(scope);
@@ -384,10 +286,12 @@ mod tests {
     use memoir_domain::{
         AccountId, AgentId, Timestamp,
         audit::ActorKind,
-        memory::{Kind, Tags},
-        wording::SavedBy,
+        memory::{Kind, NewMemory},
+        origin::SavedBy,
     };
     use memoir_vault::{KeyStore, MasterKey};
+
+    use std::collections::BTreeSet;
 
     use super::*;
     use crate::clock::SystemRandom;
@@ -403,20 +307,8 @@ mod tests {
 
     fn row(key: &AgentKey, number: u64, version: u64, content: &str) -> MemoryRow {
         let random = &SystemRandom;
-        let memory = Memory {
-            number: Number(number),
-            kind: Kind::Core,
-            content: content.into(),
-            tags: Tags::default(),
-            source: None,
-            door: SavedBy::of(ActorKind::Agent),
-            wordings: Vec::new(),
-            protected_seq: None,
-            created_at: Timestamp::MAX,
-            updated_at: Timestamp::MAX,
-            discarded_at: None,
-            shredded_at: None,
-        };
+        let memory = NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent));
+        let memory = memory.into_memory(Number(number), number, Timestamp::MAX);
         codec::memory_row(&codec::Sealer { key, random }, version, memory).unwrap()
     }
 
@@ -473,52 +365,6 @@ mod tests {
         // Nor is anything another agent's.
         let other = self::key(3);
         assert!(opened.open(&other, 5, written).is_err());
-    }
-
-    #[test]
-    fn spec_5_3_what_is_kept_is_given_without_its_row_for_its_own_version_alone() {
-        let (opened, key) = (OpenedMemories::default(), key(2));
-        let scope = key.scope();
-        let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
-        let place = |seq| WordingId {
-            seq,
-            number: Number(1),
-        };
-        let places = BTreeSet::from([place(7), place(8)]);
-        let texts = WordingTexts::from([(place(7), "She rowed.".into())]);
-        let known = |version, numbers: &[u64]| {
-            let numbers: Vec<Number> = numbers.iter().copied().map(Number).collect();
-            let memories = opened.at(scope, version, &numbers);
-            let found = memories.map(|all| all.iter().map(|one| one.number.0).collect::<Vec<_>>());
-            let texts = opened.texts(scope, version, &places).into_keys();
-            (found, texts.map(|id| id.seq).collect::<Vec<_>>())
-        };
-        opened.expect(scope);
-        opened.open(&key, 5, rows.clone()).unwrap();
-        let before = kept(&opened, &key).1;
-        opened.keep_texts(scope, 5, &texts);
-        opened.keep_texts(scope, 5, &texts);
-        assert_eq!(kept(&opened, &key).1, before + bytes_of(&texts[&place(7)]));
-        assert_eq!(known(5, &[3, 1]), (Some(vec![3, 1]), vec![7]));
-        assert_eq!(known(5, &[3, 4]).0, None);
-        assert_eq!(known(4, &[1]), (None, vec![]));
-        // What was read of another version is none of this one.
-        opened.keep_texts(
-            scope,
-            4,
-            &WordingTexts::from([(place(8), "He sang.".into())]),
-        );
-        assert_eq!(known(5, &[]).1, [7]);
-        opened.follow(scope, Some(5), 6, &[Number(2)]);
-        assert_eq!(known(6, &[1, 3]), (Some(vec![1, 3]), vec![7]));
-        assert_eq!(known(6, &[2]).0, None);
-        assert_eq!(known(5, &[1]).0, None);
-        // Somebody else wrote, who may have taken words out of the log.
-        opened.open(&key, 7, rows[..1].to_vec()).unwrap();
-        assert_eq!(known(7, &[1]), (Some(vec![1]), vec![]));
-        opened.keep_texts(scope, 7, &texts);
-        opened.forget(scope);
-        assert_eq!(known(7, &[1]), (None, vec![]));
     }
 
     #[test]

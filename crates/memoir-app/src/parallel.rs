@@ -88,7 +88,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync)
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_order_is_kept() {
+    fn the_order_is_active() {
         for length in [0, 1, 511, 512, 1_001] {
             let items: Vec<usize> = (0..length).collect();
             assert_eq!(super::map(items.clone(), |item| item), items);

@@ -21,10 +21,12 @@ use std::{
 };
 
 use memoir_domain::{
-    AgentScope, PrivateText,
+    AgentScope, PrivateText, Timestamp,
     audit::Change,
     memory::{Memory, Number, by_number},
-    recall::{self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery},
+    recall::{
+        self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
+    },
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::Selection;
@@ -40,7 +42,26 @@ use crate::{
     vectors::QuestionVector,
 };
 
-/// By what a memory was found, where somebody asks.
+/// What is stated beside a memory that was found and was replaced: "until DATE, now #9" (SPEC 2.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Replaced)]
+pub struct ShownReplaced {
+    /// The origin date of the memory that replaced it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Timestamp,
+    /// The number of the core memory that says what is so now.
+    #[schema(value_type = Option<u64>)]
+    pub now: Number,
+}
+
+impl From<ReplacedMark> for ShownReplaced {
+    fn from(mark: ReplacedMark) -> Self {
+        let ReplacedMark { until, now } = mark;
+        Self { until, now }
+    }
+}
+
+/// Why a memory was found, where `explain` requests it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = Match)]
 pub struct ShownMatch {
@@ -284,14 +305,14 @@ fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
 impl AgentHandle {
-    /// A page of what is found among the kept memories, by the index that is kept.
+    /// A page of what is found among the active memories, by the index that is kept.
     pub(crate) async fn found(
         &self,
         query: &RecallQuery,
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<Meaning>)> {
         if recall::is_literal(query.text.expose()) {
-            let loaded = self.load(&memory_query(Selection::Kept)).await?;
+            let loaded = self.load(&memory_query(Selection::Active)).await?;
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
@@ -418,7 +439,7 @@ impl AgentHandle {
         if let Some(indexed) = self.memoir.indexes.get(self.scope) {
             return Ok(indexed);
         }
-        let loaded = self.load(&memory_query(Selection::Kept)).await?;
+        let loaded = self.load(&memory_query(Selection::Active)).await?;
         // An agent that was read has a version.
         let version = loaded.base.version().unwrap_or_default();
         let started = Instant::now();

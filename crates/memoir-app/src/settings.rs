@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use memoir_domain::{
-    loss::LossLimits,
     schedule::{DailySlot, WeeklySlot},
     session::Usage,
 };
@@ -25,10 +24,6 @@ pub struct InstallationSettings {
     pub weekly_slot: WeeklySlot,
     /// When agents reflect each day.
     pub daily_slot: DailySlot,
-    /// How much sessions may let go (SPEC 3.14).
-    pub loss_limits: LossLimits,
-    /// Whether a session's ledger names pairs of memories that look alike, and what differs.
-    pub near_doubles_in_ledger: bool,
     /// The limits of a session that Memoir drives.
     pub limits: SessionLimits,
     /// Recall.
@@ -51,8 +46,6 @@ impl Default for InstallationSettings {
             schedule: true,
             weekly_slot: WeeklySlot::default(),
             daily_slot: DailySlot::default(),
-            loss_limits: LossLimits::default(),
-            near_doubles_in_ledger: false,
             limits: SessionLimits::default(),
             recall: RecallSettings::default(),
             prices: BTreeMap::new(),

@@ -1,27 +1,26 @@
-//! Taking the words of one memory out of everything, for good (SPEC 4.4).
+//! Shredding: removing the text of one memory from everywhere, for good (SPEC 4.4).
 
 use std::collections::BTreeMap;
 
-use memoir_details::{Reading, unsaid};
 use memoir_domain::{
-    PrivateText, Timestamp,
+    PrivateText, SessionId, Timestamp,
     access::{self, AccessRefusal},
-    audit::Actor,
+    audit::{Action, Actor, Record},
     draft::Decision,
-    memory::{Memory, Number, parse_text},
+    memories::AllMemories,
+    memory::{Number, parse_text},
     session::Session,
-    shred::{self, ShredTarget},
+    shred::{self, Derived, ShredTarget},
 };
-use memoir_store::{Selection, SessionRow};
+use memoir_store::{RecordFilter, Selection, SessionRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, Error, Loaded, Result, ShownMemory,
+    AgentHandle, ArchiveLinks, Error, Loaded, Result, ShownMemory,
     access_requests::Consent,
     codec::{self, Base, WrittenBeside},
     memories::memory_query,
-    opened::MemoryList,
 };
 
 /// Most characters of a reason.
@@ -37,29 +36,29 @@ pub struct Shredded {
     /// When; shown with the memory.
     #[serde(skip)]
     pub shredded_at: Timestamp,
-    /// Earlier records from which its words were taken.
+    /// Earlier records from which its text was removed.
     pub redacted_records: u64,
-    /// Kept memories that still say a sentence of it: for the agent alone to know.
+    /// Summaries, active or discarded, that a session wrote over it and that still have their text.
     #[schema(value_type = Vec<u64>)]
-    pub still_said_by: Vec<Number>,
-    /// Those that said one and were shredded with it, where that was wished.
+    pub summaries: Vec<Number>,
+    /// Summaries and reports that were shredded with it, where that was requested.
     #[schema(value_type = Vec<u64>)]
     pub derived: Vec<Number>,
 }
 
-/// What the agent wishes gone.
+/// What is to be shredded.
 #[derive(Debug, Clone, Copy)]
 pub struct ShredWish<'a> {
     /// The memory.
     pub number: Number,
-    /// Why, for the record; not the words themselves.
+    /// Why, for the record; not the text itself.
     pub reason: &'a str,
-    /// Whether the kept memories that say a sentence of it go, too.
+    /// Whether the summaries that were written over it, and the session reports that may mention it, go too.
     pub derived: bool,
 }
 
 impl<'a> ShredWish<'a> {
-    /// One memory, without the others that say a sentence of it.
+    /// One memory alone.
     pub fn of(number: Number, reason: &'a str) -> Self {
         Self {
             number,
@@ -74,16 +73,16 @@ struct ShredOrder<'a> {
     number: Number,
     reason: &'a PrivateText,
     actor: &'a Actor,
-    /// The agent's answer to an administrator, which is written with it.
+    /// The agent's response to an administrator, which is written with it.
     answer: Option<Decision>,
     now: Timestamp,
 }
 
 impl AgentHandle {
-    /// Whether there is that memory, with words that this actor may wish away.
+    /// Whether there is that memory, with a text that this actor may request to shred.
     ///
     /// # Errors
-    /// There is none of that number, it was shredded before, or it is constitutional and the agent alone wishes it.
+    /// There is none of that number, it was shredded before, or it is constitutional and only the agent requests it.
     pub async fn check_shred(&self, number: Number, actor: &Actor) -> Result<()> {
         let query = memory_query(Selection::Numbers(vec![number]));
         let loaded = self.load(&query).await?;
@@ -92,41 +91,82 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Takes the words of one memory out of the memory, its history, the records before and after it, and
-    /// what rehearsals kept of it; with what else says a sentence of it, where that is wished. At the agent's wish,
-    /// or with its consent: whoever calls this makes sure of that. Each memory is shredded in a step of its own, the
-    /// one asked for last: after an interruption the same wish does the rest.
+    /// Removes the text of one memory from the memory, its history, the records before and after it, and the
+    /// rehearsals; with the summaries and reports that rest on it, where that is requested. At the agent's request, or
+    /// with its consent: the caller makes sure of that. Each memory is shredded in a step of its own, the one requested
+    /// last: after an interruption the same request does the rest.
     ///
     /// # Errors
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
-    /// its limit; [`Error::Changed`]. Nothing is shredded where one of them is constitutional and the agent alone
-    /// wishes it.
+    /// its limit; [`Error::Changed`]. Nothing is shredded where it is constitutional and only the agent requests it.
     pub async fn shred(&self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
         if !wish.derived {
             return self.shred_one(wish.number, &reason, actor).await;
         }
-        let memories = self.load(&memory_query(Selection::All)).await?.memories;
-        let memory = memories.iter().find(|memory| memory.number == wish.number);
-        let memory = memory.ok_or(Error::NoMemory(wish.number))?;
-        let saying = saying(memory, &memories);
-        let to_go = |one: &&Memory| one.number == wish.number || saying.contains(&one.number);
-        // All of them before the first goes: what is shredded does not come back where a later one must stay.
-        for one in memories.iter().filter(to_go) {
-            shred::check_wish(one, actor)?;
-        }
-        // What these stood for may change what the memory stands for: whether it is as expected was looked at above.
-        let agent = self.under(None);
-        // The one that was asked for comes last: as long as it is there, the same wish finds the
-        // rest again.
-        for &number in &saying {
-            agent.shred_one(number, &reason, actor).await?;
-        }
+        self.check_shred(wish.number, actor).await?;
+        let derived = self.shred_derived(wish.number, &reason, actor).await?;
+        // What was shredded before may have changed the memory, whose condition was met above.
+        let agent = match derived.is_empty() {
+            true => self.clone(),
+            false => self.under(None),
+        };
         let shredded = agent.shred_one(wish.number, &reason, actor).await?;
         Ok(Shredded {
-            derived: saying,
+            derived,
             ..shredded
         })
+    }
+
+    /// Shreds what rests on a memory: the summaries that were written over it, and the reports of the sessions that
+    /// edited it or one of them. Which ones.
+    async fn shred_derived(
+        &self,
+        number: Number,
+        reason: &PrivateText,
+        actor: &Actor,
+    ) -> Result<Vec<Number>> {
+        let derived = self.derived_from(number).await?;
+        let numbers: Vec<Number> = derived
+            .summaries
+            .into_iter()
+            .chain(derived.reports)
+            .filter(|other| *other != number)
+            .collect();
+        let query = memory_query(Selection::Numbers(numbers));
+        // Whether the memory requested is as expected is checked with that one.
+        let agent = self.under(None);
+        let mut to_shred = Vec::new();
+        for memory in &agent.load(&query).await?.memories {
+            if memory.shredded_at.is_none() {
+                // All of them before the first goes: what is shredded does not return where a later one must stay.
+                shred::check_wish(memory, actor)?;
+                to_shred.push(memory.number);
+            }
+        }
+        to_shred.sort_unstable();
+        for number in &to_shred {
+            agent.shred_one(*number, reason, actor).await?;
+        }
+        Ok(to_shred)
+    }
+
+    /// What was ever written over the text of a memory.
+    async fn derived_from(&self, number: Number) -> Result<Derived> {
+        let filter = RecordFilter {
+            actions: vec![
+                Action::MemoryRefinementConsolidate,
+                Action::MemoryRefinementUpdate,
+                Action::MemoryRefinementDelete,
+                Action::MemoryRefinementComplete,
+            ],
+            ..RecordFilter::default()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        // The facts, which are not sealed, name the members, so no record has to be opened.
+        let records = rows.into_iter().map(|row| codec::record(None, row));
+        let records = records.collect::<Result<Vec<Record>>>()?;
+        Ok(shred::derived_from(number, &records))
     }
 
     async fn shred_one(
@@ -149,39 +189,54 @@ impl AgentHandle {
         .await
     }
 
-    /// Carries out what an administrator asked the agent for, together with the agent's answer.
+    /// Carries out what an administrator requested of the agent, together with the agent's answer; then, where that was
+    /// requested, what rests on the memory.
     pub(crate) async fn shred_as_asked(
         &self,
         number: Number,
+        derived: bool,
         consent: Consent,
     ) -> Result<Shredded> {
         let query = memory_query(Selection::All);
-        self.decide_again(|| async {
-            let (loaded, request, now) = self.load_access(consent.request, &query).await?;
-            let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
-            let answer = access::answer(
-                agent,
-                &request,
-                access::AgentAnswer {
-                    is_granted: true,
-                    reason,
-                    usage: consent.usage,
-                },
-                &consent.actor,
-                now,
-            )?;
-            // Somebody else gave the same answer meanwhile.
-            let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
-            let wish = ShredOrder {
-                number,
-                reason: &request.purpose,
-                actor: &request.asked_by,
-                answer: Some(answer),
-                now,
-            };
-            self.attempt_shred(loaded, wish).await
+        let (shredded, reason, actor) = self
+            .decide_again(|| async {
+                let (loaded, request, now) = self.load_access(consent.request, &query).await?;
+                let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
+                let answer = access::answer(
+                    agent,
+                    &request,
+                    access::AgentAnswer {
+                        is_granted: true,
+                        reason,
+                        usage: consent.usage,
+                    },
+                    &consent.actor,
+                    now,
+                )?;
+                // Another process wrote the same answer meanwhile.
+                let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
+                let wish = ShredOrder {
+                    number,
+                    reason: &request.purpose,
+                    actor: &request.asked_by,
+                    answer: Some(answer),
+                    now,
+                };
+                let shredded = self.attempt_shred(loaded, wish).await?;
+                Ok((shredded, request.purpose, request.asked_by))
+            })
+            .await?;
+        if !derived {
+            return Ok(shredded);
+        }
+        // The consent is on the record by now. After an interruption the agent requests the rest itself.
+        let derived = self.shred_derived(number, &reason, &actor).await?;
+        let is_left = |summary: &Number| !derived.contains(summary);
+        Ok(Shredded {
+            summaries: shredded.summaries.into_iter().filter(is_left).collect(),
+            derived,
+            ..shredded
         })
-        .await
     }
 
     async fn attempt_shred(&self, loaded: Loaded, wish: ShredOrder<'_>) -> Result<Shredded> {
@@ -197,22 +252,25 @@ impl AgentHandle {
             .iter()
             .find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
-        let stands_for = |other: &&Memory| {
-            other.number != number && other.wordings.iter().any(|one| one.number == number)
-        };
-        let standing_for_it: Vec<Memory> =
-            loaded.memories.iter().filter(stands_for).cloned().collect();
-        let still_said_by = saying(memory, &loaded.memories);
         let store = &self.memoir.store;
-        // Every record, since the words may stand in any: in a merge's before, in an undo's after,
-        // in a wording that another memory stands for.
+        // Every record, since the text may be in any: in the before of an edit, in the after of an undo.
         let rows = self.whole_log(&loaded).await?;
         let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
         let history = crate::parallel::map(rows, |row| codec::record(key, row))
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
-        // Rehearsals keep copies of memories in their sessions' rows; their words go with the rest.
+        let all = AllMemories::new(loaded.memories.shared());
+        // Shredded ones have no text.
+        let summaries = shred::derived_from(number, &history).summaries.into_iter();
+        let has_text = |summary: &Number| {
+            let memory = all.get(*summary);
+            memory.is_some_and(|memory| memory.shredded_at.is_none())
+        };
+        let summaries = summaries
+            .filter(|summary| *summary != number && has_text(summary))
+            .collect();
+        // Rehearsals keep copies of memories in their sessions' rows; these texts go with the rest.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
         // The agent is taken as the answer leaves it, since the answer and the shredding are written in one commit.
@@ -225,27 +283,34 @@ impl AgentHandle {
             &sessions,
             &ShredTarget {
                 memory,
-                standing_for_it: &standing_for_it,
+                bare_summary: all.summary_left_bare(memory),
             },
             &history,
             reason.clone(),
             actor,
             now,
         )?;
-        // Only rehearsals that held words of the memory have to be written again.
+        // Only rehearsals that held a text of the memory have to be written again.
         rehearsals.retain(|_, rehearsal| rehearsal.shred(number));
-        let rehearsed = |session: &Session| rehearsals.contains_key(&session.id);
+        let written: Vec<SessionId> = decision.sessions.iter().map(|session| session.id).collect();
+        let is_to_write = |session: &Session| {
+            rehearsals.contains_key(&session.id) && !written.contains(&session.id)
+        };
         decision
             .sessions
-            .extend(sessions.into_iter().filter(rehearsed));
+            .extend(sessions.into_iter().filter(is_to_write));
         let shredded = Shredded {
             memory: {
+                let mut links = ArchiveLinks::among(&loaded.memories);
+                for change in &decision.changes {
+                    links.follow(&change.after());
+                }
                 let left = decision.changes.first().map(|change| change.after());
-                ShownMemory::answered(left.unwrap_or_else(|| memory.clone()), actor)
+                ShownMemory::answered(left.unwrap_or_else(|| memory.clone()), &links, actor)
             },
             shredded_at: now,
             redacted_records: decision.redactions.len() as u64,
-            still_said_by,
+            summaries,
             derived: Vec::new(),
         };
         // The answer comes first, so that the consent stands on the record before what it allowed.
@@ -263,23 +328,7 @@ impl AgentHandle {
     }
 }
 
-/// The other kept memories that say a sentence of what the memory says.
-fn saying(memory: &Memory, memories: &MemoryList) -> Vec<Number> {
-    let read = Reading::of(memory.content.expose());
-    let others = memories
-        .iter()
-        .filter(|other| other.is_kept() && other.number != memory.number);
-    let says = |other: &&Memory| {
-        let unsaid = unsaid(&[&read], &Reading::of(other.content.expose()));
-        let whole = unsaid
-            .iter()
-            .filter(|loss| loss.whole || loss.gone == loss.of);
-        whole.count() < read.sentences()
-    };
-    others.filter(says).map(|other| other.number).collect()
-}
-
-type Rehearsals = BTreeMap<memoir_domain::SessionId, crate::sessions::Rehearsal>;
+type Rehearsals = BTreeMap<SessionId, crate::sessions::Rehearsal>;
 
 fn sessions(base: &Base, rows: Vec<SessionRow>) -> Result<(Vec<Session>, Rehearsals)> {
     let mut sessions = Vec::with_capacity(rows.len());

@@ -1,13 +1,13 @@
 //! The spans of a trace, under the names of OpenTelemetry's conventions for generative AI.
 //!
-//! Each has [`TARGET`], so that whoever exports them takes these and nothing else. Their attributes are
-//! numbers, codes, identifiers and names of models and tools: never words, never a name that somebody gave
-//! to an agent (SPEC 5.1). Without anybody who listens they cost a comparison.
+//! Each has [`TARGET`], so that an exporter takes these and nothing else. Their attributes are numbers, codes,
+//! identifiers and names of models and tools: never text, never the name of an agent (SPEC 5.1). Without a
+//! subscriber they cost a comparison.
 
 use memoir_domain::{
     AgentScope, SessionId,
-    knife::{Tool, ToolResult},
     session::State,
+    tools::{Tool, ToolResult},
 };
 use memoir_model::{ModelName, TokenUsage};
 use tracing::{Instrument, Span, field::Empty, info_span};
@@ -40,6 +40,8 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
         memoir.session.end_reason = Empty,
         memoir.session.edits = Empty,
         memoir.session.removed_tokens = Empty,
+        memoir.session.archived = Empty,
+        memoir.session.summaries = Empty,
     )
 }
 
@@ -67,6 +69,8 @@ fn session_ended(span: &Span, session: &SessionFacts) {
         "memoir.session.removed_tokens",
         whole(session.removed_tokens),
     );
+    span.record("memoir.session.archived", i64::from(session.archived));
+    span.record("memoir.session.summaries", i64::from(session.summaries));
     span.record(
         "gen_ai.usage.input_tokens",
         whole(session.usage.input_tokens),
@@ -151,7 +155,7 @@ pub(crate) fn tool_answered(span: &Span, result: Option<&ToolResult>) {
     match result {
         // A refusal is an ordinary answer, and no error of the call.
         Some(ToolResult::Error { code, .. }) => {
-            span.record("memoir.refusal", *code);
+            span.record("memoir.refusal", code.as_str());
         }
         Some(ToolResult::RefinementRolledBack { .. }) => {
             span.record("memoir.rolled_back", true);

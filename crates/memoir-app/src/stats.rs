@@ -1,22 +1,21 @@
-//! How an agent's memory has fared, in counts and dates (SPEC 5.1): the mass over time, what changed it,
-//! how sessions ended, and how much of what was said is still said. Nothing here opens an agent's words but the
-//! settings of its own row, and a log of any length is read page by page.
+//! The statistics of an agent's memory, in counts and dates (SPEC 5.1): the core size over time, what changed it, how
+//! sessions ended, and where the originals are. Nothing here opens an agent's text but the settings of its own row:
+//! memories are counted by the columns of their rows. Logs and memories of any number are read page by page.
 
 use std::collections::BTreeMap;
 
 use memoir_domain::{
     SessionId, Timestamp,
-    agent::{Agent, YEAR_DAYS},
     audit::{Action, CORE_TOKENS},
     mass::{Cause, Curve, Flow, MassPoint},
-    memory::Tally,
+    memory::{Kind, Tally},
     session::{Session, State, Trigger},
 };
-use memoir_store::{AgentQuery, RecordFilter};
+use memoir_store::{AgentQuery, MemoryPage, MemoryRow, RecordFilter};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{AgentHandle, Loaded, Result, codec};
+use crate::{AgentHandle, Loaded, OriginalCounts, Result, codec};
 
 /// Rows that are in memory at a time.
 const PAGE: u32 = 500;
@@ -29,18 +28,18 @@ const ENDS: [State; 5] = [
     State::Failed,
 ];
 
-/// The mass over a stretch of time.
+/// The core size over a period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MassHistory {
     /// Its beginning.
     pub since: Timestamp,
     /// Its end.
     pub until: Timestamp,
-    /// The mass at the beginning, and at the end of each of as many equal parts as were wanted.
+    /// The core size at the beginning, and at the end of each of as many equal parts as were requested.
     pub points: Vec<MassPoint>,
     /// The sessions begun in it, oldest first.
     pub sessions: Vec<SessionMark>,
-    /// When memories were put back to what they had been, oldest first.
+    /// The rollbacks, undos and rewinds in it, oldest first.
     pub returns: Vec<Return>,
 }
 
@@ -62,7 +61,8 @@ pub struct SessionMark {
     pub post_session_tokens: Option<u64>,
     pub edits: u32,
     pub removed_tokens: u64,
-    pub lost_words: u64,
+    pub archived: u32,
+    pub summaries: u32,
 }
 
 impl From<Session> for SessionMark {
@@ -79,13 +79,14 @@ impl From<Session> for SessionMark {
             post_session_tokens: session.post_session_tokens,
             edits: session.edits,
             removed_tokens: session.removed_tokens,
-            lost_words: session.lost_words,
+            archived: session.archived,
+            summaries: session.summaries,
         }
     }
 }
 
 impl SessionMark {
-    /// Whether what it did stands.
+    /// Whether its edits are effective.
     fn is_in_force(&self) -> bool {
         self.undone_at.is_none() && !self.rehearsal && self.state != State::RolledBack
     }
@@ -94,13 +95,13 @@ impl SessionMark {
 /// A rollback, an undo or a rewind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Return {
-    /// When.
+    /// Its time.
     pub at: Timestamp,
     /// Which of them, by its name in the log.
     pub action: Action,
-    /// The session that was taken back; `None` for a rewind.
+    /// The session that was undone; `None` for a rewind.
     pub session_id: Option<SessionId>,
-    /// What it gave back to the mass, in tokens; negative where it took something away.
+    /// The growth of the core size by it, in tokens; negative where it shrank.
     pub tokens: i64,
 }
 
@@ -109,58 +110,47 @@ pub struct Return {
 pub struct SessionCounts {
     /// Sessions by how they ended; each end is there.
     pub ends: BTreeMap<&'static str, u64>,
-    /// Those that run.
+    /// Running sessions.
     pub running: u64,
-    /// Those that ended and were undone since.
+    /// Sessions that were undone after their end.
     pub undone: u64,
     /// Rehearsals, however they ended.
     pub rehearsals: u64,
-    /// Edits that stand.
+    /// Edits that were not undone.
     pub edits: u64,
     /// What these took away, in tokens.
     pub removed_tokens: u64,
-    /// Words that they let go.
-    pub lost_words: u64,
+    /// Memories that these moved to the archive.
+    pub archived: u64,
+    /// Summaries that these wrote.
+    pub summaries: u64,
 }
 
-/// How much of what was ever said is still said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Kept)]
-pub struct KeptView {
-    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
-    pub wordings: u64,
-    /// Those of which everything is still said.
-    pub carried: u64,
-    /// The words of all of them, but for the free ones.
-    pub words: u64,
-    /// Those of them that sessions let go.
-    pub lost_words: u64,
-    /// Those of them that sessions of the last 365 days let go.
-    pub lost_words_year: u64,
+/// The originals that were saved in one calendar quarter, and where they are now. Counted by number and without text:
+/// the counts tell nothing of whether two texts are the same (SPEC 5.1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct QuarterOfOriginals {
+    /// The quarter (UTC) in which they were saved, such as `2026-Q1`.
+    pub quarter: String,
+    /// Those that were saved in it, discarded and shredded ones included.
+    pub saved: u64,
+    /// Those of them that are active core memories.
+    pub in_prompt: u64,
+    /// Those of them that are active archival memories.
+    pub archived: u64,
 }
 
-impl KeptView {
-    pub(crate) fn new(agent: &Agent, now: Timestamp) -> Self {
-        let tally = agent.tally;
-        Self {
-            wordings: tally.wording_count,
-            carried: tally.carried_count(),
-            words: tally.words,
-            lost_words: tally.lost_words,
-            lost_words_year: agent.lost_words.since(YEAR_DAYS, now),
-        }
-    }
-
-    /// The share of all words that is still said, 0 to 1; 1 where there are none.
-    pub fn share(&self) -> f64 {
-        if self.words == 0 {
-            return 1.0;
-        }
-        1.0 - self.lost_words as f64 / self.words as f64
-    }
+/// Where an agent's originals are, in counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct OriginalsView {
+    /// All of them.
+    #[schema(inline)]
+    pub originals: OriginalCounts,
+    /// Those of each calendar quarter in which any were saved, the earliest first.
+    pub originals_by_quarter: Vec<QuarterOfOriginals>,
 }
 
-/// How an agent's memory has fared.
+/// The statistics of an agent's memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentStats {
     /// The agent's name.
@@ -170,29 +160,57 @@ pub struct AgentStats {
     pub tally: Tally,
     /// What its core memories should come to at most, in tokens.
     pub effective_core_token_budget: u64,
-    /// The mass over time.
+    /// The core size over time.
     pub history: MassHistory,
-    /// What changed the mass in that time. All that was added less all that was removed is what the mass
-    /// grew by.
+    /// What changed the core size in that time. All that was added less all that was removed is the growth of the
+    /// core size.
     pub causes: BTreeMap<Cause, Flow>,
     /// The sessions of that time.
     pub sessions: SessionCounts,
-    /// How much of what was ever said is still said, now.
-    pub kept: KeptView,
+    /// Where its originals are now.
+    #[serde(flatten)]
+    pub originals: OriginalsView,
 }
 
 impl AgentHandle {
-    /// How much of what was ever said is still said. Content-blind.
+    /// Where the agent's originals are, in all and by the calendar quarter in which they were saved. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn kept(&self) -> Result<KeptView> {
+    pub async fn originals(&self) -> Result<OriginalsView> {
         let loaded = self.load(&AgentQuery::default()).await?;
-        Ok(KeptView::new(&loaded.agent, self.memoir.now()))
+        self.originals_of(loaded.agent.tally).await
     }
 
-    /// The mass between two moments, in `points` equal parts (see [`memoir_domain::mass::POINTS_LIMIT`]),
-    /// with the sessions and what was taken back. Content-blind.
+    async fn originals_of(&self, tally: Tally) -> Result<OriginalsView> {
+        let mut quarters = Quarters::default();
+        // Journal entries are counted once they are core or archival.
+        for kind in [Kind::Core, Kind::Archival] {
+            let mut after = 0;
+            loop {
+                let page = MemoryPage {
+                    after,
+                    limit: PAGE,
+                    kind: Some(kind),
+                    with_discarded: true,
+                    ..MemoryPage::default()
+                };
+                let rows = self.memoir.store.memory_page(self.scope, &page).await?;
+                rows.iter().for_each(|row| quarters.add(row));
+                after = rows.last().map_or(after, |row| row.number.0);
+                if rows.len() < PAGE as usize {
+                    break;
+                }
+            }
+        }
+        Ok(OriginalsView {
+            originals: tally.into(),
+            originals_by_quarter: quarters.finish(),
+        })
+    }
+
+    /// The core size between two moments, in `points` equal parts (see [`memoir_domain::mass::POINTS_LIMIT`]), with
+    /// the sessions and what was undone. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
@@ -207,8 +225,8 @@ impl AgentHandle {
         Ok(history)
     }
 
-    /// How the agent's memory has fared between two moments; `None` means from its first record on, and
-    /// until now. Content-blind.
+    /// The statistics of the agent's memory between two moments; `None` means from its first record on, and until now.
+    /// Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
@@ -227,7 +245,7 @@ impl AgentHandle {
         let until = until.unwrap_or(now);
         let (history, causes) = self.history_from_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
-        let kept = KeptView::new(&agent, now);
+        let originals = self.originals_of(agent.tally).await?;
         Ok(AgentStats {
             agent: agent.name,
             tally: agent.tally,
@@ -235,7 +253,7 @@ impl AgentHandle {
             sessions: counts(&history.sessions),
             history,
             causes,
-            kept,
+            originals,
         })
     }
 
@@ -261,7 +279,7 @@ impl AgentHandle {
                 .last()
                 .filter(|_| page.len() == PAGE as usize)
                 .map(|row| row.seq + 1);
-            // Not ended at the first that is later: a clock may have been put back behind it.
+            // Not ended at the first that is later: a clock may have been set back after it.
             for row in page.into_iter().filter(|row| row.at <= until) {
                 let Some(core_tokens) = row.core_tokens else {
                     continue;
@@ -287,7 +305,7 @@ impl AgentHandle {
         Ok((history, curve.flows().clone()))
     }
 
-    /// When the log began; where it is empty, when the agent was made.
+    /// The time of the first record; where there is none, the time at which the agent was created.
     async fn first_recorded_at(&self, loaded: &Loaded) -> Result<Timestamp> {
         let first = self.page_of_facts(1, 1).await?;
         let made = loaded.agent.created_at;
@@ -304,10 +322,10 @@ impl AgentHandle {
         Ok(rows.first().map(|row| row.seq))
     }
 
-    /// The mass before the record at that place: what the last one before it that changed memories says.
+    /// The core size before the record at that place, by the last one before it that changed memories.
     async fn mass_before(&self, seq: u64) -> Result<u64> {
         let mut end = seq;
-        // Backwards by pages: a record that changes no memory has no mass, and there may be many of them.
+        // Backwards by pages: a record that changes no memory has no core size, and there may be many of them.
         while end > 1 {
             let from = end.saturating_sub(u64::from(PAGE)).max(1);
             let count = u32::try_from(end - from).unwrap_or(PAGE);
@@ -374,13 +392,50 @@ impl AgentHandle {
     }
 }
 
+/// Originals by the quarter in which they were saved.
+#[derive(Default)]
+struct Quarters(BTreeMap<(i32, u8), QuarterOfOriginals>);
+
+impl Quarters {
+    /// Counts a core or archival memory by the columns of its row.
+    fn add(&mut self, row: &MemoryRow) {
+        // Text that a session wrote is no original.
+        if row.is_summary {
+            return;
+        }
+        let (year, quarter) = row.recorded_at.quarter();
+        let counts = self.0.entry((year, quarter)).or_insert_with(|| {
+            let quarter = format!("{year:04}-Q{quarter}");
+            QuarterOfOriginals {
+                quarter,
+                saved: 0,
+                in_prompt: 0,
+                archived: 0,
+            }
+        });
+        counts.saved += 1;
+        if row.discarded_at.is_some() {
+            return;
+        }
+        match row.kind {
+            Kind::Core => counts.in_prompt += 1,
+            Kind::Archival => counts.archived += 1,
+            Kind::Journal => {}
+        }
+    }
+
+    fn finish(self) -> Vec<QuarterOfOriginals> {
+        self.0.into_values().collect()
+    }
+}
+
 /// What is read of a record.
 struct Fact {
     seq: u64,
     at: Timestamp,
     action: Action,
     session: Option<SessionId>,
-    /// The mass after it; `None` where it changed no memory.
+    /// The core size after it; `None` where it changed no memory.
     core_tokens: Option<u64>,
 }
 
@@ -402,8 +457,67 @@ fn counts(sessions: &[SessionMark]) -> SessionCounts {
         if session.is_in_force() {
             counts.edits += u64::from(session.edits);
             counts.removed_tokens += session.removed_tokens;
-            counts.lost_words += session.lost_words;
+            counts.archived += u64::from(session.archived);
+            counts.summaries += u64::from(session.summaries);
         }
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::memory::Number;
+    use memoir_store::StoredText;
+
+    use super::*;
+
+    fn row(number: u64, kind: Kind, recorded_at: &str) -> MemoryRow {
+        let at: Timestamp = recorded_at.parse().unwrap();
+        MemoryRow {
+            number: Number(number),
+            version: 1,
+            kind,
+            body: StoredText::default(),
+            tokens: 10,
+            constitutional: false,
+            created_at: at,
+            updated_at: at,
+            discarded_at: None,
+            shredded_at: None,
+            under: None,
+            archived_at: None,
+            archived_by: None,
+            is_summary: false,
+            core_seq: Some(number),
+            recorded_at: at,
+        }
+    }
+
+    #[test]
+    fn spec_3_12_originals_are_counted_by_the_quarter_in_which_they_were_saved() {
+        let mut quarters = Quarters::default();
+        let summary = MemoryRow {
+            is_summary: true,
+            ..row(5, Kind::Core, "2026-04-01")
+        };
+        let discarded = MemoryRow {
+            discarded_at: Some(Timestamp::MIN),
+            ..row(4, Kind::Core, "2026-04-01")
+        };
+        for row in [
+            row(1, Kind::Core, "2025-12-31T23:59:59Z"),
+            row(2, Kind::Archival, "2026-04-01"),
+            row(3, Kind::Core, "2026-06-30"),
+            discarded,
+            summary,
+        ] {
+            quarters.add(&row);
+        }
+        let counts = quarters.finish();
+        let counts = counts.iter();
+        let counts: Vec<(&str, u64, u64, u64)> = counts
+            .map(|one| (one.quarter.as_str(), one.saved, one.in_prompt, one.archived))
+            .collect();
+        assert_eq!(counts, [("2025-Q4", 1, 1, 0), ("2026-Q2", 3, 1, 1)]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Taking memories over from other programs, and taking that back (SPEC 2.4).
+//! Importing memories from other programs, and undoing that (SPEC 2.4).
 //!
 //! They come batch by batch, and are written in one transaction. What the agent has already is found by the
 //! source and the text that it was first saved with, so that the same file adds nothing a second time,
@@ -6,24 +6,27 @@
 //! administrators brought in alone (SPEC 5.1).
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap, HashSet},
     sync::{Arc, atomic::AtomicU64},
 };
 
 use memoir_domain::{
     agent::{Agent, DuplicateMatch},
-    audit::{Action, Actor, ActorKind},
-    import::{self, Extent, ForeignGone, Incoming},
-    memory::{Kind, Memory, Number},
+    audit::{Action, Actor, ActorKind, Change},
+    import::{self, Extent, ForeignGone, Incoming, UndoSurvey},
+    memory::{Kind, Memory, NewMemory, Number, tokens},
+    origin::{Origin, SavedBy},
     text::Digester,
-    wording::{Origin, SavedBy, WordingId},
 };
 use memoir_store::{RecordFilter, Selection};
+use memoir_text::same_text_key;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::{
-    AgentHandle, Error, Loaded, MemoryInput, Result, codec, memories::memory_query, parallel,
+    AgentHandle, Error, Loaded, MemoryInput, Result, codec, import::CoreAfter,
+    memories::memory_query, parallel,
 };
 
 /// Memories that are loaded, decided on and sealed at a time.
@@ -37,7 +40,7 @@ const NAMED: usize = 20;
 pub struct ForeignMemory {
     /// The memory.
     pub input: MemoryInput,
-    /// That it is no longer held for true there; `None`: it is.
+    /// That it does not hold any more there; `None`: it does.
     pub gone: Option<ForeignGone>,
 }
 
@@ -50,38 +53,44 @@ pub enum ForeignPart {
     Last,
 }
 
-/// How memories are taken over.
+/// How memories are imported.
 #[derive(Debug, Clone)]
 pub struct TakeOver {
-    /// The form that they come in, for the record.
+    /// Their format, for the record.
     pub format: &'static str,
+    /// The kind of all that are not constitutional; with `archival`, journal entries stay what they are. `None`: as
+    /// each one says.
+    pub to: Option<Kind>,
     /// Whether those that are gone are left out.
     pub live_only: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
-    /// Who does it.
+    /// The actor.
     pub actor: Actor,
     /// Counts the memories that are written, for showing progress.
     pub progress: Arc<AtomicU64>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TakenOver {
-    /// Memories that were taken over and are kept.
+    /// Memories that were imported and are active.
     pub kept: u64,
-    /// Those that were taken over as discarded.
+    /// Those that were imported as discarded.
     pub discarded: u64,
     /// Those that the file has more than once.
     pub doubles: u64,
     /// Those that the agent had already.
     pub known: u64,
-    /// Of what was taken over, those whose source the agent knew with another text.
+    /// Of what was imported, those whose source the agent knew with another text.
     pub changed: u64,
     /// Those that are gone and were left out.
     pub gone_left_out: u64,
     /// Those that break a limit.
     pub refused: u64,
+    /// The core size with what was imported, or would be.
+    #[serde(flatten)]
+    pub core: CoreAfter,
     /// The first number given; `None` where nothing was written.
     pub first: Option<Number>,
     /// The last number given.
@@ -90,23 +99,22 @@ pub struct TakenOver {
     pub seq: Option<u64>,
 }
 
-/// An import that was taken back.
+/// An import that was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportUndone {
     /// The record of the import.
     pub import_seq: u64,
-    /// The record that tells of its undoing.
+    /// The record of its undoing.
     pub seq: u64,
-    /// Memories that were discarded for it.
+    /// Memories that were discarded for it, summaries that rest on it alone included.
     pub discarded: u64,
 }
 
 impl AgentHandle {
-    /// Takes memories over, all of them or none.
+    /// Imports memories, all of them or none.
     ///
     /// # Errors
-    /// [`Error::Contended`] where somebody else changed the agent meanwhile; the store fails. Nothing was
-    /// written then.
+    /// [`Error::Contended`] where the agent was changed meanwhile; the store fails. Nothing was written then.
     pub async fn take_over(
         &self,
         mut parts: mpsc::Receiver<ForeignPart>,
@@ -121,7 +129,7 @@ impl AgentHandle {
                 self.leave_out_known(&mut known_texts, memories, &key)
                     .await?;
             }
-            return Ok(known_texts.taken);
+            return Ok(known_texts.finish(&loaded.agent));
         }
         let key = loaded.base.key().clone();
         let before = loaded.agent.clone();
@@ -145,7 +153,7 @@ impl AgentHandle {
                     .add(decision, |commit| commit.progress = Some(progress))
                     .await?;
             }
-            let mut taken = known_texts.taken;
+            let mut taken = known_texts.finish(&before);
             // A file whose reading broke off is not half of itself; and an import of nothing is no record.
             if !is_whole || taken.kept + taken.discarded == 0 {
                 return Ok((false, taken));
@@ -155,14 +163,21 @@ impl AgentHandle {
             // At least one memory was taken, so there is a last number.
             taken.last = Some(Number(agent.next_number.0 - 1));
             taken.seq = Some(agent.next_seq);
-            let decision = import::taken(agent, &before, how.format, &[], &how.actor, now);
+            let report = import::Taken {
+                format: how.format,
+                first: before.next_number,
+                memories: taken.kept,
+                discarded: taken.discarded,
+                replaced: &[],
+            };
+            let decision = import::taken(agent, &report, &how.actor, now);
             together.add(decision, |_| {}).await?;
             Ok((true, taken))
         });
         written.await.map_err(contended)
     }
 
-    /// The imports that nobody took back, and those that somebody did.
+    /// The imports that were not undone, and those that were.
     async fn imports(&self) -> Result<(Vec<Extent>, Vec<Extent>)> {
         let filter = RecordFilter {
             actions: vec![Action::MemoriesImported, Action::ImportUndone],
@@ -191,14 +206,14 @@ impl AgentHandle {
                 .load(&memory_query(Selection::Numbers(numbers)))
                 .await?;
             for memory in &batch.memories {
-                // What was taken back can come again.
-                if !memory.is_kept() && undone.iter().any(|extent| extent.holds(memory.number)) {
+                // What was undone can be imported again.
+                if !memory.is_active() && undone.iter().any(|extent| extent.holds(memory.number)) {
                     continue;
                 }
-                // What others than administrators brought in, a blind one is told nothing of.
+                // A blind administrator learns nothing of texts that did not come by an administrator.
                 let is_comparable = actor.kind != ActorKind::Administrator
-                    || memory.door.added_by == ActorKind::Administrator
-                        && memory.door.origin == Origin::Import;
+                    || memory.saved_by.added_by == ActorKind::Administrator
+                        && memory.origin() == Origin::Import;
                 if is_comparable && memory.shredded_at.is_none() {
                     known_texts.know(memory);
                 }
@@ -207,24 +222,28 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// What of these is to be taken over.
+    /// What of these is to be imported.
     async fn leave_out_known(
         &self,
         known_texts: &mut KnownTexts<'_>,
         memories: Vec<ForeignMemory>,
         key: &memoir_vault::AgentKey,
     ) -> Result<Vec<Incoming>> {
-        let door = SavedBy {
+        let saved_by = SavedBy {
             origin: Origin::Import,
             added_by: known_texts.how.actor.kind,
         };
-        let digester = &known_texts.digester;
+        let (digester, to) = (&known_texts.digester, known_texts.how.to);
         let now = self.memoir.now();
         let checked = parallel::map(memories, |foreign| {
-            let memory = foreign.input.check(door, now).ok()?;
+            let input = MemoryInput {
+                kind: kind_under(to, &foreign.input),
+                ..foreign.input
+            };
+            let memory = input.check(saved_by, now).ok()?.memory;
             let source = memory.source.as_ref().map_or("", |source| source.expose());
             let of_source = short(digester, source);
-            let of_text = short(digester, memory.content.expose());
+            let of_text = short_text(digester, memory.content.expose());
             let incoming = Incoming {
                 memory,
                 gone: foreign.gone,
@@ -232,23 +251,15 @@ impl AgentHandle {
             Some((incoming, of_source, of_text))
         });
         // Where a source is known with another text, the text that it was first saved with decides.
-        let mut wording_ids = BTreeSet::new();
+        let mut first_saved = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
             if !known_texts.pairs.contains(&pair(*of_source, *of_text))
-                && let Some(wordings) = known_texts.wordings.get(of_source)
+                && let Some(sources) = known_texts.sources.get(of_source)
             {
-                wording_ids.extend(wordings.iter().copied());
+                first_saved.extend(sources.iter().copied());
             }
         }
-        if !wording_ids.is_empty() {
-            let texts = self.texts_at(key, &wording_ids).await?;
-            for (of_source, wordings) in &known_texts.wordings {
-                for text in wordings.iter().filter_map(|id| texts.get(id)) {
-                    let of_text = short(&known_texts.digester, text.expose());
-                    known_texts.pairs.insert(pair(*of_source, of_text));
-                }
-            }
-        }
+        self.know_first_texts(known_texts, first_saved, key).await?;
         let mut incoming = Vec::with_capacity(checked.len());
         for checked in checked {
             match checked {
@@ -261,12 +272,41 @@ impl AgentHandle {
         Ok(incoming)
     }
 
-    /// Takes texts over in the place of memories, and new ones beside them, all or none. It is an import, and
-    /// is taken back as one. `None` where there is nothing to do.
+    /// Takes in the texts that memories were first saved with, by the places of the records that saved them. Sessions
+    /// under the guard `off` rewrite a memory in place, so that its own text may be another one by now.
+    async fn know_first_texts(
+        &self,
+        known_texts: &mut KnownTexts<'_>,
+        seqs: BTreeSet<u64>,
+        key: &memoir_vault::AgentKey,
+    ) -> Result<()> {
+        let seqs = seqs.into_iter().filter(|seq| known_texts.read.insert(*seq));
+        let seqs: Vec<u64> = seqs.collect();
+        if seqs.is_empty() {
+            return Ok(());
+        }
+        let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
+        let records = parallel::map(rows, |row| codec::record(Some(key), row));
+        for record in records {
+            for change in record?.body.changes {
+                if let Change::Created(memory) = change
+                    && let Some(source) = &memory.source
+                {
+                    let of_source = short(&known_texts.digester, source.expose());
+                    let of_text = short_text(&known_texts.digester, memory.content.expose());
+                    known_texts.pairs.insert(pair(of_source, of_text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Imports texts in the place of memories, and new ones beside them, all or none. It is one import, and is undone
+    /// as one. Its record; `None` where there is nothing to do.
     ///
     /// # Errors
-    /// [`Error::NotReplaceable`] where a memory is constitutional, stands for other wordings too, or is not
-    /// there any more; a limit is broken; somebody else changed the agent meanwhile.
+    /// [`Error::NotReplaceable`] where a memory is constitutional, a summary, or not active any more; a limit is
+    /// broken; the agent was changed meanwhile.
     pub async fn take_edits(
         &self,
         edits: Vec<(Option<Number>, MemoryInput)>,
@@ -275,36 +315,47 @@ impl AgentHandle {
         if edits.is_empty() {
             return Ok(None);
         }
-        let door = SavedBy {
+        let saved_by = SavedBy {
             origin: Origin::Import,
             added_by: actor.kind,
         };
-        let incoming = edits.iter().map(|(_, input)| {
-            let memory = input.check(door, self.memoir.now())?;
-            Ok(Incoming { memory, gone: None })
-        });
-        let incoming = incoming.collect::<Result<Vec<Incoming>>>()?;
+        let count = edits.len() as u64;
         let replaced: Vec<Number> = edits.iter().filter_map(|(number, _)| *number).collect();
         let loaded = self.load_idle(Selection::Numbers(replaced.clone())).await?;
-        for number in &replaced {
+        let mut in_place: Vec<(NewMemory, Memory)> = Vec::new();
+        let mut beside: Vec<Incoming> = Vec::new();
+        for (number, input) in &edits {
+            let memory = input.check(saved_by, self.memoir.now())?.memory;
+            let Some(number) = number else {
+                beside.push(Incoming { memory, gone: None });
+                continue;
+            };
             let mut memories = loaded.memories.iter();
-            let found = memories.find(|memory| memory.number == *number);
-            if !found.is_some_and(import::can_replace) {
-                return Err(Error::NotReplaceable(*number));
+            let old = memories.find(|memory| memory.number == *number);
+            // A second text in the place of the same memory finds it gone.
+            let is_new = in_place.iter().all(|(_, other)| other.number != *number);
+            match old.filter(|old| is_new && import::can_replace(old)) {
+                Some(old) => in_place.push((memory, old.clone())),
+                None => return Err(Error::NotReplaceable(*number)),
             }
         }
-        let memories = loaded.memories.copies().collect();
+        let first = loaded.agent.next_number;
         let written = self.write_together(loaded, async |together| {
             let now = self.memoir.now();
-            let decision = import::replace(together.agent.clone(), memories, actor, now);
+            let decision = import::take_edits(together.agent.clone(), in_place, actor, now);
             together.add(decision, |_| {}).await?;
-            // Behind that: what is replaced is no less of what the import gives.
-            let before = together.agent.clone();
-            let decision = import::take(together.agent.clone(), incoming, actor, now);
+            let decision = import::take(together.agent.clone(), beside, actor, now);
             together.add(decision, |_| {}).await?;
             let agent = together.agent.clone();
             let seq = agent.next_seq;
-            let decision = import::taken(agent, &before, "markdown", &replaced, actor, now);
+            let report = import::Taken {
+                format: "markdown",
+                first,
+                memories: count,
+                discarded: 0,
+                replaced: &replaced,
+            };
+            let decision = import::taken(agent, &report, actor, now);
             together.add(decision, |_| {}).await?;
             Ok((true, Some(seq)))
         });
@@ -321,48 +372,46 @@ impl AgentHandle {
         .await
     }
 
-    /// Takes the last import back that was not: discards the memories that it gave and that are kept.
+    /// Undoes the last import that was not undone: discards the memories that it gave and that are active, and the
+    /// summaries that rest on these alone.
     ///
     /// # Errors
-    /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions merged its memories with others, or
-    /// somebody protected them; a session is running.
+    /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions put its memories under others, or they were
+    /// protected since; a session is running.
     pub async fn undo_import(&self, actor: &Actor, dry_run: bool) -> Result<ImportUndone> {
         let loaded = self.load_idle(Selection::None).await?;
         let (mut imports, _) = self.imports().await?;
         let extent = imports.pop().ok_or(Error::NoImport)?;
-        let mut obstacles = Vec::new();
-        let mut kept = 0;
+        let mut survey = UndoSurvey::new(&extent);
         for numbers in batches(&loaded.agent) {
             let batch = self
                 .load(&memory_query(Selection::Numbers(numbers)))
                 .await?;
-            for memory in &batch.memories {
-                if extent.is_obstructed_by(memory) {
-                    obstacles.push(memory.number);
-                }
-                kept += u64::from(memory.is_kept() && extent.holds(memory.number));
-            }
+            batch.memories.iter().for_each(|memory| survey.add(memory));
         }
-        if !obstacles.is_empty() {
-            let count = obstacles.len();
-            obstacles.truncate(NAMED);
+        let plan = survey.finish();
+        if !plan.conflicts.is_empty() {
             return Err(Error::ImportInTheWay {
-                count,
-                numbers: obstacles,
+                count: plan.conflicts.len(),
+                numbers: plan.conflicts.into_iter().take(NAMED).collect(),
             });
         }
+        let discarded = plan.given + plan.summaries.len() as u64;
         if dry_run {
             return Ok(ImportUndone {
                 import_seq: extent.seq,
                 // A dry run writes no record, so there is no number.
                 seq: 0,
-                discarded: kept,
+                discarded,
             });
         }
         let written = self.write_together(loaded, async |together| {
             for numbers in batches(&together.agent) {
-                let concerns =
-                    |number: &Number| extent.holds(*number) || extent.replaced.contains(number);
+                let concerns = |number: &Number| {
+                    extent.holds(*number)
+                        || extent.replaced.contains(number)
+                        || plan.summaries.contains(number)
+                };
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
@@ -373,19 +422,19 @@ impl AgentHandle {
                     .await?;
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let memories = batch.memories.copies().collect();
-                let decision = import::take_back(agent, &extent, memories, actor, now);
+                let decision = import::undo(agent, &extent, &plan, memories, actor, now);
                 if !decision.records.is_empty() {
                     together.add(decision, |_| {}).await?;
                 }
             }
             let (agent, now) = (together.agent.clone(), self.memoir.now());
             let seq = agent.next_seq;
-            let decision = import::taken_back(agent, &extent, kept, actor, now);
+            let decision = import::undone(agent, &extent, discarded, actor, now);
             together.add(decision, |_| {}).await?;
             let undone = ImportUndone {
                 import_seq: extent.seq,
                 seq,
-                discarded: kept,
+                discarded,
             };
             Ok((true, undone))
         });
@@ -393,7 +442,7 @@ impl AgentHandle {
     }
 }
 
-/// A file is read once: whoever was faster makes the user begin again.
+/// A file is read once: where another writer was faster, the user begins again.
 fn contended(error: Error) -> Error {
     match error {
         Error::Store(memoir_store::Error::Conflict) => Error::Contended,
@@ -419,6 +468,24 @@ fn short(digester: &Digester, text: &str) -> Short {
     short
 }
 
+/// As [`short`], of a text: equal for the same text (SPEC 1).
+fn short_text(digester: &Digester, text: &str) -> Short {
+    match same_text_key(text) {
+        Cow::Borrowed(key) => short(digester, key),
+        Cow::Owned(key) => short(digester, &zeroize::Zeroizing::new(key)),
+    }
+}
+
+/// The kind of an imported memory, where another one than its own is wanted.
+pub(crate) fn kind_under(to: Option<Kind>, input: &MemoryInput) -> Option<Kind> {
+    match to {
+        Some(_) if input.constitutional => input.kind,
+        Some(Kind::Archival) if input.kind == Some(Kind::Journal) => input.kind,
+        Some(to) => Some(to),
+        None => input.kind,
+    }
+}
+
 /// One digest of a source and a text. Both are keyed, so that nobody can choose texts which meet; turned, so that
 /// a text that is its own source is not the same as none.
 fn pair(of_source: Short, of_text: Short) -> Short {
@@ -433,12 +500,16 @@ struct KnownTexts<'a> {
     pairs: HashSet<Short>,
     /// Those that came with this file, and whether one of them is kept.
     fresh: HashMap<Short, bool>,
-    /// Texts that the agent keeps, whatever their source.
+    /// Texts of the agent's core and archival memories, whatever their source.
     kept: HashSet<Short>,
-    /// Texts that came so far and are kept.
+    /// Such texts that came so far.
     came: HashSet<Short>,
-    /// Where the first texts of memories with a source stand.
-    wordings: HashMap<Short, Vec<WordingId>>,
+    /// The known sources, each with the records that hold the first texts of memories that were changed since.
+    sources: HashMap<Short, Vec<u64>>,
+    /// Those of these records that were read.
+    read: HashSet<u64>,
+    /// Tokens of core that came.
+    core_tokens: u64,
     taken: TakenOver,
 }
 
@@ -451,23 +522,32 @@ impl<'a> KnownTexts<'a> {
             fresh: HashMap::new(),
             kept: HashSet::new(),
             came: HashSet::new(),
-            wordings: HashMap::new(),
+            sources: HashMap::new(),
+            read: HashSet::new(),
+            core_tokens: 0,
             taken: TakenOver::default(),
         }
     }
 
     fn know(&mut self, memory: &Memory) {
-        let of_text = short(&self.digester, memory.content.expose());
-        if memory.is_kept() && memory.kind == Kind::Core {
+        let of_text = short_text(&self.digester, memory.content.expose());
+        if memory.is_active() && memory.kind() != Kind::Journal {
             self.kept.insert(of_text);
         }
         if let Some(source) = &memory.source {
             let of_source = short(&self.digester, source.expose());
             self.pairs.insert(pair(of_source, of_text));
-            let own = memory.wordings.iter();
-            let own = own.filter(|wording| wording.number == memory.number);
-            let ids: Vec<WordingId> = own.map(|wording| wording.id()).collect();
-            self.wordings.entry(of_source).or_default().extend(ids);
+            let is_changed = memory.updated_at != memory.recorded_at;
+            let first = memory.core_seq.filter(|_| is_changed);
+            self.sources.entry(of_source).or_default().extend(first);
+        }
+    }
+
+    /// The result, of an agent as it was before.
+    fn finish(self, agent: &Agent) -> TakenOver {
+        TakenOver {
+            core: CoreAfter::of(agent, self.core_tokens),
+            ..self.taken
         }
     }
 
@@ -478,8 +558,7 @@ impl<'a> KnownTexts<'a> {
             return None;
         }
         let is_live = incoming.gone.is_none();
-        // What was said before, and again since, is kept.
-        // Before what the agent had: a double within the file is told as the file's.
+        // Before what the agent had: a duplicate within the file is reported as the file's.
         if self.fresh.get(&pair).is_some_and(|live| *live || !is_live) {
             self.taken.doubles += 1;
             return None;
@@ -487,13 +566,13 @@ impl<'a> KnownTexts<'a> {
         if self.pairs.contains(&pair) {
             self.taken.known += 1;
             if is_live {
-                // Its double in the file is one of what came before, too.
+                // Its duplicate in the file is one of what came before, too.
                 self.came.insert(of_text);
             }
             return None;
         }
         // The same event on two days is two events.
-        if is_live && incoming.memory.kind == Kind::Core {
+        if is_live && incoming.memory.kind != Kind::Journal {
             if self.kept.contains(&of_text) {
                 self.taken.known += 1;
                 return None;
@@ -504,7 +583,10 @@ impl<'a> KnownTexts<'a> {
             }
         }
         self.fresh.insert(pair, is_live);
-        self.taken.changed += u64::from(self.wordings.contains_key(&of_source));
+        self.taken.changed += u64::from(self.sources.contains_key(&of_source));
+        if is_live && incoming.memory.kind == Kind::Core {
+            self.core_tokens += tokens(incoming.memory.content.expose());
+        }
         match incoming.gone {
             Some(_) => self.taken.discarded += 1,
             None => self.taken.kept += 1,

@@ -112,7 +112,7 @@ mod tests {
     use crate::{InstallationSettings, Memoir, RecallSettings, import};
 
     #[tokio::test]
-    async fn spec_2_8_what_is_written_together_is_told_to_whoever_makes_vectors() {
+    async fn spec_2_8_what_is_written_together_is_reported_to_the_making_of_vectors() {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         let recall = RecallSettings {
             embeddings: Some("lab:small".parse().unwrap()),
@@ -134,7 +134,7 @@ mod tests {
         memoir.vectors.take();
         let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, memoir.now());
         let imported = agent.import(lines, false, &actor, Arc::default()).await;
-        assert_eq!(imported.unwrap(), 1);
+        assert_eq!(imported.unwrap().imported, 1);
         assert!(memoir.vectors.take().contains_key(&agent.scope()));
     }
 }

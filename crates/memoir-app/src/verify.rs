@@ -1,19 +1,16 @@
-//! Whether an agent's log is as it was written, and whether what is stored is what the log tells of
-//! (SPEC 4.2).
+//! Whether an agent's log is as it was written, and whether the stored state is as the log records it (SPEC 4.2).
 //!
-//! Four things are held against each other: the chain of the records by itself; the end of the chain
-//! against the agent's row; the state that the records tell of against the rows that are there; and the
-//! log over all heads against the chain. The third needs the agent's key, and is left out for an agent
-//! that was erased.
+//! Four things are compared: the chain of the records by itself; the end of the chain with the agent's row; the state
+//! by the records with the stored rows; and the log over all heads with the chain. The third needs the agent's key, and
+//! is left out for an agent that was erased.
 //!
-//! The log is followed page by page, and so is what is stored: what is held meanwhile is what `Replay` keeps,
-//! a mark of each memory and each wording, and nothing of a record. A process verifies few agents at a time, and
-//! whoever comes later waits. Where somebody writes meanwhile, what was written since is followed too, and what is
-//! stored is compared again.
+//! The log and the stored rows are read page by page. In memory is what `Replay` keeps, a digest of each memory, and
+//! nothing of a record. A process verifies few agents at a time, and later callers wait. Where another process writes
+//! meanwhile, the new records are followed too, and the stored rows are compared again.
 //!
-//! Comparing the state takes in memories, settings, counts and sessions (`replay.rs` of the domain tells it),
-//! and proves that each memory says the wordings that it stands for, but for what was let go on the record.
-//! Messages that wait to be read are left out, since no record tells of a conversation before it is read.
+//! The state comprises memories, settings, counts and sessions (`replay.rs` of the domain), and the numbers of memories
+//! by kind as the rows give them. The comparison proves that every original is in the prompt or in the archive, word for
+//! word (SPEC 3.12). Messages that wait to be read are left out, since no record names a conversation before it is read.
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 
@@ -21,10 +18,8 @@ use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
     access::AccessRequest,
     audit::{Action, Record},
-    memory::Memory,
-    replay::{self, Carried, MemoryComparison, Replay, SessionComparison},
+    replay::{self, MemoryComparison, Originals, Replay, SessionComparison},
     summary::LogSummary,
-    wording::{self, WordingId, WordingTexts},
 };
 use memoir_store::{
     AccessRow, AgentQuery, AuditRow, LeafRow, MemoryPage, MemoryRow, RecordFilter, SessionRow,
@@ -38,24 +33,21 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, codec,
+    ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, codec,
     parallel::{self, aside},
 };
 
 /// Most misfits that are named.
 const NAMED: usize = 20;
 
-/// Records, memories, sessions or requests that are held at a time: so few that the longest texts stay in tens of
+/// Records, memories, sessions or requests that are in memory at a time: so few that the longest texts take tens of
 /// megabytes, and one thread works on them.
 const PAGE: u32 = 128;
-
-/// Texts of wordings that are held at a time, but for those of one memory, which are held together.
-const TEXTS: usize = 128;
 
 /// Agents that a process verifies at a time.
 pub(crate) const AT_ONCE: usize = 2;
 
-/// What came of verifying an agent.
+/// The result of verifying an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// The agent's name; `account NAME` for the log of an account.
@@ -68,10 +60,9 @@ pub struct Verification {
     pub records: u64,
     /// The hash of the last record that fits, in hexadecimal.
     pub head: String,
-    /// How much of what was ever said is still said; `None` where that cannot be told, since something does
-    /// not fit or the agent was erased.
-    pub carried: Option<Carried>,
-    /// When the agent was erased: what it was told cannot be held against the state any more.
+    /// Where the originals are; `None` where that is not known, since the log does not fit or the agent was erased.
+    pub originals: Option<Originals>,
+    /// When the agent was erased: its state cannot be compared with its log any more.
     pub erased_at: Option<Timestamp>,
     /// The first record that does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,7 +186,7 @@ fn report(
         valid: misfits.is_empty(),
         records: head.seq,
         head: head.hash.to_string(),
-        carried: None,
+        originals: None,
         erased_at,
         first_bad: misfits.first().cloned(),
         misfits,
@@ -224,6 +215,7 @@ impl AgentHandle {
             // A row that cannot even be read is not as it was written.
             Err(
                 error @ (Error::Inconsistent(_)
+                | Error::Tampered(_)
                 | Error::Store(memoir_store::Error::Inconsistent { .. })),
             ) => {
                 let name = (self.name.clone(), self.scope.agent);
@@ -281,7 +273,7 @@ impl AgentHandle {
         Err(Error::Contended)
     }
 
-    /// What came of verifying an account's own log is named after the account, and nothing is remembered there.
+    /// The result for an account's own log is named after the account, and it has no memories.
     async fn of_account(&self, verified: Verification) -> Result<Verification> {
         if !self.scope.is_of_account() {
             return Ok(verified);
@@ -289,7 +281,7 @@ impl AgentHandle {
         let agent = self.memoir.account_named_by_row(self.scope.account).await?;
         Ok(Verification {
             agent,
-            carried: None,
+            originals: None,
             ..verified
         })
     }
@@ -327,7 +319,7 @@ impl AgentHandle {
         }
     }
 
-    /// Holds what is stored against the records that `judge` has followed.
+    /// Compares the stored rows with the records that `judge` has followed.
     async fn compare(&self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
         let store = &self.memoir.store;
         let judge = Arc::new(judge);
@@ -339,6 +331,10 @@ impl AgentHandle {
                 Ok((agent, _)) => {
                     if let Some(replay) = &judge.replay {
                         comparison.note_outcome(replay.check_agent(&agent));
+                    }
+                    // The rows by kind: what is missing is named below, where any record knows it.
+                    if let Err(problem) = check_counts(&agent, &snapshot.row_counts) {
+                        comparison.note(None, problem);
                     }
                 }
                 Err(problem) => comparison.note(None, problem),
@@ -364,7 +360,12 @@ impl AgentHandle {
             let rows = store.memory_page(self.scope, &page).await?;
             let is_last = rows.len() < PAGE as usize;
             after = rows.last().map_or(after, |row| row.number.0);
-            comparison = self.compare_memories(&judge, comparison, rows).await?;
+            let judge = Arc::clone(&judge);
+            comparison = aside(move || {
+                comparison.memories(&judge, rows);
+                comparison
+            })
+            .await?;
             if is_last {
                 break;
             }
@@ -395,58 +396,13 @@ impl AgentHandle {
             }
         }
         comparison.finish(&judge);
-        // Nobody else has it any more.
+        // No task shares it any more.
         let judge = Arc::into_inner(judge).ok_or(Error::Contended)?;
         Ok((judge, comparison))
     }
-
-    /// Holds a page of memories against the records, a few at a time with the texts that they need.
-    async fn compare_memories(
-        &self,
-        judge: &Arc<Judge>,
-        mut comparison: Comparison,
-        rows: Vec<MemoryRow>,
-    ) -> Result<Comparison> {
-        let opener = Arc::clone(judge);
-        let (mut comparison, memories) = aside(move || {
-            let memories = comparison.open_memories(&opener, rows);
-            (comparison, memories)
-        })
-        .await?;
-        let mut memories = memories.into_iter().peekable();
-        while memories.peek().is_some() {
-            let (mut group, mut needed) = (Vec::new(), Vec::new());
-            while let Some((memory, ids)) =
-                memories.next_if(|(_, ids)| needed.is_empty() || needed.len() + ids.len() <= TEXTS)
-            {
-                group.push(memory);
-                needed.extend(ids);
-            }
-            let texts = self.wording_texts(judge, &needed).await?;
-            let judge = Arc::clone(judge);
-            comparison = aside(move || {
-                comparison.add_memories(&judge, &group, &texts);
-                comparison
-            })
-            .await?;
-        }
-        Ok(comparison)
-    }
-
-    /// The texts of these wordings, from the log.
-    async fn wording_texts(&self, judge: &Arc<Judge>, ids: &[WordingId]) -> Result<WordingTexts> {
-        let mut texts = WordingTexts::new();
-        for ids in ids.chunks(PAGE as usize) {
-            let seqs: Vec<u64> = ids.iter().map(|id| id.seq).collect();
-            let rows = self.memoir.store.records_at(self.scope, &seqs).await?;
-            let (judge, ids) = (Arc::clone(judge), ids.to_vec());
-            texts.append(&mut aside(move || judge.texts(&ids, rows)).await?);
-        }
-        Ok(texts)
-    }
 }
 
-/// Follows the records, and holds them against each other and against the log over all heads.
+/// Follows the records, and compares them with each other and with the log over all heads.
 struct Judge {
     scope: AgentScope,
     key: Option<AgentKey>,
@@ -470,7 +426,7 @@ struct Judge {
     /// What is to be kept of the records since the last full stretch, and what is kept of those followed last.
     summary: LogSummary,
     kept: Vec<SummaryRow>,
-    /// The state that the records tell of; `None` where they contradict themselves, or cannot be opened.
+    /// The state by the records; `None` where they contradict themselves, or cannot be opened.
     replay: Option<Replay>,
     misfits: Vec<Misfit>,
 }
@@ -582,8 +538,8 @@ impl Judge {
         }
     }
 
-    /// The making or revoking of a token: a row that was put back from before its revocation would open the
-    /// door again (SPEC 5.5).
+    /// The making or revoking of a token: a row that was restored from before its revocation would
+    /// grant access again (SPEC 5.5).
     fn token(&mut self, row: &AuditRow) {
         let is_revoked = match row.action {
             Action::TokenCreated => false,
@@ -597,7 +553,7 @@ impl Judge {
         }
     }
 
-    /// What the records tell of the state.
+    /// Replays the records.
     fn tell(&mut self, rows: Vec<AuditRow>) {
         // The replay is put back only where all records fit: after one that contradicts those before it, the state is
         // not known.
@@ -654,26 +610,11 @@ impl Judge {
         }
     }
 
-    /// The texts of these wordings that stand in these records; those that cannot be read are left out, since
-    /// the replay ended there.
-    fn texts(&self, ids: &[WordingId], rows: Vec<AuditRow>) -> WordingTexts {
-        let mut texts = WordingTexts::new();
-        for row in rows {
-            let Ok(record) = codec::record(self.key.as_ref(), row) else {
-                continue;
-            };
-            for id in ids.iter().filter(|id| id.seq == record.seq) {
-                texts.extend(wording::text_in(&record, id.number).map(|text| (*id, text)));
-            }
-        }
-        texts
-    }
-
     fn has_shredding_since(&self, seq: u64) -> bool {
         self.last_shredding.is_some_and(|last| last >= seq)
     }
 
-    /// What came of it.
+    /// The result.
     fn end(
         mut self,
         snapshot: &Snapshot,
@@ -698,15 +639,17 @@ impl Judge {
         if self.key.is_none() && destroyed_at.is_some() {
             self.erasure(agent.columns.erased_at);
         }
+        // Of a log that does not fit nothing is proved. Rows that differ from a log that fits are counted.
+        let originals = found.originals.filter(|_| self.misfits.is_empty());
         for misfit in found.misfits {
             self.note(misfit.seq, misfit.problem);
         }
         let name = (agent.columns.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.columns.erased_at);
-        let report = report(name, erased_at, self.head, self.misfits);
-        // Of a log that does not fit nothing is proved, whatever the counts say.
-        let carried = found.carried.filter(|_| report.valid);
-        Verification { carried, ..report }
+        Verification {
+            originals,
+            ..report(name, erased_at, self.head, self.misfits)
+        }
     }
 
     /// That each text that was replaced is the one that the last shredding put there.
@@ -772,7 +715,7 @@ fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl To
     }
 }
 
-/// What is stored against what the records tell.
+/// The stored rows, compared with the records.
 struct Comparison {
     /// The version of the agent's row, and the latest under which another row was written.
     version: u64,
@@ -782,7 +725,7 @@ struct Comparison {
     access: Vec<AccessRequest>,
     /// Whether all rows of a kind could be opened: else those that could not would count as missing.
     has_all: [bool; 3],
-    carried: Option<Carried>,
+    originals: Option<Originals>,
     misfits: Vec<Misfit>,
 }
 
@@ -795,7 +738,7 @@ impl Comparison {
             sessions: SessionComparison::default(),
             access: Vec::new(),
             has_all: [true; 3],
-            carried: None,
+            originals: None,
             misfits: Vec::new(),
         }
     }
@@ -827,40 +770,24 @@ impl Comparison {
         }
     }
 
-    /// A page of memories, each with the wordings whose texts it needs.
-    fn open_memories(
-        &mut self,
-        judge: &Judge,
-        rows: Vec<MemoryRow>,
-    ) -> Vec<(Memory, Vec<WordingId>)> {
+    /// A page of memories, which come by number.
+    fn memories(&mut self, judge: &Judge, rows: Vec<MemoryRow>) {
         self.latest = rows.iter().fold(self.latest, |at, row| at.max(row.version));
         let Some(key) = &judge.key else {
-            return Vec::new();
+            return;
         };
-        let mut memories = Vec::with_capacity(rows.len());
         for opened in parallel::map(rows, |row| codec::memory(key, &row)) {
             match opened {
                 Ok(memory) => {
-                    let replay = judge.replay.as_ref();
-                    let needed =
-                        replay.map(|replay| MemoryComparison::texts_needed(replay, &memory));
-                    memories.push((memory, needed.unwrap_or_default()));
+                    if let Some(replay) = &judge.replay {
+                        self.memories.add(replay, &memory);
+                    }
                 }
                 Err(problem) => {
                     self.has_all[0] = false;
                     self.note(None, problem);
                 }
             }
-        }
-        memories
-    }
-
-    fn add_memories(&mut self, judge: &Judge, memories: &[Memory], texts: &WordingTexts) {
-        let Some(replay) = &judge.replay else {
-            return;
-        };
-        for memory in memories {
-            self.memories.add(replay, memory, texts);
         }
     }
 
@@ -914,14 +841,11 @@ impl Comparison {
         let Some(replay) = &judge.replay else {
             return;
         };
-        match mem::take(&mut self.memories).finish(replay) {
-            Ok(carried) => self.carried = Some(carried).filter(|_| self.has_all[0]),
-            Err((first, further)) if self.has_all[0] => {
-                for misfit in [Some(first), further].into_iter().flatten() {
-                    self.note(misfit.seq, misfit.problem);
-                }
-            }
-            Err(_) => {}
+        let (originals, differing) = mem::take(&mut self.memories).finish(replay);
+        // An original whose row cannot be opened is among the lost ones, and is named by what is wrong with the row.
+        self.originals = Some(originals);
+        if let Some(misfit) = differing.filter(|_| self.has_all[0]) {
+            self.note(misfit.seq, misfit.problem);
         }
         let sessions = mem::take(&mut self.sessions).finish(replay);
         if self.has_all[1] {

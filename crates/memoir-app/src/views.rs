@@ -1,4 +1,4 @@
-//! When agents are due for a session, as every door shows it.
+//! When agents are due for a session, as every interface shows it.
 
 use memoir_domain::{
     Timestamp,
@@ -23,7 +23,7 @@ pub struct RefinementDue {
 /// When the schedule asks agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ScheduleView {
-    /// Whether the service asks those that are due.
+    /// Whether the service begins the sessions that are due.
     pub enabled: bool,
     /// The weekly slot, such as `Monday 04:00`.
     pub weekly: String,
@@ -52,11 +52,14 @@ impl Memoir {
 
     /// Why the schedule never begins a session of `agent`; `None` where it does.
     pub(crate) fn left_alone(&self, agent: &Agent) -> Option<LeftAlone> {
-        let no_model = || self.effective_model(&agent.settings).is_none();
-        schedule::left_alone(agent).or_else(|| no_model().then_some(LeftAlone::NoModel))
+        let no_model = || {
+            let model = self.effective_model(&agent.settings);
+            model.is_none().then_some(LeftAlone::NoModel)
+        };
+        schedule::left_alone(agent).or_else(no_model)
     }
 
-    /// Whether `agent` is due now; `None` where it is not.
+    /// Whether a session of `agent` is due now; `None` where none is.
     pub(crate) fn refinement_due(&self, agent: &Agent) -> Option<RefinementDue> {
         schedule::due(agent, &self.settings.weekly_slot, self.now())
             .map(|reason| RefinementDue { reason })

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{KeptView, SignedInUser};
+use memoir_app::{OriginalCounts, SignedInUser};
 use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -16,67 +16,71 @@ use crate::{
 pub(crate) enum ConsoleSection {
     Fleet,
     Audit,
-    /// The pages about whoever is signed in.
+    /// The pages about the signed-in administrator.
     Account,
 }
 
-/// How much of what was ever said is still said, rounded down to a tenth of a percent: what was let go is
-/// never rounded away.
-pub(crate) fn kept(kept: &KeptView) -> String {
-    format!("{:.1} %", (kept.share() * 1000.0).floor() / 10.0)
+/// Where the originals are: `1,050 in the prompt, 184 in the archive`.
+pub(crate) fn originals(counts: &OriginalCounts) -> String {
+    format!(
+        "{} in the prompt, {} in the archive",
+        words::number(counts.in_prompt),
+        words::number(counts.archived)
+    )
 }
 
-/// What was just done, by the word that stands in the address after a form was carried out.
+/// What was just done, by the word in the address after a form was sent.
 const DONE: &[(&str, &str)] = &[
     (
         "created",
-        "The agent is made. Under Settings you make its token, which lets it in.",
+        "The agent is made. Under Settings you make its token.",
     ),
     ("configured", "The settings are saved."),
     (
         "configured_with_placeholders",
-        "The settings are saved. A new prompt holds a placeholder such as %{name}: nothing fills it here, and \
-         the model is sent it as written.",
+        "The settings are saved. A new prompt holds a placeholder such as %{name}. Nothing fills it here: the model \
+         is sent it as written.",
     ),
     (
         "unchanged",
         "Nothing was different, so nothing was changed.",
     ),
-    (
-        "revoked",
-        "The token is revoked: it lets nobody in any more.",
-    ),
+    ("revoked", "The token is revoked: it is not valid any more."),
     (
         "erased",
         "The agent is erased. Its key is destroyed, and its name is free again.",
     ),
     (
         "rewound",
-        "The agent’s memories are what they were at that point. This is the record that tells of it.",
+        "The agent’s memories are what they were at that point. This is the record of it.",
     ),
-    ("paused", "The schedule leaves the agent alone now."),
+    ("paused", "The schedule skips the agent now."),
     ("resumed", "The schedule asks the agent again."),
     ("queued", "The session was queued for a worker."),
     (
         "protect",
-        "The memory is constitutional now: no session can delete or merge it.",
+        "The memory is constitutional now: no session can delete, consolidate or archive it.",
     ),
     ("unprotect", "The memory is not constitutional any more."),
     ("discard", "The memory is discarded; it can be restored."),
     ("restore", "The memory is restored."),
+    (
+        "promote",
+        "The memory is core again, and back in the prompt.",
+    ),
     ("rolled-back", "The session was rolled back."),
     ("cancelled", "The session was cancelled; its edits stay."),
     (
         "applied",
-        "The rehearsal was applied: this is the session that did it.",
+        "The rehearsal was applied: this is the session that applied it.",
     ),
     (
         "asked",
-        "The agent is asked. This page shows its answer once there is one.",
+        "The agent is asked. This page shows its answer when there is one.",
     ),
     (
         "taken-back",
-        "It is taken back: nothing can be done under it any more.",
+        "It is revoked: nothing can be done under it any more.",
     ),
     ("signed-out", "You are signed out."),
     (
@@ -118,7 +122,7 @@ fn head(title: &str, scripts: &[PageScript]) -> Markup {
     }
 }
 
-/// A page for whoever is not signed in, or for whom nothing was found.
+/// A page for a visitor that is not signed in, or for whom nothing was found.
 pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -133,7 +137,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A page of somebody who is signed in.
+/// A page of a visitor that is signed in.
 pub(crate) struct SignedInPage<'a> {
     visitor: &'a SignedInUser,
     title: &'a str,
@@ -155,19 +159,19 @@ impl<'a> SignedInPage<'a> {
         }
     }
 
-    /// A page with words that an agent lets be read, under this banner.
+    /// A page with text that an access grant covers, under this banner.
     pub(crate) fn reading(mut self, banner: Markup) -> Self {
         self.banner = Some(banner);
         self
     }
 
-    /// Tells what was just done, by its word in the address; see [`notice`].
+    /// Reports what was just done, by its word in the address; see [`notice`].
     pub(crate) fn done(mut self, done: Option<&'a str>) -> Self {
         self.done = done;
         self
     }
 
-    /// With what the page has more where scripts run.
+    /// With these scripts.
     pub(crate) fn scripts(mut self, scripts: &'a [PageScript]) -> Self {
         self.scripts = scripts;
         self
@@ -189,8 +193,8 @@ impl<'a> SignedInPage<'a> {
                         (content)
                     }
                     footer #foot { p { "Times are in UTC. "
-                        @if self.banner.is_some() { "Words are on this page while the agent lets you read them; each look is on its record." }
-                        @else { "No word of an agent’s memory is on these pages." }
+                        @if self.banner.is_some() { "This page shows text while the access grant lasts; each read is audited." }
+                        @else { "No text of an agent’s memory is on these pages." }
                     } }
                 }
             }
@@ -226,7 +230,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     }
 }
 
-/// Tells what was just done; nothing for a word that stands for nothing.
+/// Reports what was just done; nothing for an unknown word.
 pub(crate) fn notice(done: Option<&str>) -> Markup {
     // By a word and not by the text itself: a link could make the page say anything otherwise.
     let found = DONE.iter().find(|(word, _)| Some(*word) == done);
@@ -259,14 +263,14 @@ pub(crate) fn button(
     }
 }
 
-/// A share of a whole as a bar; what is told by it is told in figures beside it.
+/// A share of a whole as a bar; the figures are beside it.
 pub(crate) fn bar(part: u64, whole: u64) -> Markup {
     bar_with_line(part, whole, None)
 }
 
 /// As [`bar`], with a mark at what the part must not fall below.
 pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup {
-    // A mass may exceed its budget; the bar is full then.
+    // A core size may exceed its budget; the bar is full then.
     let width = words::percent(part, whole).min(100);
     let fill = if part > whole { "fill over" } else { "fill" };
     html! {
@@ -288,7 +292,7 @@ pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::minute(at)) } }
 }
 
-/// A time, or what stands for none.
+/// A time, or a text where there is none.
 pub(crate) fn time_or(at: Option<Timestamp>, none: &str) -> Markup {
     html! {
         @match at {
@@ -318,19 +322,19 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// What memories become where something is taken back, in a list of pairs.
+/// What memories become where something is undone, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     let named = changes.returning + changes.discarded + changes.reworded;
     let other = changes.changed.saturating_sub(named);
     let parts = [
-        ("Kept again", changes.returning),
+        ("Active again", changes.returning),
         ("Discarded", changes.discarded),
-        ("Reworded", changes.reworded),
+        ("Another text", changes.reworded),
     ];
     let parts = parts.into_iter();
     let parts = parts.chain((other > 0).then_some(("Changed otherwise", other)));
     html! {
-        (pair("Mass", html! {
+        (pair("Core size", html! {
             (words::number(changes.core_tokens_before)) " → "
             (words::number(changes.core_tokens_after)) " tokens"
         }))

@@ -272,8 +272,9 @@ mod tests {
             pre_session_tokens: Some(1_412),
             post_session_tokens: Some(1_371),
             edits: 1,
-            lost_words: 0,
             removed_tokens: 41,
+            archived: 0,
+            summaries: 0,
         }
     }
 

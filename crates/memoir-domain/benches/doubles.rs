@@ -15,9 +15,9 @@ use memoir_domain::{
     Timestamp,
     agent::DuplicateMatch,
     audit::ActorKind,
-    memory::{Kind, Memory, NewMemory, Number, Tags},
-    near_doubles::{DEFAULT_PAIRS, near_doubles},
-    wording::SavedBy,
+    memory::{Kind, Memory, NewMemory, Number},
+    near_duplicates::{DEFAULT_PAIRS, near_duplicates},
+    origin::SavedBy,
 };
 
 const MEMORIES: usize = 10_000;
@@ -123,16 +123,8 @@ fn memories(texts: &[String]) -> Vec<Memory> {
     let numbered = texts.iter().zip(1..);
     numbered
         .map(|(text, number)| {
-            let memory = NewMemory {
-                kind: Kind::Core,
-                content: text.as_str().into(),
-                tags: Tags::default(),
-                source: None,
-                created_at: None,
-                constitutional: false,
-                door: SavedBy::of(ActorKind::Agent),
-                wordings: None,
-            };
+            let saved_by = SavedBy::of(ActorKind::Agent);
+            let memory = NewMemory::new(Kind::Core, text.as_str().into(), saved_by);
             memory.into_memory(Number(number), number, at)
         })
         .collect()
@@ -158,7 +150,8 @@ fn measure(name: &str, texts: &[String]) {
         let words = texts.iter().map(|text| text.split_whitespace().count());
         words.sum::<usize>()
     });
-    let (took, found) = shortest(|| near_doubles(&memories, DuplicateMatch::Exact, DEFAULT_PAIRS));
+    let (took, found) =
+        shortest(|| near_duplicates(&memories, DuplicateMatch::Exact, DEFAULT_PAIRS));
     let pairs = found.pairs.len() as u64 + found.more;
     println!(
         "{name:<34} {:>8.1} ms   words alone {:>6.1} ms   {:>5.1} times   {words:>8} words   {pairs:>9} pairs{}",

@@ -17,9 +17,9 @@ use std::{
 use memoir_domain::{
     Timestamp,
     audit::ActorKind,
-    memory::{Kind, Memory, Number, Tags},
+    memory::{Kind, Memory, NewMemory, Number},
+    origin::SavedBy,
     recall::{RecallIndex, RecallQuery, Vector},
-    wording::SavedBy,
 };
 
 /// Numbers that look drawn, the same each time.
@@ -68,20 +68,9 @@ fn memories(count: usize, words: &[String]) -> Vec<Memory> {
                 .map(|_| words[dice.rank(words.len())].as_str())
                 .collect();
             let at = start.plus_seconds(number as i64);
-            Memory {
-                number: Number(number),
-                kind: Kind::Core,
-                content: text.join(" ").into(),
-                tags: Tags::default(),
-                source: None,
-                door: SavedBy::of(ActorKind::Agent),
-                wordings: Vec::new(),
-                protected_seq: None,
-                created_at: at,
-                updated_at: at,
-                discarded_at: None,
-                shredded_at: None,
-            }
+            let content = text.join(" ").into();
+            let saved_by = SavedBy::of(ActorKind::Agent);
+            NewMemory::new(Kind::Core, content, saved_by).into_memory(Number(number), number, at)
         })
         .collect()
 }

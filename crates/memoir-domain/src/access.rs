@@ -6,9 +6,9 @@
 //! then follows it. So what is stored cannot say anything else than the log.
 //!
 //! What a grant shows is decided by its [`AccessScope`]. `session` shows the records of that session, with
-//! the memories before and after, and its summary, reason and rehearsal; nothing else. `core` shows the
-//! kept core memories. `all` shows every memory, discarded ones too, every record and session, and the
-//! prompts: these are in no other scope.
+//! the memories before and after, archived texts included, and its report, reason and rehearsal; nothing else. `core`
+//! shows the active core memories. `all` shows every memory, journal, archive and discarded ones included, every record
+//! and session, and the prompts: these are in no other scope.
 //!
 //! Only the agent answers: its client, or its model, which is told who asks, for what, for how long and why.
 //! A grant is for whoever asked (over REST, that token; in the console, that user, since the user was made)
@@ -22,6 +22,7 @@
 
 use std::{cmp::max, fmt, str::FromStr};
 
+use memoir_text::same_text_key_ignoring_case;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -37,8 +38,11 @@ use crate::{
 
 /// Most characters of a purpose.
 pub const PURPOSE_LIMIT: usize = 2_000;
-/// Most characters of the reason that goes with an answer.
-pub const REASON_LIMIT: usize = 2_000;
+/// Most characters of the reason that goes with an answer: an administrator reads it (SPEC 5.1).
+pub const REASON_LIMIT: usize = 300;
+/// Fewest characters of a sentence that a reason must not repeat.
+// Shorter ones, such as "Yes, please.", say nothing of a memory.
+const SENTENCE_CHARACTERS: usize = 16;
 /// Most minutes for which an agent can be asked to let somebody look.
 pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
@@ -79,11 +83,11 @@ wire_names! {
 wire_names! {
     /// What may be seen, without the session.
     pub enum AccessScopeName {
-        /// What one session changed.
+        /// What one session changed, archived texts included.
         Session = "session",
-        /// The kept core memories.
+        /// The active core memories.
         Core = "core",
-        /// All memories and records, and the prompts.
+        /// All memories, journal and archive included, all records, and the prompts.
         All = "all",
     }
 }
@@ -92,11 +96,11 @@ wire_names! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessScope {
-    /// What one session changed.
+    /// What one session changed, archived texts included.
     Session(SessionId),
-    /// The kept core memories.
+    /// The active core memories.
     Core,
-    /// All memories and records, and the prompts.
+    /// All memories, journal and archive included, all records, and the prompts.
     All,
 }
 
@@ -122,7 +126,7 @@ impl AccessScope {
     pub fn shows_memory(self, memory: &Memory) -> bool {
         match self {
             Self::Session(_) => false,
-            Self::Core => memory.is_kept_core(),
+            Self::Core => memory.is_active_core(),
             Self::All => true,
         }
     }
@@ -195,10 +199,13 @@ pub enum AccessKind {
         /// Which one, as [`recipient`] tells it from others.
         client: u64,
     },
-    /// To have the words of one memory taken out for good (SPEC 4.4).
+    /// To have the text of one memory removed for good (SPEC 4.4).
     Shred {
         /// The memory.
         number: Number,
+        /// Whether the summaries and reports that rest on it go, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        derived: bool,
     },
     /// To send its words to a server of embeddings that is not on this machine, until that is taken back
     /// (SPEC 6.4).
@@ -264,6 +271,16 @@ impl AccessKind {
                 AccessKind::Token { .. } | AccessKind::Connection { .. } => Some(3),
                 AccessKind::Shred { .. } | AccessKind::Embeddings { .. } => None,
             }
+        }
+        if let (
+            Self::Shred { number, derived },
+            Self::Shred {
+                number: other,
+                derived: other_derived,
+            },
+        ) = (self, earlier)
+        {
+            return number == other && derived >= other_derived;
         }
         match (weight(self), weight(earlier)) {
             // More includes less: who was refused a session may not ask for everything at once, in the hope of
@@ -679,6 +696,9 @@ const EXPIRES_AT: &str = "expires_at";
 /// The fact that says when a token that is asked for ends.
 const TOKEN_EXPIRES_AT: &str = "token_expires_at";
 
+/// The fact that is there where the summaries and reports that rest on a memory are to be shredded with it.
+const DERIVED: &str = "derived";
+
 fn kind_of(record: &Record) -> Option<AccessKind> {
     let facts = &record.facts;
     Some(match AccessKindName::from_name(facts.code_of("kind")?)? {
@@ -700,6 +720,7 @@ fn kind_of(record: &Record) -> Option<AccessKind> {
         },
         AccessKindName::Shred => AccessKind::Shred {
             number: record.memory?,
+            derived: facts.count_of(DERIVED).is_some(),
         },
         AccessKindName::Embeddings => AccessKind::Embeddings {
             recipient: facts.count_of("recipient")?,
@@ -726,7 +747,8 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
             None => facts,
         },
         AccessKind::Connection { client } => facts.count("client", client),
-        AccessKind::Shred { .. } => facts,
+        AccessKind::Shred { derived: true, .. } => facts.count(DERIVED, 1_u64),
+        AccessKind::Shred { derived: false, .. } => facts,
         AccessKind::Embeddings { recipient } => facts.count("recipient", recipient),
     }
 }
@@ -790,7 +812,7 @@ pub fn request(
     }
     let facts = facts_of(id, access_draft.kind).time(EXPIRES_AT, now.plus_days(DAYS_TO_ANSWER));
     let memory = match access_draft.kind {
-        AccessKind::Shred { number } => Some(number),
+        AccessKind::Shred { number, .. } => Some(number),
         _ => None,
     };
     let mut draft = Draft::new(agent, None, now);
@@ -815,6 +837,22 @@ pub struct AgentAnswer<'a> {
     /// What asking its model used; nothing where its own client answers. Stands on the record, for it is at the
     /// agent's cost.
     pub usage: Usage,
+}
+
+/// Whether a reason repeats a whole sentence of one of the agent's memories, up to case (SPEC 5.1).
+pub fn repeats_a_sentence<'a>(
+    reason: &PrivateText,
+    memories: impl IntoIterator<Item = &'a Memory>,
+) -> bool {
+    let reason = same_text_key_ignoring_case(reason.expose());
+    let is_repeated = |sentence: &str| {
+        let sentence = same_text_key_ignoring_case(sentence);
+        sentence.chars().count() >= SENTENCE_CHARACTERS && reason.contains(&sentence)
+    };
+    let ends = |character: char| ".!?\n。！？।؟".contains(character);
+    memories
+        .into_iter()
+        .any(|memory| memory.content.expose().split(ends).any(is_repeated))
 }
 
 /// Writes the agent's answer; `None` where it gave the same one before. What a grant lets somebody do at
@@ -1131,4 +1169,22 @@ fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
 
 fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::test_memory;
+
+    #[test]
+    fn spec_5_1_a_reason_repeats_no_sentence_of_a_memory() {
+        let memories = [test_memory(
+            1,
+            "Yes. Rui moved to Porto in May! It rained; we had soup",
+        )];
+        let repeats = |reason: &str| repeats_a_sentence(&reason.into(), &memories);
+        assert!(repeats("no, since rui  moved to Porto in May."));
+        assert!(repeats("It rained; we had soup"));
+        assert!(!repeats("Yes. Look at what moved to Porto"));
+    }
 }

@@ -14,7 +14,6 @@ use crate::{
     memory::{self, CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
     replay::{Replay, ReplayMisfit},
     session::Session,
-    wording::{self, WordingId, WordingTexts},
 };
 
 /// A whole agent as it goes from one installation to another.
@@ -78,35 +77,11 @@ impl ArchivedAgent {
         self.memories.iter().try_for_each(check_limits)?;
         self.check_settings()?;
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
-        let texts = wording::texts_in(&self.records);
-        self.check_protections(&texts)
-            .map_err(AdoptRefusal::Misfit)?;
         replay
             .check_agent(&self.agent)
-            .and_then(|()| replay.check_memories(&self.memories, &texts))
+            .and_then(|()| replay.check_memories(&self.memories))
             .and_then(|_| replay.check_sessions(&self.sessions))
             .map_err(AdoptRefusal::Misfit)
-    }
-
-    /// Whether each protection names the record in which the text stands that it is of: an edit is measured by
-    /// that text (SPEC 3.10).
-    fn check_protections(&self, texts: &WordingTexts) -> Result<(), ReplayMisfit> {
-        for memory in &self.memories {
-            let protected = memory
-                .protected_seq
-                .filter(|_| memory.shredded_at.is_none());
-            let Some(seq) = protected else {
-                continue;
-            };
-            let number = memory.number;
-            if !texts.contains_key(&WordingId { seq, number }) {
-                return Err(ReplayMisfit {
-                    seq: Some(seq),
-                    problem: format!("does not tell of memory {number}, which was protected there"),
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Whether the settings are ones that could have been set.
@@ -142,8 +117,8 @@ impl ArchivedAgent {
     ) -> Result<Decision, AdoptRefusal> {
         self.check()?;
         // The dates of discarded entries do not matter, since they are in no context from which they could fade.
-        for memory in self.memories.iter().filter(|memory| memory.is_kept()) {
-            memory::check_date(memory.kind, memory.created_at, now)?;
+        for memory in self.memories.iter().filter(|memory| memory.is_active()) {
+            memory::check_date(memory.kind(), memory.created_at, now)?;
         }
         let renamed = |id: SessionId| sessions.get(&id).copied().unwrap_or(id);
         let mut records = self.records;

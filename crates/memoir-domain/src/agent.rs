@@ -23,6 +23,8 @@ pub const PROMPT_LIMIT: usize = 10_000;
 pub const MODEL_LIMIT: usize = 200;
 /// The budget for core memories where the agent sets none.
 pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
+/// The smallest budget for core memories (SPEC 2.2).
+pub const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
 /// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
 pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
 /// The fewest and the most tokens of one answer that an agent's model may be given: the limits of the same
@@ -60,7 +62,20 @@ impl Threshold {
         self.0
     }
 
-    /// The one that leaves more standing.
+    /// The fewest tokens that are this share of `all` tokens: at one fewer, the quotient is below the share
+    /// (SPEC 3.13).
+    pub fn least_of(self, all: u64) -> u64 {
+        // Sizes are far below 2^53, so that both are exact. Rounding of the product may be one off; the comparison
+        // of the quotient decides.
+        let is_below = |tokens: u64| all > 0 && tokens as f64 / (all as f64) < self.0;
+        let estimate = (self.0 * all as f64).ceil() as u64;
+        let from = estimate.saturating_sub(1);
+        (from..=estimate)
+            .find(|&tokens| !is_below(tokens))
+            .unwrap_or(estimate.saturating_add(1))
+    }
+
+    /// The stricter of two: the one that leaves more.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         // Neither is NaN, which no threshold is.
@@ -107,15 +122,15 @@ wire_names! {
 }
 
 wire_names! {
-    /// What becomes of an edit that would let something go (SPEC 3.14). In the order of how strict they are.
+    /// What may leave the prompt by an edit of a session (SPEC 3.14). In the order of how strict they are.
     #[derive(PartialOrd, Ord, Default)]
     pub enum LossGuard {
-        /// It is counted and told, and the mass alone decides.
+        /// The core size alone decides: deleted and merged memories are discarded, and texts are rewritten in place.
         Off = "off",
-        /// It is asked about, and done within the limits where it is confirmed.
+        /// What leaves the prompt goes to the archive.
         #[default]
-        Limit = "limit",
-        /// It is refused.
+        Archive = "archive",
+        /// Nothing leaves but a duplicate up to case.
         Refuse = "refuse",
     }
 }
@@ -158,7 +173,7 @@ pub struct Settings {
     pub immutable_tags: Option<Vec<String>>,
     /// When two core memories are the same text.
     pub duplicate_match: Option<DuplicateMatch>,
-    /// What becomes of an edit that would let something go.
+    /// What may leave the prompt by an edit of a session.
     pub loss_guard: Option<LossGuard>,
     /// When the schedule begins its sessions.
     pub refinement_schedule: Option<RefinementSchedule>,
@@ -168,6 +183,8 @@ pub struct Settings {
     pub context_journal_tokens: Option<u64>,
     /// The most tokens that core memories take of a context; `None` for all of them.
     pub context_core_tokens: Option<u64>,
+    /// Whether a session's prompt lists pairs of memories that look alike; unset: yes.
+    pub near_duplicates: Option<bool>,
     /// How much its model is to think; `None` leaves that to the provider.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// The most tokens of one answer of its model; `None` for the installation's limit.
@@ -237,6 +254,11 @@ impl Settings {
         self.refinement_mode.unwrap_or_default()
     }
 
+    /// Whether a session's prompt lists pairs of memories that look alike.
+    pub fn effective_near_duplicates(&self) -> bool {
+        self.near_duplicates.unwrap_or(true)
+    }
+
     /// The most tokens that the journal takes of a context.
     pub fn effective_context_journal_tokens(&self) -> u64 {
         self.context_journal_tokens
@@ -282,9 +304,10 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// What is counted of its memories.
     pub tally: Tally,
-    /// Words that sessions let go, by the day on which they did; what was undone is not among them.
-    #[serde(default)]
-    pub lost_words: LostByDay,
+    /// The place that the next record was to have when the agent was last found to have nothing to refine
+    /// (SPEC 3.5). It holds while no record has been added; `None` where it was never found so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nothing_to_refine_seq: Option<u64>,
     /// The number that the next memory gets.
     pub next_number: Number,
     /// The sequence number that the next audit record gets.
@@ -304,87 +327,24 @@ pub struct Agent {
     pub erased_at: Option<Timestamp>,
 }
 
-/// Words that sessions let go, by day.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LostByDay(std::collections::BTreeMap<i64, u64>);
-
-impl LostByDay {
-    /// Words let go in the days before `now`, today included.
-    pub fn since(&self, days: i64, now: Timestamp) -> u64 {
-        // Today is one of the days.
-        let first = now.day_number() - days + 1;
-        self.0.range(first..).map(|(_, words)| words).sum()
-    }
-
-    /// Counts one memory in.
-    pub fn add(&mut self, memory: &Memory) {
-        self.count(memory, |value, by| *value += by);
-    }
-
-    /// Counts one memory out. The counts must hold it.
-    pub fn remove(&mut self, memory: &Memory) {
-        // As in `Tally::remove`: stored counts may have been tampered with.
-        self.count(memory, |value, by| *value = value.saturating_sub(by));
-    }
-
-    fn count(&mut self, memory: &Memory, change: impl Fn(&mut u64, u64)) {
-        for lost in memory
-            .counted_wordings()
-            .flat_map(|wording| &wording.let_go)
-        {
-            let day = lost.at.day_number();
-            change(self.0.entry(day).or_default(), lost.words);
-            // A day of none is left out, so that counts kept step by step equal those counted anew.
-            self.0.retain(|_, words| *words > 0);
-        }
-    }
-}
-
-/// Days that the yearly limit of what sessions may let go looks back over (SPEC 3.14).
-pub const YEAR_DAYS: i64 = 365;
-
 impl Agent {
     /// The names of the counts kept with the agent that differ from a recount over all its memories.
     pub fn miscounted<'a>(
         &self,
         memories: impl IntoIterator<Item = &'a Memory>,
     ) -> Vec<&'static str> {
-        let (mut tally, mut lost_words) = (Tally::default(), LostByDay::default());
+        let mut tally = Tally::default();
         for memory in memories {
             tally.add(memory);
-            lost_words.add(memory);
         }
-        self.differing_counts(&tally, &lost_words)
+        self.differing_counts(&tally)
     }
 
     /// The names of the counts kept with the agent that differ from these.
-    pub(crate) fn differing_counts(
-        &self,
-        tally: &Tally,
-        lost_words: &LostByDay,
-    ) -> Vec<&'static str> {
+    pub(crate) fn differing_counts(&self, tally: &Tally) -> Vec<&'static str> {
         let stored = self.tally.counts().into_iter().zip(tally.counts());
-        let mut differing: Vec<&str> = stored
-            .filter(|(stored, counted)| stored != counted)
-            .map(|((name, _), _)| name)
-            .collect();
-        if *lost_words != self.lost_words {
-            differing.push("lost_words by day");
-        }
-        differing
-    }
-
-    /// Counts one memory in.
-    pub fn count_in(&mut self, memory: &Memory) {
-        self.tally.add(memory);
-        self.lost_words.add(memory);
-    }
-
-    /// Counts one memory out. The counts must hold it.
-    pub fn count_out(&mut self, memory: &Memory) {
-        self.tally.remove(memory);
-        self.lost_words.remove(memory);
+        let differing = stored.filter(|(stored, counted)| stored != counted);
+        differing.map(|((name, _), _)| name).collect()
     }
 
     /// Whether the mass is over the trigger.
@@ -495,6 +455,8 @@ wire_names! {
         ContextJournalTokens = "context_journal_tokens",
         /// `context_core_tokens`
         ContextCoreTokens = "context_core_tokens",
+        /// `near_duplicates`
+        NearDuplicates = "near_duplicates",
         /// `reasoning_effort`
         ReasoningEffort = "reasoning_effort",
         /// `answer_tokens`
@@ -560,6 +522,7 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
         Field::RefinementMode => json!(settings.refinement_mode),
         Field::ContextJournalTokens => json!(settings.context_journal_tokens),
         Field::ContextCoreTokens => json!(settings.context_core_tokens),
+        Field::NearDuplicates => json!(settings.near_duplicates),
         Field::ReasoningEffort => json!(settings.reasoning_effort),
         Field::AnswerTokens => json!(settings.answer_tokens),
         Field::Paused => json!(settings.paused),
@@ -599,6 +562,7 @@ pub fn set_field_value(
         Field::RefinementMode => settings.refinement_mode = read_value(field, value)?,
         Field::ContextJournalTokens => settings.context_journal_tokens = read_value(field, value)?,
         Field::ContextCoreTokens => settings.context_core_tokens = read_value(field, value)?,
+        Field::NearDuplicates => settings.near_duplicates = read_value(field, value)?,
         Field::ReasoningEffort => settings.reasoning_effort = read_value(field, value)?,
         Field::AnswerTokens => settings.answer_tokens = read_value(field, value)?,
         Field::Paused => settings.paused = read_value(field, value)?,
@@ -648,7 +612,7 @@ pub fn set_field(
         Field::RefinementThreshold => {
             settings.refinement_threshold = value.map(parse_threshold).transpose()?
         }
-        Field::CoreTokenBudget => settings.core_token_budget = parse_tokens(field, value)?,
+        Field::CoreTokenBudget => settings.core_token_budget = parse_budget(value)?,
         Field::RefinementTriggerTokens => {
             settings.refinement_trigger_tokens = parse_tokens(field, value)?
         }
@@ -659,7 +623,7 @@ pub fn set_field(
             settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
         }
         Field::LossGuard => {
-            settings.loss_guard = parse_choice(field, value, "`limit`, `refuse` or `off`")?
+            settings.loss_guard = parse_choice(field, value, "`archive`, `refuse` or `off`")?
         }
         Field::RefinementSchedule => {
             settings.refinement_schedule = value.map(str::parse).transpose()?
@@ -671,6 +635,7 @@ pub fn set_field(
             settings.context_journal_tokens = parse_tokens(field, value)?
         }
         Field::ContextCoreTokens => settings.context_core_tokens = parse_tokens(field, value)?,
+        Field::NearDuplicates => settings.near_duplicates = parse_flag(field, value)?,
         Field::ReasoningEffort => {
             let choices = "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`";
             settings.reasoning_effort = parse_choice(field, value, choices)?
@@ -704,6 +669,18 @@ fn parse_tokens(field: Field, value: Option<&str>) -> Result<Option<u64>, Invali
     })
 }
 
+/// A budget of tokens for core memories: at least [`LEAST_CORE_TOKEN_BUDGET`].
+fn parse_budget(value: Option<&str>) -> Result<Option<u64>, Invalid> {
+    let budget = parse_tokens(Field::CoreTokenBudget, value)?;
+    if budget.is_some_and(|budget| budget < LEAST_CORE_TOKEN_BUDGET) {
+        return Err(Invalid::new(
+            Field::CoreTokenBudget.as_str(),
+            format!("must be at least {LEAST_CORE_TOKEN_BUDGET} tokens"),
+        ));
+    }
+    Ok(budget)
+}
+
 fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
     let tokens = raw.trim().parse().ok();
     tokens
@@ -715,21 +692,49 @@ fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
         })
 }
 
-/// The placeholders of other systems, such as `%{name}`, that a prompt holds, each once: nothing fills them
-/// here, and the model is sent them as they stand.
-pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
-    /// Longer ones are no names, but text that happens to hold the signs.
+/// The placeholders that Memoir fills in an agent's own prompts: its system prompt, its core memories as a list, its
+/// journal of the last week as a list, and the conversation that is absorbed.
+pub const PLACEHOLDERS: [&str; 4] = ["system_prompt", "core_memories", "journal", "conversation"];
+
+/// Where a placeholder of a prompt is, such as `%{name}`, and its name.
+fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
+    /// Longer ones are no names, but text that happens to have the signs.
     const LONGEST: usize = 100;
-    let pieces = prompt.split("%{").skip(1);
-    let mut found = BTreeSet::new();
-    let mut start = prompt.find("%{").unwrap_or_default();
-    for piece in pieces {
-        if let Some(end) = piece.find('}').filter(|end| *end <= LONGEST) {
-            found.insert(&prompt[start..start + 2 + end + 1]);
+    prompt.match_indices("%{").filter_map(|(start, _)| {
+        let inside = &prompt[start + 2..];
+        let end = inside.find('}').filter(|end| *end <= LONGEST)?;
+        // A placeholder has none inside: this one was left open.
+        let name = Some(&inside[..end]).filter(|name| !name.contains("%{"))?;
+        Some((start..start + 2 + end + 1, name.trim()))
+    })
+}
+
+/// The placeholders of a prompt, such as `%{name}`, that nothing fills, each once. The model is sent them as they are.
+pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
+    let unknown = placeholders(prompt).filter(|(_, name)| !PLACEHOLDERS.contains(name));
+    unknown.map(|(range, _)| &prompt[range]).collect()
+}
+
+/// A prompt with these placeholders filled. What is filled in is not searched for placeholders; others stay as they
+/// are.
+pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(prompt.len());
+    let mut end = 0;
+    for (range, name) in placeholders(prompt) {
+        let value = values.iter().find(|(known, _)| *known == name);
+        if let Some((_, value)) = value.filter(|_| range.start >= end) {
+            filled.push_str(&prompt[end..range.start]);
+            filled.push_str(value.trim());
+            end = range.end;
         }
-        start += 2 + piece.len();
     }
-    found
+    filled.push_str(&prompt[end..]);
+    filled
+}
+
+/// Whether a prompt has that placeholder.
+pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
+    placeholders(prompt).any(|(_, found)| found == name)
 }
 
 fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
@@ -840,6 +845,7 @@ mod tests {
             "dedup_only",
             "2000",
             "3000",
+            "false",
             "high",
             "9000",
             "true",
@@ -875,7 +881,7 @@ mod tests {
             ["audio", "somatic", "voice"]
         );
         assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
-        assert_eq!(settings.effective_loss_guard(), LossGuard::Limit);
+        assert_eq!(settings.effective_loss_guard(), LossGuard::Archive);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     AccessRequestId, PrivateText, SessionId, Timestamp, TokenId, UserId,
-    memory::{Memory, Number, Tags},
-    wording::{self, Wording},
+    memory::{Memory, Number, Place, Tags},
+    origin::SavedBy,
 };
 
 /// The fact of a record that lists the places in the log of those that it took back.
@@ -23,6 +23,10 @@ pub(crate) const TO_SEQ: &str = "to_seq";
 /// that held the memory's words.
 pub const REPLACED: &str = "replaced";
 
+/// The fact of an edit's record: the memories that it names.
+pub const MEMBERS: &str = "members";
+/// The fact of an edit's record: the loss guard, where it is `off`.
+pub(crate) const GUARD: &str = "guard";
 /// The fact of a session's first record that says who began the session (SPEC 4.1).
 pub const STARTED_BY: &str = "started_by";
 /// The fact of every record that changes memories: the mass after it, in tokens.
@@ -47,6 +51,7 @@ wire_names! {
         MemoryUnprotected = "memory_unprotected",
         MemoryDiscarded = "memory_discarded",
         MemoryEdited = "memory_edited",
+        MemoryReplaced = "memory_replaced",
         MemoryRestored = "memory_restored",
         MemoryShredded = "memory_shredded",
         MemoryPromoted = "memory_promoted",
@@ -238,59 +243,123 @@ impl<T: Clone + PartialEq> Setting<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Its new kind.
+    /// Its new place: kind, `under` and `archived_at` together (SPEC 3.12).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<crate::memory::Kind>,
+    pub place: Option<Place>,
     /// Its new text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<PrivateText>,
     /// Its new tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Tags>,
+    /// Its new source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Setting<PrivateText>>,
+    /// Its new origin, and the role that saved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_by: Option<SavedBy>,
+    /// Whether it is a summary now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_summary: Option<bool>,
+    /// The record that first made it core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_seq: Option<Setting<u64>>,
+    /// When it counts as saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<Timestamp>,
     /// Its new origin date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Its new date of change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// The wordings that it stands for now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wordings: Option<Vec<Wording>>,
-    /// The record that tells of the text that it is protected at now.
+    /// The record that made it constitutional.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected_seq: Option<Setting<u64>>,
     /// When it was discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded_at: Option<Setting<Timestamp>>,
-    /// When its words were taken out; never cleared.
+    /// When its text was shredded; never cleared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shredded_at: Option<Timestamp>,
 }
 
 impl Patch {
-    /// The same properties set, without the words of the memory `number`.
-    fn without_words(&self, number: Number) -> Self {
-        let others = |all: &Vec<Wording>| -> Vec<Wording> {
-            let others = all.iter().filter(|wording| wording.number != number);
-            others.cloned().collect()
-        };
+    /// What makes `before` into `after`. The number never changes.
+    fn between(before: &Memory, after: &Memory) -> Self {
+        fn changed<T: PartialEq + Clone>(before: &T, after: &T) -> Option<T> {
+            (before != after).then(|| after.clone())
+        }
         Self {
-            wordings: self.wordings.as_ref().map(others),
-            // Set, but to nothing: without the property, replay would leave the words of the change before.
+            place: changed(&before.place, &after.place),
+            content: changed(&before.content, &after.content),
+            tags: changed(&before.tags, &after.tags),
+            source: Setting::between(&before.source, &after.source),
+            saved_by: changed(&before.saved_by, &after.saved_by),
+            is_summary: changed(&before.is_summary, &after.is_summary),
+            core_seq: Setting::between(&before.core_seq, &after.core_seq),
+            recorded_at: changed(&before.recorded_at, &after.recorded_at),
+            created_at: changed(&before.created_at, &after.created_at),
+            updated_at: changed(&before.updated_at, &after.updated_at),
+            protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
+            discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
+            // Never undone, so that there is no setting to nothing.
+            shredded_at: after
+                .shredded_at
+                .filter(|_| before.shredded_at != after.shredded_at),
+        }
+    }
+
+    /// Sets the properties.
+    fn apply(&self, memory: &mut Memory) {
+        fn set<T: Clone>(property: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                property.clone_from(value);
+            }
+        }
+        fn assign<T: Clone + PartialEq>(property: &mut Option<T>, setting: &Option<Setting<T>>) {
+            if let Some(setting) = setting {
+                *property = setting.value();
+            }
+        }
+        set(&mut memory.place, &self.place);
+        set(&mut memory.content, &self.content);
+        set(&mut memory.tags, &self.tags);
+        assign(&mut memory.source, &self.source);
+        set(&mut memory.saved_by, &self.saved_by);
+        set(&mut memory.is_summary, &self.is_summary);
+        assign(&mut memory.core_seq, &self.core_seq);
+        set(&mut memory.recorded_at, &self.recorded_at);
+        set(&mut memory.created_at, &self.created_at);
+        set(&mut memory.updated_at, &self.updated_at);
+        assign(&mut memory.protected_seq, &self.protected_seq);
+        assign(&mut memory.discarded_at, &self.discarded_at);
+        memory.shredded_at = self.shredded_at.or(memory.shredded_at);
+    }
+
+    /// The same properties set, without texts.
+    fn without_text(&self) -> Self {
+        Self {
+            // Set, but to nothing: without the property, replay would keep the text of the change before.
             content: self.content.as_ref().map(|_| PrivateText::default()),
             tags: self.tags.as_ref().map(|_| Tags::default()),
+            source: self.source.as_ref().map(|_| Setting::Clear),
             ..self.clone()
         }
     }
 }
 
-/// One memory's part in a record: enough to replay it, and to take it back.
+/// One memory's part in a record: enough to replay it, and to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most changes are of the larger variant"
+)]
 pub enum Change {
     /// It is new.
     Created(Memory),
-    /// It was there and became different.
+    /// It existed and became different.
     Altered {
         /// In full, as it was.
         before: Memory,
@@ -300,23 +369,9 @@ pub enum Change {
 }
 
 impl Change {
-    /// `None` where both are the same. The number never changes; the source goes when the memory is
-    /// shredded, and never otherwise.
+    /// `None` where both are the same.
     pub fn between(before: Memory, after: &Memory) -> Option<Self> {
-        let patch = Patch {
-            kind: (before.kind != after.kind).then_some(after.kind),
-            content: (before.content != after.content).then(|| after.content.clone()),
-            tags: (before.tags != after.tags).then(|| after.tags.clone()),
-            created_at: (before.created_at != after.created_at).then_some(after.created_at),
-            updated_at: (before.updated_at != after.updated_at).then_some(after.updated_at),
-            wordings: (before.wordings != after.wordings).then(|| after.wordings.clone()),
-            protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
-            discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
-            // Never taken back, so that there is no setting to nothing.
-            shredded_at: after
-                .shredded_at
-                .filter(|_| before.shredded_at != after.shredded_at),
-        };
+        let patch = Patch::between(&before, after);
         (patch != Patch::default()).then_some(Self::Altered { before, patch })
     }
 
@@ -349,139 +404,74 @@ impl Change {
             Self::Created(memory) => memory.clone(),
             Self::Altered { before, patch } => {
                 let mut after = before.clone();
-                after.kind = patch.kind.unwrap_or(after.kind);
-                if let Some(content) = &patch.content {
-                    after.content = content.clone();
-                }
-                if let Some(tags) = &patch.tags {
-                    after.tags = tags.clone();
-                }
-                after.created_at = patch.created_at.unwrap_or(after.created_at);
-                after.updated_at = patch.updated_at.unwrap_or(after.updated_at);
-                if let Some(wordings) = &patch.wordings {
-                    after.wordings.clone_from(wordings);
-                }
-                if let Some(setting) = &patch.protected_seq {
-                    after.protected_seq = setting.value();
-                }
-                if let Some(setting) = &patch.discarded_at {
-                    after.discarded_at = setting.value();
-                }
-                if patch.shredded_at.is_some() {
-                    // A shredding alone takes the source away, and so the patch has no field for it.
-                    after.source = None;
-                }
-                after.shredded_at = patch.shredded_at.or(after.shredded_at);
+                patch.apply(&mut after);
                 after
             }
         }
     }
 
-    /// The same change, of another memory, as if `number` had never been given a wording: its text is gone,
-    /// and whatever puts the other memory back must not make it stand for that again (SPEC 4.4).
-    #[must_use]
-    pub fn without_wordings_of(&self, number: Number) -> Self {
-        let bare = |wordings: &mut Vec<Wording>| {
-            wordings.retain(|wording| wording.number != number);
-        };
-        let mut change = self.clone();
-        match &mut change {
-            Self::Created(memory) => bare(&mut memory.wordings),
-            Self::Altered { before, patch } => {
-                bare(&mut before.wordings);
-                patch.wordings.iter_mut().for_each(bare);
-            }
-        }
-        change
-    }
-
-    /// The same change without the memory's words: which properties it sets stays, so that the log replays
+    /// The same change without the memory's text. Which properties it sets stays, so that the log replays
     /// (SPEC 4.4).
     #[must_use]
-    pub fn without_words(&self) -> Self {
+    pub fn without_text(&self) -> Self {
         match self {
-            Self::Created(memory) => Self::Created(memory.without_words()),
+            Self::Created(memory) => Self::Created(memory.without_text()),
             Self::Altered { before, patch } => Self::Altered {
-                before: before.without_words(),
-                patch: patch.without_words(before.number),
+                before: before.without_text(),
+                patch: patch.without_text(),
             },
         }
     }
 
-    /// Takes this change back from `current`, property by property: what somebody else changed since
-    /// stays as it is (SPEC 3.19). A memory that was new is discarded at `now`; one that was shredded
-    /// stays so (SPEC 4.4).
-    pub fn take_back(&self, current: &mut Memory, now: Timestamp) {
-        fn revert<T: PartialEq + Clone>(current: &mut T, set: &T, before: &T) {
-            // Else somebody changed the property since, and that stays.
-            if current == set {
-                *current = before.clone();
+    /// Undoes this change in `current`, property by property: what another change set since stays (SPEC 3.19). A
+    /// memory that was new is discarded at `now`, unless it is constitutional by now. A shredded one stays
+    /// shredded (SPEC 4.4).
+    pub fn undo(&self, current: &mut Memory, now: Timestamp) {
+        fn revert<T: PartialEq + Clone>(is_set: bool, current: &mut T, set: &T, before: &T) {
+            // Otherwise another change set the property since.
+            if is_set && current == set {
+                current.clone_from(before);
             }
         }
-        // Nothing gives its words back, and what else it was went with them.
         if current.shredded_at.is_some() {
             return;
         }
-        match self {
+        let (before, patch) = match self {
             Self::Created(_) => {
-                // One that somebody discarded since keeps the date of that.
-                current.discarded_at.get_or_insert(now);
+                if !current.is_constitutional() {
+                    // One that was discarded since keeps that date.
+                    current.discarded_at.get_or_insert(now);
+                }
+                return;
             }
-            Self::Altered { before, patch } => {
-                let after = self.after();
-                // The date of change goes back only with the text and the flag that it belongs to.
-                if current.updated_at == after.updated_at {
-                    current.updated_at = before.updated_at;
-                }
-                if patch.kind.is_some() {
-                    revert(&mut current.kind, &after.kind, &before.kind);
-                }
-                if patch.content.is_some() {
-                    revert(&mut current.content, &after.content, &before.content);
-                }
-                if patch.tags.is_some() {
-                    revert(&mut current.tags, &after.tags, &before.tags);
-                }
-                if patch.created_at.is_some() {
-                    revert(
-                        &mut current.created_at,
-                        &after.created_at,
-                        &before.created_at,
-                    );
-                }
-                if patch.wordings.is_some() {
-                    wording::take_back(&mut current.wordings, &after.wordings, &before.wordings);
-                }
-                if patch.protected_seq.is_some() {
-                    revert(
-                        &mut current.protected_seq,
-                        &after.protected_seq,
-                        &before.protected_seq,
-                    );
-                }
-                if patch.discarded_at.is_some() {
-                    revert(
-                        &mut current.discarded_at,
-                        &after.discarded_at,
-                        &before.discarded_at,
-                    );
-                }
-            }
+            Self::Altered { before, patch } => (before, patch),
+        };
+        let after = self.after();
+        macro_rules! revert_each {
+            ($($property:ident),*) => {
+                $(revert(
+                    patch.$property.is_some(),
+                    &mut current.$property,
+                    &after.$property,
+                    &before.$property,
+                );)*
+            };
         }
+        revert_each!(
+            place,
+            content,
+            tags,
+            source,
+            saved_by,
+            is_summary,
+            core_seq,
+            recorded_at,
+            created_at,
+            updated_at,
+            protected_seq,
+            discarded_at
+        );
     }
-}
-
-/// What an edit let go of one sentence of a wording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LostWords {
-    /// The memory that the wording was given to.
-    pub number: Number,
-    /// The record in which the wording stands.
-    pub seq: u64,
-    /// The sentence, as its author wrote it.
-    pub sentence: PrivateText,
-    /// The words that went, in the author's own form.
-    pub words: Vec<PrivateText>,
 }
 
 /// One setting's part in a record.
@@ -505,15 +495,12 @@ pub struct RecordBody {
     /// The settings' parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingChange>,
-    /// The agent's summary of a session.
+    /// The agent's report on a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<PrivateText>,
-    /// A reason in somebody's words.
+    /// A reason that a model or a person gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<PrivateText>,
-    /// What an edit let go (SPEC 3.14).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<LostWords>,
 }
 
 /// The part of a record that is counts, codes and identifiers. There is no way to put a memory's
@@ -579,6 +566,22 @@ impl Facts {
             .map(|number| Value::from(number.0))
             .collect();
         self.0.insert(name.to_owned(), Value::from(numbers));
+        self
+    }
+
+    /// Memories that were not replaced, each with the reason; nothing where there are none.
+    #[must_use]
+    pub fn unreplaced(
+        mut self,
+        unreplaced: impl IntoIterator<Item = crate::replace::Unreplaced>,
+    ) -> Self {
+        let list: Vec<Value> = unreplaced
+            .into_iter()
+            .map(|one| serde_json::json!({"number": one.number.0, "reason": one.reason.as_str()}))
+            .collect();
+        if !list.is_empty() {
+            self.0.insert("not_replaced".to_owned(), Value::from(list));
+        }
         self
     }
 
@@ -755,19 +758,19 @@ pub struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Kind;
-
     fn memory(content: &str) -> Memory {
         let at = Timestamp::from_microseconds(1).unwrap();
         Memory {
             number: Number(1),
-            kind: Kind::Core,
+            place: Place::Core,
             content: content.into(),
             tags: Tags::default(),
             source: None,
-            door: crate::wording::SavedBy::of(ActorKind::Agent),
-            wordings: Vec::new(),
+            saved_by: SavedBy::of(ActorKind::Agent),
+            is_summary: false,
             protected_seq: None,
+            core_seq: Some(1),
+            recorded_at: at,
             created_at: at,
             updated_at: at,
             discarded_at: None,
@@ -781,6 +784,10 @@ mod tests {
         let before = memory("a");
         let mut after = before.clone();
         after.content = "b".into();
+        after.source = Some("a letter".into());
+        after.place = before
+            .archived(Some(Number(3)), crate::memory::ArchivedBy::Session, now)
+            .place;
         after.protected_seq = Some(7);
         after.discarded_at = Some(now);
         let change = Change::between(before.clone(), &after).unwrap();
@@ -791,7 +798,7 @@ mod tests {
             (after.clone(), Some(&before))
         );
         let mut current = after;
-        stored.take_back(&mut current, now);
+        stored.undo(&mut current, now);
         assert_eq!(current, before);
         assert_eq!(Change::between(before.clone(), &before), None);
     }
@@ -806,7 +813,7 @@ mod tests {
         let change = Change::between(before.clone(), &after).unwrap();
         let mut current = after.clone();
         current.protected_seq = Some(7);
-        change.take_back(&mut current, now);
+        change.undo(&mut current, now);
         assert_eq!(current.content, before.content);
         assert_eq!(current.protected_seq, Some(7));
     }
@@ -826,7 +833,7 @@ mod tests {
         let change = Change::between(before, &after).unwrap();
         assert_eq!(change.after(), after);
         let mut current = after.clone();
-        change.take_back(&mut current, now);
+        change.undo(&mut current, now);
         assert_eq!(current, after);
     }
 

@@ -57,14 +57,9 @@ impl Gauge {
         self.allowance().tokens
     }
 
-    /// The smallest mass at which the breaker holds.
+    /// The smallest core size at which the breaker holds.
     pub fn least_allowed(&self) -> u64 {
-        let estimate = (self.threshold.share() * self.pre_session_tokens as f64).ceil() as u64;
-        // Rounding of the product may be one off; the breaker's own comparison decides.
-        let from = estimate.saturating_sub(1);
-        (from..=estimate)
-            .find(|&mass| !self.is_below(mass))
-            .unwrap_or(estimate.saturating_add(1))
+        self.threshold.least_of(self.pre_session_tokens)
     }
 
     fn is_below(&self, mass: u64) -> bool {

@@ -95,12 +95,12 @@ impl Draft {
         self.agent.next_number = Number(number.0 + 1);
         let memory = Memory {
             discarded_at,
-            // `next_seq` is the number of the record that is drafted next, which will hold the text of the wording.
+            // `next_seq` is the number of the record that is drafted next, which holds the text.
             ..memory.into_memory(number, self.agent.next_seq, self.now)
         };
-        self.agent.count_in(&memory);
+        self.agent.tally.add(&memory);
         // The first one since the last reflection: later ones do not make it wait longer.
-        if memory.is_kept() && memory.is_to_be_reflected_on() {
+        if memory.is_active() && memory.is_to_be_reflected_on() {
             self.agent.unreflected_since.get_or_insert(self.now);
         }
         let change = Change::Created(memory);
@@ -112,8 +112,8 @@ impl Draft {
     pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
         // Counted out and in even where only the words change: the tally has the words and the
         // tokens in it, and must come out the same as a recount.
-        self.agent.count_out(&before);
-        self.agent.count_in(after);
+        self.agent.tally.remove(&before);
+        self.agent.tally.add(after);
         let change = Change::between(before, after)?;
         self.changes.push(change.clone());
         Some(change)

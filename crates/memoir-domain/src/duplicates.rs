@@ -1,39 +1,54 @@
-//! The content-blind clean-up of doubles before a session's ledger is built (SPEC 3.4).
+//! The content-blind cleanup of duplicates before a session's ledger is built (SPEC 3.4).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
+use memoir_text::has_relative_time;
+
 use crate::{
-    Timestamp,
+    PrivateText, Timestamp,
     agent::DuplicateMatch,
-    audit::ActorKind,
     memory::{Memory, Number, Tags},
-    text::{Digester, double_form},
-    wording::Wording,
+    origin::{SavedBy, Side},
+    text::{Digester, duplicate_key},
 };
 
-/// A kept core memory as the plan sees it.
+/// An active core memory as the plan compares it.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     /// The memory, of which no text is read.
     pub memory: &'a Memory,
     /// Its duplicate digest under the agent's setting.
     pub digest: [u8; 32],
+    /// Its digest under `exact`.
+    pub exact: [u8; 32],
+    /// Whether its text has a word of relative time.
+    pub is_relative: bool,
 }
 
-/// One text that stands more than once, and what becomes of its copies.
+/// Copies of one text, and what becomes of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicates {
-    /// The copy that takes the earliest date and all tags.
+    /// The copy that stays in the prompt.
     pub survivor: Number,
-    /// The copies that are discarded, at least one.
+    /// The copies that are discarded.
     pub discarded: Vec<Number>,
+    /// The copies that become archival under the survivor: their text differs in case.
+    pub archived: Vec<Number>,
     /// The earliest origin date of all copies.
     pub created_at: Timestamp,
+    /// When the first of them was saved.
+    pub recorded_at: Timestamp,
+    /// The record that first made one of them core.
+    pub core_seq: Option<u64>,
     /// The tags of all copies, the survivor's first.
     pub tags: Tags,
+    /// The strongest origin of the copies.
+    pub saved_by: SavedBy,
+    /// The source of the copy of that origin.
+    pub source: Option<PrivateText>,
 }
 
 /// Those of `memories` whose text may stand there more than once. Most stand there once, and need no digest, which
@@ -46,10 +61,11 @@ pub fn candidates<'a>(
     let hash = |memory: &Memory| {
         // With keys that are fixed: two texts with one hash cost two digests, which tell them apart.
         let mut hasher = DefaultHasher::new();
-        double_form(memory.content.expose(), how).hash(&mut hasher);
+        duplicate_key(memory.content.expose(), how).hash(&mut hasher);
         hasher.finish()
     };
-    let memories = memories.into_iter();
+    // A summary is no original, and is joined with nothing.
+    let memories = memories.into_iter().filter(|memory| !memory.is_summary);
     let mut hashed: Vec<(u64, &Memory)> = memories.map(|one| (hash(one), one)).collect();
     hashed.sort_unstable_by_key(|(hash, _)| *hash);
     let alike = hashed.chunk_by(|(one, _), (other, _)| one == other);
@@ -57,86 +73,84 @@ pub fn candidates<'a>(
     let candidate = |(_, memory): &(u64, &'a Memory)| Candidate {
         memory,
         digest: digester.duplicate(memory.content.expose(), how),
+        exact: digester.duplicate(memory.content.expose(), DuplicateMatch::Exact),
+        is_relative: has_relative_time(memory.content.expose()),
     };
     repeated.map(candidate).collect()
 }
 
-/// Which copies go. All constitutional ones stay; else one with an immutable tag, else the earliest.
+/// What puts copies into one group: the digest, the side, and the day where a word of relative time points to it.
+type Group = ([u8; 32], Side, Option<i64>);
+
+/// Which copies leave. All constitutional ones stay; else one with an immutable tag, else the one recorded first.
 pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> Vec<Duplicates> {
-    // The copies of the agent and those of administrators are two groups, even where the digests are
-    // equal.
-    let mut groups: BTreeMap<([u8; 32], Planted), Vec<&Memory>> = BTreeMap::new();
+    let mut groups: BTreeMap<Group, Vec<&Candidate<'_>>> = BTreeMap::new();
     for candidate in candidates {
-        groups
-            .entry((candidate.digest, Planted::of(candidate.memory)))
-            .or_default()
-            .push(candidate.memory);
+        let memory = candidate.memory;
+        let day = candidate
+            .is_relative
+            .then(|| memory.created_at.day_number());
+        let group = (candidate.digest, memory.side(), day);
+        groups.entry(group).or_default().push(candidate);
     }
     let mut plan: Vec<Duplicates> = groups
         .into_values()
         .filter(|copies| copies.len() > 1)
-        .filter_map(|copies| settle(copies, immutable_tags))
+        .filter_map(|copies| join(copies, immutable_tags))
         .collect();
-    // By number: the digests that the groups are sorted by are keyed, and would put the records in
-    // an order that means nothing.
+    // By number: the digests that the groups are sorted by are keyed, and would put the records in an order that
+    // means nothing.
     plan.sort_by_key(|duplicates| duplicates.survivor);
     plan
 }
 
-/// Texts that an administrator added are put together among themselves only: what becomes of a guess would
-/// tell whether it is right (SPEC 3.4, 5.1).
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Planted {
-    No,
-    Yes,
-    /// A merge, by the agent's own model, of what was added and what was not: compared with nothing.
-    Partly(Number),
-}
-
-impl Planted {
-    fn of(memory: &Memory) -> Self {
-        let planted = |wording: &Wording| wording.added_by == ActorKind::Administrator;
-        if !memory.wordings.iter().any(planted) {
-            Self::No
-        } else if memory.wordings.iter().all(planted) {
-            Self::Yes
-        } else {
-            Self::Partly(memory.number)
-        }
-    }
-}
-
-fn settle(mut copies: Vec<&Memory>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {
-    // Equal dates are ordered by number, so that the survivor does not depend on the order in which the memories were
-    // read.
-    copies.sort_by_key(|memory| (memory.created_at, memory.number));
-    let survivor = copies
+fn join(mut copies: Vec<&Candidate<'_>>, immutable_tags: &BTreeSet<String>) -> Option<Duplicates> {
+    // In the order of their records: the origin date of the one that stays becomes the earliest in any case.
+    copies.sort_by_key(|copy| (copy.memory.core_seq, copy.memory.number));
+    let survivor = *copies
         .iter()
-        // Before the immutable one: it stays in any case, and an immutable copy beside it would be a double
-        // for ever.
-        .find(|memory| memory.is_constitutional())
+        // Before the immutable one: it stays in any case, and an immutable copy beside it would stay a duplicate.
+        .find(|copy| copy.memory.is_constitutional())
         .or_else(|| {
             copies
                 .iter()
-                .find(|memory| memory.tags.contains_any(immutable_tags))
+                .find(|copy| copy.memory.tags.contains_any(immutable_tags))
         })
         .or_else(|| copies.first())?;
     // Other constitutional copies stay as they are, so they give nothing away.
-    let given_up: Vec<&Memory> = copies
+    let leaving: Vec<&Candidate<'_>> = copies
         .iter()
         .copied()
-        .filter(|memory| memory.number != survivor.number && !memory.is_constitutional())
+        .filter(|copy| {
+            copy.memory.number != survivor.memory.number && !copy.memory.is_constitutional()
+        })
         .collect();
-    if given_up.is_empty() {
+    if leaving.is_empty() {
         return None;
     }
-    let all = || std::iter::once(*survivor).chain(given_up.iter().copied());
+    let (discarded, archived): (Vec<&Candidate<'_>>, Vec<&Candidate<'_>>) = leaving
+        .iter()
+        .partition(|copy| copy.exact == survivor.exact);
+    let numbers =
+        |copies: Vec<&Candidate<'_>>| copies.iter().map(|copy| copy.memory.number).collect();
+    let all = || {
+        std::iter::once(survivor)
+            .chain(leaving.iter().copied())
+            .map(|copy| copy.memory)
+    };
+    let strongest = all()
+        .min_by_key(|memory| memory.origin().weakness())
+        .filter(|memory| memory.origin().weakness() < survivor.memory.origin().weakness())
+        .unwrap_or(survivor.memory);
     Some(Duplicates {
-        survivor: survivor.number,
-        created_at: all()
-            .map(|memory| memory.created_at)
-            .fold(survivor.created_at, Timestamp::min),
+        survivor: survivor.memory.number,
+        created_at: all().map(|memory| memory.created_at).min()?,
+        recorded_at: all().map(|memory| memory.recorded_at).min()?,
+        core_seq: all().filter_map(|memory| memory.core_seq).min(),
         tags: Tags::union(all().map(|memory| &memory.tags)),
-        discarded: given_up.iter().map(|memory| memory.number).collect(),
+        saved_by: strongest.saved_by,
+        source: strongest.source.clone(),
+        discarded: numbers(discarded),
+        archived: numbers(archived),
     })
 }

@@ -9,6 +9,7 @@ use crate::{
     audit::{Action, Actor, Change, Record},
     in_force::RecordsInForce,
     memory::{Kind, Memory, Number},
+    replace::REPLACED_BY,
 };
 
 /// The stories of some memories, or of all.
@@ -23,14 +24,13 @@ pub struct MemoryHistory {
 pub struct MemoryStory {
     /// What happened to it, oldest first.
     pub events: Vec<MemoryEvent>,
-    /// The memories that it was merged from, in their order. Their numbers are lower than its own, so
-    /// that the tree has no circles.
+    /// The memories whose place it took, in their order. Their numbers are lower than its own, so that the tree has
+    /// no circles.
     pub parents: Vec<Number>,
-    /// The doubles that were cleaned up in its favour. Two memories can be each other's double, one after
-    /// the other, so that these do not make a tree.
+    /// The duplicates that were joined with it, and others of a higher number whose place it took. Two memories can
+    /// each be the other's duplicate, one after the other, so that these do not make a tree.
     pub doubles: Vec<Number>,
-    /// The memories that it was merged into, or discarded in favour of, oldest first: usually one, and
-    /// more where that was undone and done again.
+    /// The memories that took its place, oldest first: usually one, and more where that was undone and done again.
     pub went_into: Vec<Number>,
 }
 
@@ -64,14 +64,14 @@ pub enum EventMeaning {
         /// Its text.
         content: PrivateText,
     },
-    /// It was made by merging others.
+    /// It was written in place of others.
     Merged {
         /// The others.
         from: Vec<Number>,
         /// Its text.
         content: PrivateText,
     },
-    /// It was merged into another one.
+    /// Another one took its place.
     MergedInto {
         /// The other one.
         number: Number,
@@ -147,7 +147,7 @@ fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
         for change in &record.body.changes {
             stories.entry(change.number()).or_default();
         }
-        let Some(target) = record.memory else {
+        let Some(target) = successor(record) else {
             continue;
         };
         let sources: Vec<Number> = sources(record, target).collect();
@@ -158,12 +158,15 @@ fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
         let Some(story) = stories.get_mut(&target) else {
             continue;
         };
-        let list = match record.action {
-            Action::MemoryDeduplicated => &mut story.doubles,
-            // These are the sources of a merge: `sources` gives none for any other action.
-            _ => &mut story.parents,
-        };
-        sources.into_iter().for_each(|source| add(list, source));
+        for source in sources {
+            // The tree goes to lower numbers only, and so has no circles.
+            let is_parent = record.action != Action::MemoryDeduplicated && source < target;
+            let list = match is_parent {
+                true => &mut story.parents,
+                false => &mut story.doubles,
+            };
+            add(list, source);
+        }
     }
     stories
 }
@@ -174,16 +177,29 @@ fn add(list: &mut Vec<Number>, number: Number) {
     }
 }
 
-/// The memories that this record merged into `target`, or discarded in its favour.
+/// The memory that took the place of others by this record; `None` where none did.
+fn successor(record: &Record) -> Option<Number> {
+    match record.action {
+        Action::MemoryRefinementConsolidate
+        | Action::MemoryRefinementUpdate
+        | Action::MemoryDeduplicated
+        | Action::MemoryEdited => record.memory,
+        Action::MemoryReplaced => record.facts.count_of(REPLACED_BY).map(Number),
+        _ => None,
+    }
+}
+
+/// The memories whose place `target` took by this record.
 fn sources(record: &Record, target: Number) -> impl Iterator<Item = Number> {
-    let joins = matches!(
-        record.action,
-        Action::MemoryRefinementConsolidate | Action::MemoryDeduplicated
-    );
-    let changes = record.body.changes.iter().filter(move |_| joins);
-    changes
+    let leaving = record.body.changes.iter().filter(|change| leaves(change));
+    leaving
         .map(Change::number)
         .filter(move |number| *number != target)
+}
+
+/// Whether a change takes its memory out of core.
+fn leaves(change: &Change) -> bool {
+    change.before().is_some_and(Memory::is_active_core) && !change.after().is_active_core()
 }
 
 /// This memory, what went into it, and what it went into. A chain can be as long as the log, so it is
@@ -254,19 +270,30 @@ fn events_of(
 fn what(record: &Record, change: &Change) -> EventMeaning {
     match change {
         Change::Created(memory) => made(record, memory),
-        Change::Altered { before, .. } => altered(record, before, change.after()),
+        Change::Altered { before, .. } => {
+            let number = successor(record).filter(|number| *number != before.number);
+            match number.filter(|_| leaves(change)) {
+                Some(number) if record.action == Action::MemoryDeduplicated => {
+                    EventMeaning::DeduplicatedInto { number }
+                }
+                Some(number) => EventMeaning::MergedInto { number },
+                None => altered(record, before, change.after()),
+            }
+        }
     }
 }
 
 fn made(record: &Record, memory: &Memory) -> EventMeaning {
     let content = memory.content.clone();
     match record.action {
-        Action::MemoryRefinementConsolidate => EventMeaning::Merged {
-            from: sources(record, memory.number).collect(),
-            content,
-        },
+        Action::MemoryRefinementConsolidate | Action::MemoryRefinementUpdate => {
+            EventMeaning::Merged {
+                from: sources(record, memory.number).collect(),
+                content,
+            }
+        }
         _ => EventMeaning::Saved {
-            kind: memory.kind,
+            kind: memory.kind(),
             content,
         },
     }
@@ -274,21 +301,15 @@ fn made(record: &Record, memory: &Memory) -> EventMeaning {
 
 fn altered(record: &Record, before: &Memory, after: Memory) -> EventMeaning {
     match (record.action, record.memory) {
-        (Action::MemoryRefinementConsolidate, Some(number)) => EventMeaning::MergedInto { number },
-        (Action::MemoryDeduplicated, Some(number)) => EventMeaning::DeduplicatedInto { number },
-        (Action::MemoryRefinementUpdate, _) => EventMeaning::Reworded {
-            from: before.content.clone(),
-            to: after.content,
-        },
+        (Action::MemoryRefinementUpdate, Some(number)) if number == after.number => {
+            EventMeaning::Reworded {
+                from: before.content.clone(),
+                to: after.content,
+            }
+        }
         (Action::MemoryRefinementDelete, _) => EventMeaning::Deleted,
         (Action::MemoryRefinementProtect | Action::MemoryProtected, _) => EventMeaning::Protected,
         (Action::MemoryUnprotected, _) => EventMeaning::Unprotected,
-        // Others that it stood for are kept again.
-        (Action::MemoryEdited, number) if number != Some(after.number) => EventMeaning::Restored,
-        (Action::MemoryEdited, _) => EventMeaning::Reworded {
-            from: before.content.clone(),
-            to: after.content,
-        },
         (Action::MemoryDiscarded, _) => EventMeaning::Discarded,
         (Action::MemoryRestored, _) => EventMeaning::Restored,
         (Action::MemoryShredded, _) => EventMeaning::Shredded,

@@ -1,10 +1,10 @@
-//! Memories taken over from elsewhere as one act, and taking that act back (SPEC 2.4).
+//! Memories imported from elsewhere as one act, and undoing that act (SPEC 2.4).
 //!
-//! Each memory is a record of its own, so that its wording has a place in the log; one record more tells of
-//! the import as a whole: which numbers it gave, and which records. An import may come in several decisions,
-//! each on top of the one before, which are written together.
+//! Each memory is a record of its own, so that its text has a place in the log; one record more reports the import as
+//! a whole: which numbers it gave, and which records. An import may come in several decisions, each on top of the one
+//! before, which are written together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
     SessionId, Timestamp,
@@ -12,15 +12,15 @@ use crate::{
     audit::{Action, Actor, Facts, Record, RecordBody},
     draft::{Decision, Draft},
     manage::{self, ChangeRefusal},
-    memory::{Memory, NewMemory, Number},
+    memory::{ArchivedBy, Kind, Memory, NewMemory, Number},
 };
 
-/// A memory to take over.
+/// A memory to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
     /// The memory.
     pub memory: NewMemory,
-    /// That it comes for its history only; `None`: it is kept.
+    /// That it comes for its history only; `None`: it is active.
     pub gone: Option<ForeignGone>,
 }
 
@@ -29,14 +29,14 @@ pub struct Incoming {
 pub struct ForeignGone {
     /// Why, as a code: `deleted`, `expired`, `invalidated`, `superseded`.
     pub why: &'static str,
-    /// Since when; `None` where nobody knows, which means now.
+    /// Since when; `None` where that is not known, which means now.
     pub at: Option<Timestamp>,
 }
 
 /// What an import gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
-    /// The record that tells of it.
+    /// The record that reports it.
     pub seq: u64,
     /// The number of its first memory.
     pub first: Number,
@@ -51,7 +51,7 @@ const LAST: &str = "last_number";
 const IMPORT: &str = "import_seq";
 const REPLACED: &str = "in_place_of";
 
-/// Takes memories over, in their order.
+/// Imports memories, in their order.
 pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp) -> Decision {
     let mut draft = Draft::new(agent, None, now);
     for Incoming { memory, gone } in memories {
@@ -85,32 +85,30 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
     draft.finish()
 }
 
-/// Tells of an import that is over: all memories and records that the agent got since `before`, its state
-/// before the first of them. `format` is the form that they came in, `replaced` the memories in whose place some
-/// of them stand.
-pub fn taken(
-    agent: Agent,
-    before: &Agent,
-    format: &'static str,
-    replaced: &[Number],
-    actor: &Actor,
-    now: Timestamp,
-) -> Decision {
-    let tally = |agent: &Agent| {
-        let tally = agent.tally;
-        (
-            tally.core_count + tally.journal_count,
-            tally.discarded_count,
-        )
-    };
-    let ((kept, discarded), (kept_before, discarded_before)) = (tally(&agent), tally(before));
+/// What the record of an import reports.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken<'a> {
+    /// The format of what was imported.
+    pub format: &'static str,
+    /// The number that its first memory got; the last one is that before the agent's next number.
+    pub first: Number,
+    /// Memories that are active.
+    pub memories: u64,
+    /// Memories that came for their history only.
+    pub discarded: u64,
+    /// The memories in whose place some of them were put.
+    pub replaced: &'a [Number],
+}
+
+/// Reports an import that is over.
+pub fn taken(agent: Agent, taken: &Taken<'_>, actor: &Actor, now: Timestamp) -> Decision {
     let facts = Facts::default()
-        .code("format", format)
-        .count("memories", kept.saturating_sub(kept_before))
-        .count("discarded", discarded.saturating_sub(discarded_before))
-        .count(FIRST, before.next_number.0)
+        .code("format", taken.format)
+        .count("memories", taken.memories)
+        .count("discarded", taken.discarded)
+        .count(FIRST, taken.first.0)
         .count(LAST, agent.next_number.0.saturating_sub(1));
-    let facts = match replaced {
+    let facts = match taken.replaced {
         [] => facts,
         replaced => facts.numbers(REPLACED, replaced.iter().copied()),
     };
@@ -125,8 +123,8 @@ pub fn taken(
     draft.finish()
 }
 
-/// The imports that nobody took back, and those that somebody did, the oldest first. `records` are those that
-/// tell of imports and of their undoing.
+/// The imports that were not undone, and those that were, the oldest first. `records` are those that report imports
+/// and their undoing.
 pub fn kept_and_undone(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
     let undone = records
         .iter()
@@ -154,25 +152,100 @@ impl Extent {
     pub fn holds(&self, number: Number) -> bool {
         (self.first..=self.last).contains(&number)
     }
+}
 
-    /// Whether something was done with a memory since that would have to be taken back first: it and a
-    /// memory that the import did not give stand for each other, or somebody protected it since. Any memory
-    /// of the agent may stand in the way.
-    pub fn is_obstructed_by(&self, memory: &Memory) -> bool {
-        if !memory.is_kept() {
-            return false;
+/// What undoing an import comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoPlan {
+    /// Memories that conflict with it, by number. Of the import: those that are constitutional since, that were
+    /// replaced by a memory of elsewhere, or are under a summary with other sources too. Of elsewhere: those that are
+    /// under a memory of the import.
+    pub conflicts: BTreeSet<Number>,
+    /// Summaries of elsewhere that lose their last source, and are discarded with it.
+    pub summaries: BTreeSet<Number>,
+    /// Active memories that the import gave.
+    pub given: u64,
+}
+
+/// Works out an [`UndoPlan`] from all memories of the agent, which come one by one.
+#[derive(Debug)]
+pub struct UndoSurvey<'a> {
+    extent: &'a Extent,
+    given: u64,
+    conflicts: BTreeSet<Number>,
+    /// The active memories, and which of them are summaries.
+    active: HashMap<Number, bool>,
+    /// The active archival memories under each.
+    under: BTreeMap<Number, Vec<Number>>,
+}
+
+impl<'a> UndoSurvey<'a> {
+    /// For the undoing of that import.
+    pub fn new(extent: &'a Extent) -> Self {
+        Self {
+            extent,
+            given: 0,
+            conflicts: BTreeSet::new(),
+            active: HashMap::new(),
+            under: BTreeMap::new(),
         }
-        let is_own = self.holds(memory.number);
-        let mut wordings = memory.wordings.iter();
-        // A session has merged a memory of this import with one that is not of it, and neither can be taken back
-        // without the other.
-        let is_tied = wordings.any(|wording| self.holds(wording.number) != is_own);
-        let protected_since = memory.protected_seq.is_some_and(|seq| seq > self.seq);
-        is_tied || is_own && protected_since
+    }
+
+    /// Adds one memory of the agent.
+    pub fn add(&mut self, memory: &Memory) {
+        if !memory.is_active() {
+            return;
+        }
+        let number = memory.number;
+        self.active.insert(number, memory.is_summary);
+        if let Some(under) = memory.under() {
+            self.under.entry(under).or_default().push(number);
+        }
+        if self.extent.holds(number) {
+            self.given += 1;
+            if memory
+                .protected_seq
+                .is_some_and(|seq| seq > self.extent.seq)
+            {
+                self.conflicts.insert(number);
+            }
+        }
+    }
+
+    /// The plan, once all memories were added.
+    pub fn finish(self) -> UndoPlan {
+        let mut plan = UndoPlan {
+            conflicts: self.conflicts,
+            summaries: BTreeSet::new(),
+            given: self.given,
+        };
+        let extent = self.extent;
+        for (under, sources) in self.under {
+            // One that is discarded reads as none.
+            let Some(is_summary) = self.active.get(&under) else {
+                continue;
+            };
+            let (own, others): (Vec<Number>, Vec<Number>) = sources
+                .into_iter()
+                .partition(|number| extent.holds(*number));
+            match (extent.holds(under), own.is_empty()) {
+                (true, _) => {
+                    let is_put_back = |number: &Number| extent.replaced.contains(number);
+                    let others = others.into_iter().filter(|number| !is_put_back(number));
+                    plan.conflicts.extend(others);
+                }
+                (false, true) => {}
+                (false, false) if *is_summary && others.is_empty() => {
+                    plan.summaries.insert(under);
+                }
+                (false, false) => plan.conflicts.extend(own),
+            }
+        }
+        plan
     }
 }
 
-/// Whether the agent's imports can be taken back now.
+/// Whether the agent's imports can be undone now.
 ///
 /// # Errors
 /// A session is running, or the agent was erased.
@@ -180,80 +253,99 @@ pub fn check_undo(agent: &Agent, running: Option<SessionId>) -> Result<(), Chang
     manage::check_idle(agent, running)
 }
 
-/// Whether another text can take a memory's place: it is kept, nobody protected it, and it says its own words
-/// alone.
+/// Whether an import may put another text in a memory's place: it is active, not constitutional, and no summary.
 pub fn can_replace(memory: &Memory) -> bool {
-    let mut wordings = memory.wordings.iter();
-    memory.is_kept()
-        && !memory.is_constitutional()
-        && wordings.all(|wording| wording.number == memory.number)
+    memory.is_active() && !memory.is_constitutional() && !memory.is_summary
 }
 
-/// Discards memories in whose place others are taken over, each with a record of its own.
-pub fn replace(agent: Agent, memories: Vec<Memory>, actor: &Actor, now: Timestamp) -> Decision {
+/// Imports texts in the place of memories, each pair as one record: the text is a new original (SPEC 3.12). A core
+/// memory becomes archival under it; a journal entry, an archival memory, and one in whose place a journal entry comes
+/// are discarded. What stands in the place of an archival memory is where that was.
+pub fn take_edits(
+    agent: Agent,
+    edits: Vec<(NewMemory, Memory)>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
     let mut draft = Draft::new(agent, None, now);
-    for memory in memories {
-        let after = Memory {
-            discarded_at: Some(now),
-            ..memory.clone()
+    for (mut memory, old) in edits {
+        if memory.kind == Kind::Archival {
+            memory.archived = old.place.archived();
+        }
+        let keeps = old.kind() == Kind::Core && memory.kind != Kind::Journal;
+        let (number, created) = draft.create(memory);
+        let after = match keeps {
+            true => old.archived(Some(number), ArchivedBy::Replaced, now),
+            false => old.discarded(now),
         };
-        let action = Action::MemoryDiscarded;
-        record(&mut draft, memory, &after, action, Facts::default(), actor);
+        let facts = Facts::default().count("edited", old.number.0);
+        let mut changes = vec![created];
+        changes.extend(draft.alter(old, &after));
+        let body = RecordBody {
+            changes,
+            ..RecordBody::default()
+        };
+        draft.record(
+            actor.clone(),
+            Action::MemoryEdited,
+            Some(number),
+            facts,
+            body,
+        );
     }
     draft.finish()
 }
 
-fn record(
-    draft: &mut Draft,
-    before: Memory,
-    after: &Memory,
-    action: Action,
-    facts: Facts,
-    actor: &Actor,
-) {
-    let number = before.number;
-    let body = RecordBody {
-        changes: draft.alter(before, after).into_iter().collect(),
-        ..RecordBody::default()
-    };
-    draft.record(actor.clone(), action, Some(number), facts, body);
-}
-
-/// Discards those of `memories` that the import gave and that are kept, and brings those back that it replaced,
-/// each with a record of its own. What it gave as constitutional goes too: that was given by the import alone.
-pub fn take_back(
+/// Of `memories`, discards those that the import gave and the summaries of the plan, and brings those back in whose
+/// place it put others, each with a record of its own. What it gave as constitutional goes too: that was given by the
+/// import alone.
+pub fn undo(
     agent: Agent,
     extent: &Extent,
+    plan: &UndoPlan,
     memories: Vec<Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
     let mut draft = Draft::new(agent, None, now);
     for memory in memories {
-        let is_given = memory.is_kept() && extent.holds(memory.number);
-        let is_replaced = !memory.is_kept()
-            && memory.shredded_at.is_none()
-            && extent.replaced.contains(&memory.number);
-        if !is_given && !is_replaced {
-            continue;
-        }
-        let after = Memory {
-            discarded_at: is_given.then_some(now),
-            ..memory.clone()
-        };
-        let action = if is_given {
-            Action::MemoryDiscarded
+        let number = memory.number;
+        let goes = extent.holds(number) || plan.summaries.contains(&number);
+        let (after, action) = if memory.is_active() && goes {
+            (memory.discarded(now), Action::MemoryDiscarded)
+        } else if let Some(before) = put_back(extent, &memory, draft.agent.next_seq) {
+            (before, Action::MemoryRestored)
         } else {
-            Action::MemoryRestored
+            continue;
         };
         let facts = Facts::default().count(IMPORT, extent.seq);
-        record(&mut draft, memory, &after, action, facts, actor);
+        let body = RecordBody {
+            changes: draft.alter(memory, &after).into_iter().collect(),
+            ..RecordBody::default()
+        };
+        draft.record(actor.clone(), action, Some(number), facts, body);
     }
     draft.finish()
 }
 
-/// Tells of an import that was taken back, and how many memories were discarded for it.
-pub fn taken_back(
+/// A memory in whose place the import put another one, as it was before; `None` of others, and where it was brought
+/// back or shredded since.
+fn put_back(extent: &Extent, memory: &Memory, seq: u64) -> Option<Memory> {
+    if !extent.replaced.contains(&memory.number) || memory.shredded_at.is_some() {
+        return None;
+    }
+    if !memory.is_active() {
+        return Some(Memory {
+            discarded_at: None,
+            ..memory.clone()
+        });
+    }
+    let under = memory.under().filter(|under| extent.holds(*under));
+    under.map(|_| memory.promoted(seq))
+}
+
+/// Reports an import that was undone, and how many memories were discarded for it.
+pub fn undone(
     agent: Agent,
     extent: &Extent,
     discarded: u64,
@@ -272,4 +364,107 @@ pub fn taken_back(
         RecordBody::default(),
     );
     draft.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::test_memory;
+
+    /// An import of the numbers 3 to 5.
+    fn extent(replaced: &[u64]) -> Extent {
+        Extent {
+            seq: 10,
+            first: Number(3),
+            last: Number(5),
+            replaced: replaced.iter().copied().map(Number).collect(),
+        }
+    }
+
+    fn under(number: u64, under: u64) -> Memory {
+        let memory = test_memory(number, "tea");
+        let at = memory.created_at;
+        memory.archived(Some(Number(under)), ArchivedBy::Session, at)
+    }
+
+    fn summary(number: u64) -> Memory {
+        Memory {
+            is_summary: true,
+            core_seq: None,
+            ..test_memory(number, "tea and more")
+        }
+    }
+
+    fn plan(extent: &Extent, memories: &[Memory]) -> (Vec<u64>, Vec<u64>) {
+        let mut survey = UndoSurvey::new(extent);
+        memories.iter().for_each(|memory| survey.add(memory));
+        let plan = survey.finish();
+        let numbers = |set: &BTreeSet<Number>| set.iter().map(|number| number.0).collect();
+        (numbers(&plan.conflicts), numbers(&plan.summaries))
+    }
+
+    #[test]
+    fn spec_2_4_a_summary_that_rests_on_the_import_alone_goes_with_it() {
+        let extent = extent(&[]);
+        let memories = [under(3, 6), under(4, 6), summary(6)];
+        assert_eq!(plan(&extent, &memories), (vec![], vec![6]));
+        let mixed = [under(2, 6), under(3, 6), summary(6)];
+        assert_eq!(plan(&extent, &mixed), (vec![3], vec![]));
+        let own = [under(3, 5), summary(5)];
+        assert_eq!(plan(&extent, &own), (vec![], vec![]));
+        let gone = [
+            under(2, 6),
+            under(3, 6),
+            summary(6).discarded(under(3, 6).created_at),
+        ];
+        assert_eq!(plan(&extent, &gone), (vec![], vec![]), "it reads as none");
+    }
+
+    #[test]
+    fn spec_2_4_what_others_put_under_the_import_or_protected_conflicts() {
+        let mut protected = test_memory(4, "tea");
+        protected.protected_seq = Some(11);
+        let memories = [
+            under(2, 3),
+            test_memory(3, "tea"),
+            protected,
+            under(5, 7),
+            test_memory(7, "x"),
+        ];
+        assert_eq!(plan(&extent(&[]), &memories), (vec![2, 4, 5], vec![]));
+        assert_eq!(
+            plan(&extent(&[2]), &memories).0,
+            [4, 5],
+            "the import itself put that one there"
+        );
+    }
+
+    #[test]
+    fn spec_2_4_an_undone_import_brings_back_what_it_stood_in_the_place_of() {
+        let agent = manage::blank(crate::AgentId::from_bytes([1; 16]), Timestamp::MIN);
+        let owner = Actor::owner();
+        let old = test_memory(1, "Tea at four");
+        let new = NewMemory::new(Kind::Core, "Tea at five".into(), old.saved_by);
+        let agent = Agent {
+            next_number: Number(3),
+            ..agent
+        };
+        let now = old.created_at.plus_days(1);
+        let decision = take_edits(agent, vec![(new, old.clone())], &owner, now);
+        let after: Vec<Memory> = decision
+            .changes
+            .iter()
+            .map(|change| change.after())
+            .collect();
+        assert_eq!(
+            (after[0].number, after[1].under()),
+            (Number(3), Some(Number(3)))
+        );
+        let extent = extent(&[1]);
+        let plan = UndoPlan::default();
+        let undone = undo(decision.agent, &extent, &plan, after, &owner, now);
+        let after: Vec<Memory> = undone.changes.iter().map(|change| change.after()).collect();
+        assert!(!after[0].is_active());
+        assert_eq!(after[1], old);
+    }
 }

@@ -18,9 +18,9 @@ use crate::{
 /// What a record says was done.
 pub fn action(action: Action) -> &'static str {
     match action {
-        Action::MemoryRefinementConsolidate => "merged",
+        Action::MemoryRefinementConsolidate => "consolidated",
         Action::MemoryRefinementUpdate => "rewritten",
-        Action::MemoryRefinementDelete => "deleted",
+        Action::MemoryRefinementDelete => "moved to the archive",
         Action::MemoryRefinementProtect => "protected",
         Action::MemoryRefinementComplete => "session completed",
         Action::MemoryRefinementRollback => "session rolled back",
@@ -28,11 +28,12 @@ pub fn action(action: Action) -> &'static str {
         Action::MemoryRefinementAbandoned => "session abandoned",
         Action::MemoryRefinementFailed => "session failed",
         Action::MemorySaved => "saved",
-        Action::MemoryDeduplicated => "doubles cleaned up",
+        Action::MemoryDeduplicated => "duplicates joined",
         Action::MemoryProtected => "made constitutional",
         Action::MemoryUnprotected => "no longer constitutional",
         Action::MemoryDiscarded => "discarded",
         Action::MemoryEdited => "edited by hand",
+        Action::MemoryReplaced => "replaced",
         Action::MemoryRestored => "restored",
         Action::MemoryShredded => "shredded",
         Action::MemoryPromoted => "promoted",
@@ -103,12 +104,12 @@ pub fn duplicate_match(matching: DuplicateMatch) -> &'static str {
     }
 }
 
-/// What becomes of an edit that would let something go.
+/// What may leave the prompt by an edit of a session.
 pub fn loss_guard(guard: LossGuard) -> &'static str {
     match guard {
         LossGuard::Off => "off",
-        LossGuard::Limit => "asked about, within limits",
-        LossGuard::Refuse => "refused",
+        LossGuard::Archive => "to the archive, within limits",
+        LossGuard::Refuse => "duplicates only",
     }
 }
 
@@ -157,8 +158,9 @@ pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Saved => "saved",
         Cause::Promoted => "promoted",
+        Cause::Replaced => "replaced",
         Cause::Refined => "edited in sessions",
-        Cause::Deduplicated => "exact doubles cleaned",
+        Cause::Deduplicated => "duplicates joined",
         Cause::TakenBack => "rolled back or undone",
         Cause::Rewound => "rewound",
         Cause::Discarded => "discarded",
@@ -211,7 +213,6 @@ pub fn fact(name: &str) -> Cow<'static, str> {
         "core_tokens_after" => "tokens after",
         "pre_session_tokens" => "tokens at the beginning",
         "post_session_tokens" => "tokens at the end",
-        "lost_words" => "words let go",
         "started_by" => "begun by",
         "limit" | "reason" | "why" => "because",
         name => return Cow::Owned(name.replace('_', " ")),

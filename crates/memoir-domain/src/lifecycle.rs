@@ -1,32 +1,32 @@
-//! How a session begins, is opened, and ends other than by its own tools (SPEC 3.1 to 3.4, 3.16).
+//! How a session begins, is opened, and ends other than by its own tools (SPEC 3.1 to 3.5, 3.16).
 //!
-//! A session begins in the state `asking` under a lease, or `queued` where it waits for a worker. After the
-//! agent's YES, [`open`] puts exact doubles together by their keyed digests, fixes the mass and the threshold
-//! that count, and builds the prompt, all in one commit.
+//! A session begins in the state `asking` under a lease, or `queued` where it waits for a worker. After the agent's
+//! consent, [`open`] joins duplicates by their keyed digests, fixes the core size, the budget and the threshold that
+//! count, and builds the prompt, all in one commit.
 //!
-//! An agent of which nothing can go ([`nothing_can_go`]: the breaker leaves less than the smallest memory
-//! that could, and there are no exact doubles) is not asked by the schedule. The look counts as an attempt
-//! without a session ([`pass_over`]), so that it is looked at again with the next slot or once it has grown,
-//! and the row needs no column for it.
+//! A session in which nothing can be done is not started ([`nothing_to_refine`]). The schedule counts that as an
+//! attempt without a session ([`pass_over`]), so that it is tried again with the next slot or once the memory has
+//! grown.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    PrivateText, SessionId, Timestamp,
-    agent::{Agent, Attempt, LedgerPosition},
+    PrivateText, SessionId, Timestamp, age_rule,
+    agent::{Agent, Attempt, LedgerPosition, LossGuard},
     audit::{Action, Actor, Facts, RecordBody},
-    breaker::{Gauge, TokenAllowance},
+    breaker::Gauge,
     draft::{Decision, Draft},
     duplicates,
     ledger::{self, Ledger, LedgerRoom},
-    memory::{Memory, NewMemory, Number, tokens},
-    near_doubles,
+    memories::AllMemories,
+    memory::{ArchivedBy, Memory, NewMemory, Number, tokens},
+    near_duplicates,
     prompt::{self, Prompt},
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
     session_entry,
     text::Digester,
-    wording,
+    tools::SessionLimits,
 };
 
 /// What a new session is to be.
@@ -56,69 +56,67 @@ pub enum StartRefusal {
     /// One is running.
     #[error("a session is running already: {0}")]
     SessionOpen(SessionId),
-    /// There are no core memories.
-    #[error("there is nothing to refine: the agent has no core memories")]
-    NothingToRefine,
+    /// Nothing could be done in it.
+    #[error(transparent)]
+    NothingToRefine(#[from] NothingToRefine),
     /// It is out of service.
     #[error("the agent is not active")]
     Inactive,
-    /// The schedule does not ask it: a session could take nothing away.
-    #[error(transparent)]
-    NothingCanGo(#[from] NothingCanGo),
 }
 
-/// Why the schedule does not ask an agent: the breaker leaves less than the smallest memory that may be
-/// deleted or merged, so that taking any away undoes everything. It reads as why, with what to do.
+/// Why nothing could be done in a session (SPEC 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no memory can be taken away: {allowance}, and the smallest memory that could go has {smallest_tokens} tokens. \
-     No session is needed before there are more memories; a lower `refinement_threshold` would leave more room"
-)]
-pub struct NothingCanGo {
-    /// What the breaker leaves.
-    pub allowance: TokenAllowance,
-    /// The smallest core memory that is neither constitutional nor immutable, in tokens.
-    pub smallest_tokens: u64,
+pub enum NothingToRefine {
+    /// There are no core memories.
+    #[error("there is nothing to refine: the agent has no core memories")]
+    NoCoreMemories,
+    /// All of them are out of a session's reach.
+    #[error(
+        "there is nothing to refine: every core memory is constitutional or has an immutable tag"
+    )]
+    AllProtected,
+    /// Only duplicates may leave, and there are none.
+    #[error(
+        "there is nothing to refine: only duplicates may leave, and no core memory has the text of another"
+    )]
+    NoDuplicates,
 }
 
-impl NothingCanGo {
+impl NothingToRefine {
     /// The wire name of the reason.
-    pub const CODE: &'static str = "nothing_can_go";
-
-    /// `gauge` is that of a session that begins now, `smallest_tokens` the size of the smallest memory that may
-    /// go; `None` where one may go.
-    fn judge(gauge: &Gauge, smallest_tokens: Option<u64>) -> Option<Self> {
-        let allowance = gauge.allowance();
-        smallest_tokens
-            .filter(|smallest| *smallest > allowance.tokens)
-            .map(|smallest_tokens| Self {
-                allowance,
-                smallest_tokens,
-            })
-    }
+    pub const CODE: &'static str = "nothing_to_refine";
 }
 
-/// Why the schedule does not ask the agent, where it does not: nothing can be taken away, and there are no
-/// exact doubles that code would put together. `memories` are all its kept core memories. A session that
-/// somebody starts by hand begins all the same, since it may unite and protect; it tells this.
-pub fn nothing_can_go<'a>(
+/// Why nothing could be done in a session of that mode; `None` where something could. `memories` hold at least the
+/// agent's active core memories.
+pub fn nothing_to_refine(
     agent: &Agent,
-    memories: impl IntoIterator<Item = &'a Memory>,
+    mode: Mode,
+    memories: &AllMemories,
     digester: &Digester,
-) -> Option<NothingCanGo> {
-    let kept: Vec<&Memory> = memories
-        .into_iter()
-        .filter(|memory| memory.is_kept_core())
-        .collect();
+) -> Option<NothingToRefine> {
+    if memories.core().next().is_none() {
+        return Some(NothingToRefine::NoCoreMemories);
+    }
+    let guard = agent.settings.effective_loss_guard();
     let tags = agent.settings.immutable_tag_set();
-    let smallest = ledger::smallest_unprotected(kept.iter().copied(), &tags);
-    // First what is cheap: a digest of every text is made only where nothing else could go.
-    let found = NothingCanGo::judge(&fresh_gauge(agent), smallest)?;
-    let how = agent.settings.effective_duplicate_match();
-    let candidates = duplicates::candidates(kept, digester, how);
-    duplicates::plan(&candidates, &tags)
-        .is_empty()
-        .then_some(found)
+    let is_open = |memory: &Memory| !memory.is_constitutional() && !memory.tags.contains_any(&tags);
+    if guard != LossGuard::Off && !memories.core().any(is_open) {
+        return Some(NothingToRefine::AllProtected);
+    }
+    if guard != LossGuard::Refuse && mode != Mode::DedupOnly {
+        return None;
+    }
+    let none = BTreeSet::new();
+    let has_free = memories
+        .core()
+        .any(|memory| is_open(memory) && memories.cover(memory, &none).is_some());
+    let has_duplicates = || {
+        let how = agent.settings.effective_duplicate_match();
+        let candidates = duplicates::candidates(memories.core(), digester, how);
+        !duplicates::plan(&candidates, &tags).is_empty()
+    };
+    (!has_free && !has_duplicates()).then_some(NothingToRefine::NoDuplicates)
 }
 
 /// Notes that the schedule looked at an agent and did not ask it. As after any attempt, it looks again when
@@ -127,10 +125,11 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_attempt = Some(Attempt {
         at: now,
         core_tokens: agent.tally.core_tokens,
-        // Looking at the agent was the attempt, and it did not fail, so no retry is due.
+        // This was the attempt, and it did not fail, so no retry is due.
         failures: 0,
         retry_at: None,
     });
+    agent.nothing_to_refine_seq = Some(agent.next_seq);
     Decision::of_sessions(agent, Vec::new())
 }
 
@@ -146,12 +145,15 @@ pub fn fresh_gauge(agent: &Agent) -> Gauge {
 
 /// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
 ///
+/// `nothing` is what [`nothing_to_refine`] found.
+///
 /// # Errors
 /// See [`StartRefusal`].
 pub fn begin(
     mut agent: Agent,
     running: Option<SessionId>,
     start: Start,
+    nothing: Option<NothingToRefine>,
     now: Timestamp,
 ) -> Result<Decision, StartRefusal> {
     if agent.settings.inactive || agent.erased_at.is_some() {
@@ -160,9 +162,8 @@ pub fn begin(
     if let Some(id) = running {
         return Err(StartRefusal::SessionOpen(id));
     }
-    // The count on the agent's row is enough to refuse, so no memory is read.
-    if agent.tally.core_count == 0 {
-        return Err(StartRefusal::NothingToRefine);
+    if let Some(nothing) = nothing {
+        return Err(nothing.into());
     }
     // The attempt is noted as the session begins, and not as it ends: a process that dies in it
     // must not leave an agent that is asked again every minute.
@@ -197,7 +198,10 @@ pub fn begin(
         threshold: None,
         edits: 0,
         removed_tokens: 0,
-        lost_words: 0,
+        archived: 0,
+        archived_under_summaries: 0,
+        summaries: 0,
+        core_token_budget: None,
         loss_guard: None,
         immutable_tags: None,
         stats: Stats::default(),
@@ -263,46 +267,46 @@ pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
     })
 }
 
-/// The prompt of a session that is open already, for whoever goes on with it: with the memories and the
+/// The prompt of a session that is open already, for the process or agent that resumes it: with the memories and the
 /// measures as they are now, and the edits that are left.
-pub fn resume<'a>(
+pub fn resume(
     agent: &Agent,
     session: &Session,
-    memories: impl IntoIterator<Item = &'a Memory>,
+    memories: &AllMemories,
     room: LedgerRoom,
 ) -> (Prompt, Ledger, Gauge) {
-    let kept = memories.into_iter().filter(|memory| memory.is_kept_core());
-    // From the oldest row on: the agent's position is where the next session's ledger begins, and where this
-    // one's began is not kept.
-    let ledger = list(agent, kept.collect(), None, room);
-    let gauge = crate::knife::session_gauge(agent, session);
-    let prompt = prompt::session(agent, session.into(), &gauge, &ledger);
+    // From the oldest row on: the agent's position is where the next session's ledger begins, and where this one's
+    // began is not stored.
+    let limits = SessionLimits::of(agent, session);
+    let ledger = list(agent, &limits, memories, None, room);
+    let gauge = crate::tools::session_gauge(agent, session);
+    let prompt = prompt::session(agent, session.into(), &limits, &gauge, &ledger);
     (prompt, ledger, gauge)
 }
 
-/// A session whose knife is handed over.
+/// A session that is open.
 #[derive(Debug, Clone)]
 pub struct SessionOpening {
     /// What to write.
     pub decision: Decision,
-    /// What the model is told.
+    /// The prompt for the model.
     pub prompt: Prompt,
     /// What of it is the ledger.
     pub ledger: Ledger,
-    /// What the breaker looks at, before any edit.
+    /// What the breaker compares, before any edit.
     pub gauge: Gauge,
-    /// Doubles that were discarded.
+    /// Duplicates that were joined.
     pub duplicates_removed: usize,
-    /// That nothing can be taken away in it, for whoever started it.
-    pub nothing_can_go: Option<NothingCanGo>,
+    /// All memories as they are after the cleanup.
+    pub memories: AllMemories,
 }
 
-/// Puts doubles together, fixes the mass and the threshold, and builds the prompt (SPEC 3.4, 3.5).
-/// `memories` are all kept core memories, `room` what the ledger may take and is to tell.
-pub fn open<'a>(
+/// Joins duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
+/// of the agent, `room` what the ledger may take.
+pub fn open(
     agent: Agent,
     mut session: Session,
-    memories: impl IntoIterator<Item = &'a Memory>,
+    mut memories: AllMemories,
     digester: &Digester,
     room: LedgerRoom,
     now: Timestamp,
@@ -310,107 +314,164 @@ pub fn open<'a>(
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
-    let mut kept: BTreeMap<_, Cow<'_, Memory>> = memories
-        .into_iter()
-        .filter(|memory| memory.is_kept_core())
-        .map(|memory| (memory.number, Cow::Borrowed(memory)))
-        .collect();
-    // Before the mass is fixed: what code puts together counts neither against the agent nor as
-    // room for its edits.
-    let duplicates_removed = clean_duplicates(&mut draft, &mut kept, digester);
-    // After the clean-up: a memory that was put away must not stand in the list.
-    let kept = kept.values().map(AsRef::as_ref).collect();
-    let ledger = list(&draft.agent, kept, position, room);
-    draft.agent.ledger_position = ledger.next_position;
+    // Before the core size is fixed: what code joins counts neither against the agent nor as room for its edits.
+    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
     let gauge = fresh_gauge(&draft.agent);
-    // As the clean-up left it: its record is then the session's first one, and tells who began it.
+    // As the cleanup left it: its record is then the session's first one, and names who began it.
     let mut session = draft.session.take().unwrap_or(session);
     session.pre_session_tokens = Some(gauge.pre_session_tokens);
     session.threshold = Some(gauge.threshold);
-    // Kept with the session, so that a laxer setting counts from the next one on only (SPEC 2.7,
-    // 3.14).
-    session.loss_guard = Some(draft.agent.settings.effective_loss_guard());
-    session.immutable_tags = Some(draft.agent.settings.effective_immutable_tags());
-    let prompt = prompt::session(&draft.agent, (&session).into(), &gauge, &ledger);
+    // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
+    let settings = &draft.agent.settings;
+    session.core_token_budget = Some(settings.effective_core_token_budget());
+    session.loss_guard = Some(settings.effective_loss_guard());
+    session.immutable_tags = Some(settings.effective_immutable_tags());
+    let limits = SessionLimits::of(&draft.agent, &session);
+    let ledger = list(&draft.agent, &limits, &memories, position, room);
+    draft.agent.ledger_position = ledger.next_position;
+    let prompt = prompt::session(&draft.agent, (&session).into(), &limits, &gauge, &ledger);
     draft.session = Some(session);
     SessionOpening {
         decision: draft.finish(),
         prompt,
-        nothing_can_go: NothingCanGo::judge(&gauge, ledger.smallest_unprotected),
         ledger,
         gauge,
         duplicates_removed,
+        memories,
     }
 }
 
 /// The ledger, with the pairs that look alike where they are wanted. Both together keep to the room.
 fn list(
     agent: &Agent,
-    mut kept: Vec<&Memory>,
+    limits: &SessionLimits,
+    memories: &AllMemories,
     position: Option<LedgerPosition>,
     room: LedgerRoom,
 ) -> Ledger {
-    // Where code refines, its treatment of an administrator's text would tell which of the agent's texts it equals
+    let mut listed: Vec<&Memory> = memories.core().collect();
+    // Where code refines, its treatment of an administrator's text would reveal which of the agent's texts it equals
     // (SPEC 3.4, 5.1).
     if room.leaves_out_administrators {
-        kept.retain(|memory| !memory.is_added_by_administrator());
+        listed.retain(|memory| memory.side() == crate::origin::Side::Agent);
     }
     let how = agent.settings.effective_duplicate_match();
-    let pairs = room
-        .near_doubles
-        .then(|| near_doubles::ledger_lines(kept.iter().copied(), how))
+    let pairs = (room.near_duplicates && agent.settings.effective_near_duplicates())
+        .then(|| near_duplicates::ledger_lines(listed.iter().copied(), how))
         .flatten();
     let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
     let tags = agent.settings.immutable_tag_set();
-    // Pairs first, rows with what is left: there are few of them, and they say where to look.
+    let stays = Stays::of(limits, memories);
+    // Pairs first, rows with what is left: there are few of them, and they name where to look.
     let budget = room.tokens.saturating_sub(taken);
     Ledger {
-        near_doubles: pairs,
-        ..ledger::build(kept, &tags, position, budget)
+        near_duplicates: pairs,
+        may_leave: stays.may_leave,
+        has_free: stays.has_free,
+        ..ledger::build(listed, &tags, &stays.numbers, position, budget)
     }
 }
 
-fn clean_duplicates(
-    draft: &mut Draft,
-    kept: &mut BTreeMap<Number, Cow<'_, Memory>>,
-    digester: &Digester,
-) -> usize {
+/// What the age rule and the guard leave to a session, as its prompt states it.
+struct Stays {
+    /// The memories that cannot leave by a single delete.
+    numbers: BTreeSet<Number>,
+    /// How many may leave, tried one after the other from the newest.
+    may_leave: usize,
+    /// Whether there is one that is free to leave.
+    has_free: bool,
+}
+
+impl Stays {
+    fn of(limits: &SessionLimits, memories: &AllMemories) -> Self {
+        let none = BTreeSet::new();
+        let free: BTreeSet<Number> = memories
+            .core()
+            .filter(|memory| limits.may_move(memory) && memories.cover(memory, &none).is_some())
+            .map(|memory| memory.number)
+            .collect();
+        let has_free = !free.is_empty();
+        let is_bound = limits.guard == LossGuard::Archive;
+        if !is_bound {
+            return Self {
+                numbers: BTreeSet::new(),
+                may_leave: 0,
+                has_free,
+            };
+        }
+        let ages = memories.age_rows(&none);
+        let may_go = |place: usize| {
+            let memory = ages
+                .numbers
+                .get(place)
+                .and_then(|number| memories.get(*number));
+            memory.is_some_and(|memory| limits.may_move(memory))
+        };
+        let outlook = age_rule::outlook(&ages.rows, limits.age_share(), may_go);
+        let stuck = outlook
+            .stuck
+            .iter()
+            .filter_map(|place| ages.numbers.get(*place));
+        Self {
+            numbers: stuck
+                .copied()
+                .filter(|number| !free.contains(number))
+                .collect(),
+            may_leave: outlook.may_leave,
+            has_free,
+        }
+    }
+}
+
+/// Joins duplicates (SPEC 3.4); how many memories left for it.
+fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Digester) -> usize {
     let how = draft.agent.settings.effective_duplicate_match();
     let immutable_tags = draft.agent.settings.immutable_tag_set();
-    let all = kept.values().map(AsRef::as_ref);
-    let candidates = duplicates::candidates(all, digester, how);
+    let candidates = duplicates::candidates(memories.core(), digester, how);
     let plan = duplicates::plan(&candidates, &immutable_tags);
+    drop(candidates);
     let now = draft.now();
     let mut removed = 0;
     for group in plan {
         let mut changes = Vec::new();
-        let mut wordings = Vec::new();
-        for number in &group.discarded {
-            if let Some(before) = kept.remove(number).map(Cow::into_owned) {
-                // Copied: a discarded double keeps its own list, and a restore brings back from there what it stood
-                // for.
-                wordings.extend(before.wordings.iter().cloned());
-                let after = Memory {
-                    discarded_at: Some(now),
-                    ..before.clone()
-                };
-                changes.extend(draft.alter(before, &after));
+        let left = group.discarded.iter().map(|number| (*number, false));
+        let left: BTreeMap<Number, bool> = left
+            .chain(group.archived.iter().map(|number| (*number, true)))
+            .collect();
+        for (&number, &is_archived) in &left {
+            let Some(before) = memories.get(number).cloned() else {
+                continue;
+            };
+            let after = match is_archived {
+                true => before.archived(Some(group.survivor), ArchivedBy::Duplicate, now),
+                false => before.discarded(now),
+            };
+            changes.extend(memories.alter(draft, &before, &after));
+            // What is under a copy that is discarded comes under the one that stays.
+            if !is_archived {
+                changes.extend(memories.move_sources(draft, number, Some(group.survivor)));
             }
         }
-        if let Some(survivor) = kept.get_mut(&group.survivor).map(Cow::to_mut) {
-            let before = survivor.clone();
-            survivor.created_at = group.created_at;
-            survivor.tags.clone_from(&group.tags);
-            // Whoever is kept stands for what the others stood for, which is said word for word.
-            survivor.wordings = wording::union(before.wordings.iter().chain(&wordings));
+        if let Some(before) = memories.get(group.survivor).cloned() {
+            let mut after = Memory {
+                created_at: group.created_at,
+                recorded_at: group.recorded_at,
+                core_seq: group.core_seq,
+                tags: group.tags,
+                saved_by: group.saved_by,
+                source: group.source,
+                ..before.clone()
+            };
             // A new `updated_at` alone would count as a change, and be written.
-            if *survivor != before {
-                survivor.updated_at = now;
+            if after != before {
+                after.updated_at = now;
             }
-            changes.extend(draft.alter(before, survivor));
+            changes.extend(memories.alter(draft, &before, &after));
         }
-        removed += group.discarded.len();
-        let facts = Facts::default().numbers("discarded", group.discarded);
+        removed += left.len();
+        let facts = Facts::default()
+            .numbers("discarded", group.discarded)
+            .numbers("archived", group.archived);
         let body = RecordBody {
             changes,
             ..RecordBody::default()
@@ -491,6 +552,8 @@ pub fn end_rehearsal(
         .code("session", "rehearsal")
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
         .stats(session.stats);
     if let Some(why) = session.end_reason {
         facts = facts.code("reason", why.as_str());
@@ -537,6 +600,8 @@ fn end(
         .code("reason", why.as_str())
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
         .stats(session.stats);
     let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
     let mut draft = Draft::new(agent, Some(session), now);

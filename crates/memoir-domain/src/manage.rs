@@ -1,15 +1,14 @@
 //! What happens to an agent outside of its sessions: it is made, set, given memories, gets single
 //! memories back, and is erased (SPEC 2.2, 2.4, 4.3, 5.4).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::{
     AgentId, PrivateJson, PrivateText, SessionId, Timestamp, TokenId,
-    agent::{self, Agent, Field, LostByDay, Settings},
+    agent::{self, Agent, Field, Settings},
     audit::{Action, Actor, ActorKind, Change, Facts, RecordBody, SettingChange},
     draft::{Decision, Draft},
-    memory::{Invalid, Kind, Memory, NewMemory, Number, Tally},
-    wording::{SavedBy, Wording},
+    memory::{ArchivedBy, Invalid, Kind, Memory, NewMemory, Number, Tally},
+    origin::SavedBy,
+    replace::{Replacements, Replacing},
 };
 
 /// One setting and its new value as text; `None` returns to the default.
@@ -43,7 +42,7 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
         settings: Settings::default(),
         created_at: now,
         tally: Tally::default(),
-        lost_words: LostByDay::default(),
+        nothing_to_refine_seq: None,
         next_number: Number(1),
         next_seq: 1,
         last_refinement_at: None,
@@ -78,7 +77,7 @@ pub fn configure(
             Field::LossGuard.as_str(),
             format!(
                 "cannot be made laxer by the agent itself: it is `{}`, from which on only a stricter one can be \
-                 chosen (`off`, `limit`, `refuse`); an administrator can loosen it",
+                 chosen (`off`, `archive`, `refuse`); an administrator can loosen it",
                 guard.as_str()
             ),
         ));
@@ -102,7 +101,7 @@ pub fn configure(
     if actor.kind != ActorKind::Agent && !notes.is_empty() {
         let entry = format!(
             "{} changed these settings of mine: {notes}.",
-            somebody(actor)
+            role_of(actor)
         );
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     }
@@ -141,7 +140,7 @@ pub fn correct_times(
     let mut draft = Draft::new(agent, None, now);
     let mut changes = Vec::new();
     for memory in memories {
-        let is_ahead = memory.kind == Kind::Journal && !memory.created_at.is_believed_at(now);
+        let is_ahead = memory.kind() == Kind::Journal && !memory.created_at.is_believed_at(now);
         // Nothing can follow a shredding on the record: verifying would refuse a change.
         if memory.shredded_at.is_some() || !is_ahead {
             continue;
@@ -170,7 +169,8 @@ pub fn correct_times(
 /// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are
 /// named; of what guards its memory it is told what it was and what it is (SPEC 3.14, 5.5).
 fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
-    const GUARDS: [Field; 4] = [
+    const GUARDS: [Field; 5] = [
+        Field::CoreTokenBudget,
         Field::RefinementThreshold,
         Field::ImmutableTags,
         Field::DuplicateMatch,
@@ -194,7 +194,7 @@ fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
 }
 
 /// Who did something to the agent, as its journal tells it: never by name.
-fn somebody(actor: &Actor) -> &'static str {
+fn role_of(actor: &Actor) -> &'static str {
     match actor.kind {
         ActorKind::Owner => "The owner of this machine",
         ActorKind::Administrator => "An administrator",
@@ -255,19 +255,75 @@ fn record_settings(draft: &mut Draft, actor: &Actor, changes: Changed) {
     draft.record(actor.clone(), Action::AgentConfigured, None, facts, body);
 }
 
-/// Saves memories, all of them or none. Each is a record of its own.
-pub fn save(agent: Agent, memories: Vec<NewMemory>, actor: &Actor, now: Timestamp) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
-    for memory in memories {
-        save_one(&mut draft, memory, actor);
-    }
-    draft.finish()
+/// A memory to save, and the memories that it is to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saving {
+    /// The memory.
+    pub memory: NewMemory,
+    /// The core memories that it replaces (SPEC 2.4).
+    pub replaces: Vec<Number>,
 }
 
-pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
+impl From<NewMemory> for Saving {
+    fn from(memory: NewMemory) -> Self {
+        Self {
+            memory,
+            replaces: Vec::new(),
+        }
+    }
+}
+
+/// A memory that was saved, and what became of those that it was to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// Its number.
+    pub number: Number,
+    /// The others.
+    pub replacements: Replacements,
+}
+
+/// Saves memories, all of them or none, in their order. Each is a record of its own, and so is each replaced memory.
+/// `replacing` is needed where one of them replaces others.
+pub fn save(
+    agent: Agent,
+    memories: Vec<Saving>,
+    replacing: &mut Replacing,
+    actor: &Actor,
+    now: Timestamp,
+) -> (Decision, Vec<Saved>) {
+    let mut draft = Draft::new(agent, None, now);
+    let saved = memories
+        .into_iter()
+        .map(|saving| save_replacing(&mut draft, saving, replacing, actor))
+        .collect();
+    (draft.finish(), saved)
+}
+
+/// Saves one memory, and replaces others by it.
+pub(crate) fn save_replacing(
+    draft: &mut Draft,
+    saving: Saving,
+    replacing: &mut Replacing,
+    actor: &Actor,
+) -> Saved {
+    let created = save_one(draft, saving.memory, actor);
+    let new = created.after();
+    let replacements = match saving.replaces.is_empty() {
+        true => Replacements::default(),
+        false => replacing.replace(draft, &new, &saving.replaces, actor),
+    };
+    // Later ones of the same batch may replace it in turn.
+    replacing.memories.follow(&[created]);
+    Saved {
+        number: new.number,
+        replacements,
+    }
+}
+
+pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) -> Change {
     let (number, created) = draft.create(memory);
     let body = RecordBody {
-        changes: vec![created],
+        changes: vec![created.clone()],
         ..RecordBody::default()
     };
     draft.record(
@@ -277,6 +333,7 @@ pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) {
         Facts::default(),
         body,
     );
+    created
 }
 
 /// Why an agent or a memory cannot be changed in this way.
@@ -300,9 +357,15 @@ pub enum ChangeRefusal {
         "{0} is constitutional: its words go only where an administrator and the agent both wish it. An administrator asks for it, and the agent says yes"
     )]
     ConstitutionalWish(Number),
-    /// The memory is a journal entry.
-    #[error("{0} is a journal entry, which tells what was. Core memories alone are edited")]
+    /// The memory is not core.
+    #[error("{0} is not a core memory. An archival memory is brought back with `promote` first")]
     NotCore(Number),
+    /// The memory is not archival.
+    #[error("{0} is not in the archive, so there is nothing to promote")]
+    NotArchival(Number),
+    /// The act does not apply to a summary.
+    #[error("{0} is a summary: {1}")]
+    NotApplicable(Number, &'static str),
     /// The memory is discarded.
     #[error("{0} is discarded. Restore it first")]
     Discarded(Number),
@@ -319,6 +382,8 @@ impl ChangeRefusal {
             Self::Shredded(_) => "shredded",
             Self::Constitutional(_) | Self::ConstitutionalWish(_) => "constitutional",
             Self::NotCore(_) => "not_core",
+            Self::NotArchival(_) => "not_archival",
+            Self::NotApplicable(..) => "not_applicable",
             Self::Discarded(_) => "discarded",
             Self::Erased => "erased",
         }
@@ -338,194 +403,105 @@ pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-/// Gives one discarded memory back, with what it stood for; `None` where it is kept. `others` are memories
-/// that count wordings: whichever of them took its own over, kept or deleted by a session since, gives them
-/// back.
+/// Restores one discarded memory where it was; `None` where it is active.
 ///
 /// # Errors
-/// It was shredded, or the agent was erased.
-pub fn restore<'a>(
+/// It was shredded, it is a summary, or the agent was erased.
+pub fn restore(
     agent: Agent,
     memory: &Memory,
-    others: impl IntoIterator<Item = &'a Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    if memory.is_kept() {
+    if memory.is_active() {
         return Ok(None);
     }
-    let mut after = Memory {
+    if memory.is_summary {
+        let why = "undo the session or the change that discarded it";
+        return Err(ChangeRefusal::NotApplicable(memory.number, why));
+    }
+    let after = Memory {
         discarded_at: None,
         ..memory.clone()
     };
-    for wording in &mut after.wordings {
-        // What the deletion let go is said again.
-        wording.let_go.retain(|lost| !lost.deleted);
-    }
-    let mut draft = Draft::new(agent, None, now);
-    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
-    // A wording is stood for by one kept memory: whoever took it over gives it up as it comes back.
-    let returning: Vec<_> = after.wordings.iter().map(Wording::id).collect();
-    let is_counted = |other: &&Memory| other.counted_wordings().next().is_some();
-    let others = others
-        .into_iter()
-        .filter(|other| other.number != memory.number);
-    for holder in others.filter(is_counted) {
-        let mut without = holder.clone();
-        without
-            .wordings
-            .retain(|wording| !returning.contains(&wording.id()));
-        changes.extend(draft.alter(holder.clone(), &without));
-    }
     let action = Action::MemoryRestored;
-    record_changes(&mut draft, memory.number, changes, action, actor);
-    Ok(Some(draft.finish()))
+    Ok(alter_one(agent, memory, &after, action, actor, now))
 }
 
-/// Gives back the wording that was given to a kept memory, of which sessions let words go; `None` where they
-/// let nothing of it go. `text` is the wording's.
-///
-/// A memory that stands for nothing else says its wording again, under its own number; where it is
-/// constitutional it is so at that wording from now on. The text of one that stands for others too stays, since it says these: a new memory says
-/// the wording, and takes it over.
-///
-/// # Errors
-/// It was shredded, or the agent was erased.
-pub fn restore_wording(
-    agent: Agent,
-    memory: &Memory,
-    text: &PrivateText,
-    actor: &Actor,
-    now: Timestamp,
-) -> Result<Option<Decision>, ChangeRefusal> {
-    check_present(&agent)?;
-    check_readable(memory)?;
-    let (own, others): (Vec<Wording>, Vec<Wording>) = memory
-        .wordings
-        .iter()
-        .cloned()
-        .partition(|wording| wording.number == memory.number);
-    let Some(own) = own.into_iter().find(|own| !own.let_go.is_empty()) else {
-        return Ok(None);
-    };
-    // The text of the wording comes back word for word, so nothing of it is let go any more.
-    let own = Wording {
-        let_go: Vec::new(),
-        ..own
-    };
-    let mut draft = Draft::new(agent, None, now);
-    let (number, changes) = if others.is_empty() {
-        let after = Memory {
-            content: text.clone(),
-            wordings: vec![own],
-            // Whoever brings it back has the last word on what it is protected at.
-            protected_seq: memory.protected_seq.map(|_| draft.agent.next_seq),
-            updated_at: now,
-            ..memory.clone()
-        };
-        let change = draft.alter(memory.clone(), &after);
-        (memory.number, change.into_iter().collect())
-    } else {
-        let (number, created) = draft.create(NewMemory {
-            kind: memory.kind,
-            content: text.clone(),
-            tags: memory.tags.clone(),
-            source: own.source.clone(),
-            created_at: Some(own.created_at),
-            // What was protected is the text that stays; to protect this one as well is for somebody to decide.
-            constitutional: false,
-            door: SavedBy {
-                origin: own.origin,
-                added_by: own.added_by,
-            },
-            wordings: Some(vec![own]),
-        });
-        let without = Memory {
-            wordings: others,
-            ..memory.clone()
-        };
-        let given = draft.alter(memory.clone(), &without);
-        (number, std::iter::once(created).chain(given).collect())
-    };
-    let action = Action::MemoryRestored;
-    record_changes(&mut draft, number, changes, action, actor);
-    Ok(Some(draft.finish()))
-}
-
-/// Discards one memory; `None` where it is discarded already. What it took over from others in sessions
-/// goes back to them, and they are kept again: whoever discards it decides of its own words alone
-/// (SPEC 3.12). `others` holds the memories that its wordings were given to, by number.
+/// Discards one memory; `None` where it is discarded already. `bare_summary` is the summary that loses its last
+/// source by it, and is discarded too (SPEC 2.4).
 ///
 /// # Errors
 /// It is constitutional or was shredded, or the agent was erased.
 pub fn discard(
     agent: Agent,
     memory: &Memory,
-    others: &BTreeMap<Number, Memory>,
+    bare_summary: Option<&Memory>,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    if !memory.is_kept() {
+    if !memory.is_active() {
         return Ok(None);
     }
     if memory.is_constitutional() {
         return Err(ChangeRefusal::Constitutional(memory.number));
     }
     let mut draft = Draft::new(agent, None, now);
-    let after = Memory {
-        discarded_at: Some(now),
-        ..memory.clone()
-    };
-    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
-    changes.extend(give_back(&mut draft, memory, others));
+    let both = std::iter::once(memory).chain(bare_summary);
+    let changes = both
+        .filter_map(|memory| draft.alter(memory.clone(), &memory.discarded(now)))
+        .collect();
     let action = Action::MemoryDiscarded;
-    record_changes(&mut draft, memory.number, changes, action, actor);
+    record_changes(
+        &mut draft,
+        memory.number,
+        changes,
+        Facts::default(),
+        action,
+        actor,
+    );
     Ok(Some(draft.finish()))
 }
 
-/// Gives what a memory took over from others in sessions back to them: they are kept again.
-fn give_back(draft: &mut Draft, memory: &Memory, others: &BTreeMap<Number, Memory>) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let givers: BTreeSet<Number> = memory
-        .wordings
-        .iter()
-        .map(|wording| wording.number)
-        .collect();
-    for other in givers.iter().filter_map(|number| others.get(number)) {
-        // An exact double says no words of its own: it goes along.
-        // By the text and not by a digest: both are open here.
-        let is_double = other.content == memory.content;
-        if other.number == memory.number
-            || other.is_kept()
-            || is_double
-            || check_readable(other).is_err()
-        {
-            continue;
-        }
-        let mut returned = Memory {
-            discarded_at: None,
-            ..other.clone()
-        };
-        // Only its own wording comes back with it: the wordings that it had taken over are with this memory as well,
-        // and go back to the memories that they came from.
-        returned
-            .wordings
-            .retain(|wording| wording.number == other.number);
-        // It gave its own wording up to another memory before it was discarded, and has nothing of its own
-        // to come back for.
-        if returned.wordings.is_empty() {
-            continue;
-        }
-        changes.extend(draft.alter(other.clone(), &returned));
+/// Brings an archival memory back into the prompt (SPEC 2.4). `bare_summary` is the summary that loses its last
+/// source by it, and is discarded in the same step.
+///
+/// # Errors
+/// It is discarded, shredded or not archival, or the agent was erased.
+pub fn promote(
+    agent: Agent,
+    memory: &Memory,
+    bare_summary: Option<&Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Decision, ChangeRefusal> {
+    check_present(&agent)?;
+    check_active(memory)?;
+    if memory.kind() != Kind::Archival {
+        return Err(ChangeRefusal::NotArchival(memory.number));
     }
-    changes
+    let mut draft = Draft::new(agent, None, now);
+    let promoted = memory.promoted(draft.agent.next_seq);
+    let mut changes: Vec<Change> = draft.alter(memory.clone(), &promoted).into_iter().collect();
+    changes.extend(
+        bare_summary.and_then(|summary| draft.alter(summary.clone(), &summary.discarded(now))),
+    );
+    let facts = Facts::default()
+        .code(PROMOTED_FROM, Kind::Archival.as_str())
+        .count("tokens", memory.tokens());
+    let action = Action::MemoryPromoted;
+    record_changes(&mut draft, memory.number, changes, facts, action, actor);
+    Ok(draft.finish())
 }
 
-/// Whether a memory can be given another text outside of sessions.
+/// The fact of a `memory_promoted` record: the kind that the memory had.
+pub(crate) const PROMOTED_FROM: &str = "from";
+
+/// Whether a memory can be edited outside of sessions.
 ///
 /// # Errors
 /// As for [`edit`].
@@ -535,8 +511,8 @@ pub fn check_edit(
     memory: &Memory,
 ) -> Result<(), ChangeRefusal> {
     check_idle(agent, running)?;
-    check_kept(memory)?;
-    if memory.kind != Kind::Core {
+    check_active(memory)?;
+    if memory.kind() != Kind::Core {
         return Err(ChangeRefusal::NotCore(memory.number));
     }
     if memory.is_constitutional() {
@@ -545,10 +521,9 @@ pub fn check_edit(
     Ok(())
 }
 
-/// Gives a kept core memory another text, by the owner of a personal installation: a new wording of theirs, in the
-/// place of the one that it had; `None` where it is the text that it has. What it took over from others in sessions
-/// goes back to them, as where it is discarded. The agent is told. The text's origin is no stronger than that of the
-/// one before (SPEC 2.4, 3.12).
+/// Edits a core memory, by the owner of an open installation: a new original that replaces it, without the
+/// conditions of replacing (SPEC 3.12, 2.4). `sources` are those of the memory where it is a summary. `None` where the
+/// text is the same. The agent is notified. The origin is no stronger than before.
 ///
 /// # Errors
 /// A session is running; it is no core memory, constitutional, discarded or was shredded; the agent was erased.
@@ -557,7 +532,7 @@ pub fn edit(
     running: Option<SessionId>,
     memory: &Memory,
     content: &PrivateText,
-    others: &BTreeMap<Number, Memory>,
+    sources: &[Memory],
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
@@ -566,44 +541,56 @@ pub fn edit(
         return Ok(None);
     }
     let mut draft = Draft::new(agent, None, now);
-    let door = SavedBy::of(actor.kind);
-    let door = SavedBy {
-        // Otherwise an edit by the owner would raise what somebody else had said.
-        origin: memory.weak_origin().unwrap_or(door.origin),
-        ..door
-    };
-    let mut after = Memory {
-        content: content.clone(),
-        wordings: Vec::new(),
-        updated_at: now,
-        ..memory.clone()
-    };
-    // The record that is drafted next holds the text, and the wording names that record.
-    after.give_wording(draft.agent.next_seq, door);
-    let mut changes: Vec<Change> = draft.alter(memory.clone(), &after).into_iter().collect();
-    changes.extend(give_back(&mut draft, memory, others));
+    let saved_by = SavedBy::of(actor.kind);
+    let (number, created) = draft.create(NewMemory {
+        tags: memory.tags.clone(),
+        source: memory.source.clone(),
+        created_at: Some(memory.created_at),
+        ..NewMemory::new(
+            Kind::Core,
+            content.clone(),
+            SavedBy {
+                // Otherwise an edit by the owner would raise what another source had said.
+                origin: memory.weak_origin().unwrap_or(saved_by.origin),
+                ..saved_by
+            },
+        )
+    });
+    let mut changes = vec![created];
+    if memory.is_summary {
+        changes.extend(draft.alter(memory.clone(), &memory.discarded(now)));
+        let moved = sources
+            .iter()
+            .filter_map(|source| draft.alter(source.clone(), &source.moved_under(Some(number))));
+        changes.extend(moved);
+    } else {
+        let archived = memory.archived(Some(number), ArchivedBy::Replaced, now);
+        changes.extend(draft.alter(memory.clone(), &archived));
+    }
+    let facts = Facts::default().count("edited", memory.number.0);
     record_changes(
         &mut draft,
-        memory.number,
+        number,
         changes,
+        facts,
         Action::MemoryEdited,
         actor,
     );
     let entry = format!(
-        "{} gave my memory {} another text.",
-        somebody(actor),
+        "{} edited my memory {}: its new text is {number}, and the text before is in my archive.",
+        role_of(actor),
         memory.number
     );
     save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
     Ok(Some(draft.finish()))
 }
 
-/// Makes a kept memory constitutional, at the text that it has. The word of somebody who runs the agent is a
-/// record even where it is constitutional already, and stands then against every undo of whatever made it so
-/// before (SPEC 4.3); `None` where the agent protects what is protected.
+/// Makes an active core memory constitutional. An act of an administrator is a record even where it is constitutional
+/// already, and takes precedence then over every undo of what made it so before (SPEC 4.3); `None` where the agent
+/// protects what is protected.
 ///
 /// # Errors
-/// It is discarded or was shredded, or the agent was erased.
+/// It is not core, is a summary, is discarded or was shredded, or the agent was erased.
 pub fn protect(
     agent: Agent,
     memory: &Memory,
@@ -611,7 +598,14 @@ pub fn protect(
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
-    check_kept(memory)?;
+    check_active(memory)?;
+    if memory.kind() != Kind::Core {
+        return Err(ChangeRefusal::NotCore(memory.number));
+    }
+    if memory.is_summary {
+        let why = "no summary becomes constitutional. Promote and protect its sources";
+        return Err(ChangeRefusal::NotApplicable(memory.number, why));
+    }
     if memory.is_constitutional() && actor.kind == ActorKind::Agent {
         return Ok(None);
     }
@@ -624,10 +618,10 @@ pub fn protect(
     Ok(alter_one(agent, memory, &after, action, actor, now))
 }
 
-/// Takes the constitutional flag from a kept memory; `None` where it has none.
+/// Takes the constitutional flag from an active memory; `None` where it has none.
 ///
 /// # Errors
-/// It is discarded or was shredded, or the agent was erased.
+/// It is discarded or was shredded, it is not core, it is a summary, or the agent was erased.
 pub fn unprotect(
     agent: Agent,
     memory: &Memory,
@@ -635,9 +629,18 @@ pub fn unprotect(
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
-    check_kept(memory)?;
+    check_active(memory)?;
+    if memory.kind() != Kind::Core {
+        return Err(ChangeRefusal::NotCore(memory.number));
+    }
     if !memory.is_constitutional() {
-        return Ok(None);
+        return match memory.is_summary {
+            true => {
+                let why = "no summary is constitutional";
+                Err(ChangeRefusal::NotApplicable(memory.number, why))
+            }
+            false => Ok(None),
+        };
     }
     let after = Memory {
         protected_seq: None,
@@ -648,18 +651,20 @@ pub fn unprotect(
     let Some(change) = draft.alter(memory.clone(), &after) else {
         return Ok(None);
     };
+    let action = Action::MemoryUnprotected;
     record_changes(
         &mut draft,
         memory.number,
         vec![change],
-        Action::MemoryUnprotected,
+        Facts::default(),
+        action,
         actor,
     );
     if actor.kind != ActorKind::Agent {
         let entry = format!(
-            "{} took the protection from my memory {}: sessions can delete and merge it now. Protecting \
-             it again in a session is mine to do.",
-            somebody(actor),
+            "{} removed the protection of my memory {}: sessions can delete, consolidate and archive it now. \
+             I can protect it again in a session.",
+            role_of(actor),
             memory.number
         );
         save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
@@ -674,9 +679,9 @@ pub(crate) fn check_readable(memory: &Memory) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-fn check_kept(memory: &Memory) -> Result<(), ChangeRefusal> {
+fn check_active(memory: &Memory) -> Result<(), ChangeRefusal> {
     check_readable(memory)?;
-    if !memory.is_kept() {
+    if !memory.is_active() {
         return Err(ChangeRefusal::Discarded(memory.number));
     }
     Ok(())
@@ -693,7 +698,14 @@ fn alter_one(
 ) -> Option<Decision> {
     let mut draft = Draft::new(agent, None, now);
     let change = draft.alter(memory.clone(), after)?;
-    record_changes(&mut draft, memory.number, vec![change], action, actor);
+    record_changes(
+        &mut draft,
+        memory.number,
+        vec![change],
+        Facts::default(),
+        action,
+        actor,
+    );
     Some(draft.finish())
 }
 
@@ -701,6 +713,7 @@ fn record_changes(
     draft: &mut Draft,
     number: Number,
     changes: Vec<Change>,
+    facts: Facts,
     action: Action,
     actor: &Actor,
 ) {
@@ -708,7 +721,7 @@ fn record_changes(
         changes,
         ..RecordBody::default()
     };
-    draft.record(actor.clone(), action, Some(number), Facts::default(), body);
+    draft.record(actor.clone(), action, Some(number), facts, body);
 }
 
 /// Marks the agent as erased. Its memories and records stay as they are: whoever carries this out
@@ -730,6 +743,7 @@ pub fn erase(
         .count("core_tokens", tally.core_tokens)
         .count("core_count", tally.core_count)
         .count("journal_count", tally.journal_count)
+        .count("archival_count", tally.archival_count)
         .count("constitutional_count", tally.constitutional_count)
         .count("discarded_count", tally.discarded_count)
         .count("shredded_count", tally.shredded_count)

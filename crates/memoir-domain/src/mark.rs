@@ -12,16 +12,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Timestamp,
-    memory::{Kind, Memory},
-    wording::SavedBy,
+    memory::{Memory, Place},
+    origin::SavedBy,
 };
 
-/// Of words: equal where these are. It never leaves the process but sealed (SPEC 5.3): whoever has it can find out
-/// whether a guess at the words is right.
+/// A digest of a text, half of a SHA-256: equal where the texts are. It leaves the process only sealed (SPEC 5.3): with
+/// it, a guess at the text can be tested.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct WordsMark([u8; 16]);
+pub struct TextMark([u8; 16]);
 
-impl WordsMark {
+impl TextMark {
     /// Of one text.
     pub fn of_text(text: &str) -> Self {
         Self::of([text.as_bytes()])
@@ -41,7 +41,7 @@ impl WordsMark {
         Self(mark)
     }
 
-    /// What [`WordsMark::as_bytes`] gave.
+    /// What [`TextMark::as_bytes`] gave.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -53,7 +53,7 @@ impl WordsMark {
 }
 
 /// As the 32 hexadecimal digits of its bytes.
-impl Serialize for WordsMark {
+impl Serialize for TextMark {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut digits = [0; 32];
         HEXLOWER.encode_mut(&self.0, &mut digits);
@@ -62,7 +62,7 @@ impl Serialize for WordsMark {
     }
 }
 
-impl<'de> Deserialize<'de> for WordsMark {
+impl<'de> Deserialize<'de> for TextMark {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Digits)
     }
@@ -72,39 +72,41 @@ impl<'de> Deserialize<'de> for WordsMark {
 struct Digits;
 
 impl Visitor<'_> for Digits {
-    type Value = WordsMark;
+    type Value = TextMark;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("32 hexadecimal digits")
     }
 
-    fn visit_str<E: de::Error>(self, digits: &str) -> Result<WordsMark, E> {
+    fn visit_str<E: de::Error>(self, digits: &str) -> Result<TextMark, E> {
         let mut mark = [0; 16];
         let is_whole = digits.len() == 2 * mark.len()
             && HEXLOWER.decode_mut(digits.as_bytes(), &mut mark).is_ok();
         // The digits themselves tell of words, and stand in no error.
         is_whole
-            .then_some(WordsMark(mark))
+            .then_some(TextMark(mark))
             .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
     }
 }
 
-impl fmt::Debug for WordsMark {
+impl fmt::Debug for TextMark {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("WordsMark")
+        formatter.write_str("TextMark")
     }
 }
 
-/// Of one state of a memory: equal where the states are, but for the number.
+/// A digest of one state of a memory: equal where the states are, but for the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryMark {
-    kind: Kind,
-    content: WordsMark,
-    tags: WordsMark,
-    source: WordsMark,
-    door: SavedBy,
-    wordings: WordsMark,
+    place: Place,
+    content: TextMark,
+    tags: TextMark,
+    source: TextMark,
+    saved_by: SavedBy,
+    is_summary: bool,
     protected_seq: Option<u64>,
+    core_seq: Option<u64>,
+    recorded_at: Timestamp,
     created_at: Timestamp,
     updated_at: Timestamp,
     discarded_at: Option<Timestamp>,
@@ -119,16 +121,16 @@ impl MemoryMark {
             .source
             .iter()
             .map(|source| source.expose().as_bytes());
-        // What is known of a wording always is JSON: every field of it is text, a number or a list.
-        let wordings = serde_json::to_vec(&memory.wordings).unwrap_or_default();
         Self {
-            kind: memory.kind,
-            content: WordsMark::of_text(memory.content.expose()),
-            tags: WordsMark::of(tags),
-            source: WordsMark::of(source),
-            door: memory.door,
-            wordings: WordsMark::of([wordings.as_slice()]),
+            place: memory.place,
+            content: TextMark::of_text(memory.content.expose()),
+            tags: TextMark::of(tags),
+            source: TextMark::of(source),
+            saved_by: memory.saved_by,
+            is_summary: memory.is_summary,
             protected_seq: memory.protected_seq,
+            core_seq: memory.core_seq,
+            recorded_at: memory.recorded_at,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             discarded_at: memory.discarded_at,
@@ -136,12 +138,21 @@ impl MemoryMark {
         }
     }
 
-    /// All of it as one: equal where the states are.
-    pub fn as_one(&self) -> WordsMark {
+    /// All of it as one digest: equal where the states are.
+    pub fn as_one(&self) -> TextMark {
         // No time and no place of a record is negative like this, so that "none" is a value of its own.
         let time = |time: Option<Timestamp>| time.map_or(i64::MIN, Timestamp::microseconds);
+        let seq = |seq: Option<u64>| seq.map_or(-1, |seq| seq as i64);
+        let archived = self.place.archived();
         let numbers = [
-            self.protected_seq.map_or(-1, |seq| seq as i64),
+            archived
+                .and_then(|archived| archived.under)
+                .map_or(-1, |number| number.0 as i64),
+            time(archived.map(|archived| archived.at)),
+            i64::from(self.is_summary),
+            seq(self.protected_seq),
+            seq(self.core_seq),
+            self.recorded_at.microseconds(),
             self.created_at.microseconds(),
             self.updated_at.microseconds(),
             time(self.discarded_at),
@@ -149,36 +160,49 @@ impl MemoryMark {
         ];
         let numbers: Vec<u8> = numbers.into_iter().flat_map(i64::to_le_bytes).collect();
         let names = [
-            self.kind.as_str(),
-            self.door.origin.as_str(),
-            self.door.added_by.as_str(),
+            self.place.kind().as_str(),
+            archived.map_or("", |archived| archived.by.as_str()),
+            self.saved_by.origin.as_str(),
+            self.saved_by.added_by.as_str(),
         ];
-        let words = [self.content, self.tags, self.source, self.wordings];
+        let texts = [self.content, self.tags, self.source];
         let names = names.iter().map(|name| name.as_bytes());
-        let words = words.iter().map(|mark| &mark.0[..]);
-        WordsMark::of(names.chain(words).chain([numbers.as_slice()]))
+        let texts = texts.iter().map(|mark| &mark.0[..]);
+        TextMark::of(names.chain(texts).chain([numbers.as_slice()]))
     }
 
     /// Of its text.
-    pub fn content(&self) -> WordsMark {
+    pub fn content(&self) -> TextMark {
         self.content
     }
 
-    /// Whether its words were taken out for good.
+    /// Whether its text was shredded.
     pub fn is_shredded(&self) -> bool {
         self.shredded_at.is_some()
+    }
+
+    /// Whether it is an active original in the prompt (SPEC 3.12).
+    pub fn is_original_in_prompt(&self) -> bool {
+        self.place == Place::Core && !self.is_summary && self.discarded_at.is_none()
+    }
+
+    /// Whether it is an active original in the archive (SPEC 3.12).
+    pub fn is_original_in_archive(&self) -> bool {
+        self.place.archived().is_some() && self.discarded_at.is_none()
     }
 
     /// The fields in which two states differ, by name.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
-            ("kind", self.kind != other.kind),
+            ("place", self.place != other.place),
             ("content", self.content != other.content),
             ("tags", self.tags != other.tags),
             ("source", self.source != other.source),
-            ("door", self.door != other.door),
-            ("wordings", self.wordings != other.wordings),
+            ("saved_by", self.saved_by != other.saved_by),
+            ("is_summary", self.is_summary != other.is_summary),
             ("protected_seq", self.protected_seq != other.protected_seq),
+            ("core_seq", self.core_seq != other.core_seq),
+            ("recorded_at", self.recorded_at != other.recorded_at),
             ("created_at", self.created_at != other.created_at),
             ("updated_at", self.updated_at != other.updated_at),
             ("discarded_at", self.discarded_at != other.discarded_at),

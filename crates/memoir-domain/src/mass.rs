@@ -20,8 +20,10 @@ wire_names! {
     pub enum Cause {
         /// Core memories were saved.
         Saved = "saved",
-        /// Journal entries were promoted.
+        /// Journal entries and archival memories became core.
         Promoted = "promoted",
+        /// A new memory took their place, or the owner edited them.
+        Replaced = "replaced",
         /// Sessions edited; what was taken back later is in it.
         Refined = "refined",
         /// Exact doubles were put together.
@@ -46,6 +48,7 @@ impl Cause {
     pub fn of(action: Action) -> Self {
         match action {
             Action::MemorySaved => Self::Saved,
+            Action::MemoryReplaced | Action::MemoryEdited => Self::Replaced,
             Action::MemoryPromoted => Self::Promoted,
             Action::MemoryDeduplicated => Self::Deduplicated,
             Action::AgentRewound => Self::Rewound,

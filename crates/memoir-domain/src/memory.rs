@@ -1,4 +1,4 @@
-//! One memory: its text, its numbers, and what may be put into it (SPEC 1, 2.1, 2.3).
+//! One memory: its text, its place, its size, and the limits of what can be saved (SPEC 1, 2.1, 2.3).
 
 use std::{
     borrow::Borrow,
@@ -13,8 +13,8 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{
     PrivateText, Timestamp,
     audit::ActorKind,
+    origin::{Origin, SavedBy, Side},
     text::fold,
-    wording::{self, Origin, SavedBy, Wording, WordingId},
 };
 
 /// Most characters of a memory's content after trimming (SPEC 2.1).
@@ -30,7 +30,7 @@ const OWN_SOURCE: &str = "memoir";
 /// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
 pub const JOURNAL_DAYS: i64 = 7;
 
-/// When a memory of that kind and origin date leaves the prompt; `None` for a core memory.
+/// When a memory of that kind and origin date expires from the prompt; `None` unless it is a journal entry.
 pub fn fades_at(kind: Kind, created_at: Timestamp) -> Option<Timestamp> {
     (kind == Kind::Journal).then(|| created_at.plus_days(JOURNAL_DAYS))
 }
@@ -58,13 +58,15 @@ impl fmt::Debug for Number {
 }
 
 wire_names! {
-    /// How long a memory stays in the prompt.
+    /// Where a memory is shown and found.
     #[derive(PartialOrd, Ord)]
     pub enum Kind {
-        /// Permanent, always in the agent's prompt.
+        /// Permanent, in the agent's prompt.
         Core = "core",
-        /// In the prompt for a week after its origin date; kept for ever.
+        /// In the prompt for a week after its origin date; never erased.
         Journal = "journal",
+        /// Never in the prompt, found by recall, never erased.
+        Archival = "archival",
     }
 }
 
@@ -72,7 +74,67 @@ impl std::str::FromStr for Kind {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::from_name(text).ok_or_else(|| Invalid::new("kind", "must be `core` or `journal`"))
+        Self::from_name(text)
+            .ok_or_else(|| Invalid::new("kind", "must be `core`, `journal` or `archival`"))
+    }
+}
+
+wire_names! {
+    /// What made a memory archival.
+    pub enum ArchivedBy {
+        /// It was saved as archival.
+        Saved = "saved",
+        /// An edit of a refinement session.
+        Session = "session",
+        /// A new memory that replaces it.
+        Replaced = "replaced",
+        /// A duplicate cleanup that ignores case.
+        Duplicate = "duplicate",
+    }
+}
+
+/// What is known of an archival memory beside its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archived {
+    /// The memory that took its place; `None` where there is none. It may be discarded by now: then it reads as
+    /// none (SPEC 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<Number>,
+    /// When it became archival.
+    pub at: Timestamp,
+    /// What made it archival.
+    pub by: ArchivedBy,
+}
+
+/// The kind of a memory with what belongs to it. It is one property: it changes and returns together
+/// (SPEC 3.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In the prompt.
+    Core,
+    /// In the journal.
+    Journal,
+    /// In the archive.
+    Archival(Archived),
+}
+
+impl Place {
+    /// Its kind.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Core => Kind::Core,
+            Self::Journal => Kind::Journal,
+            Self::Archival(_) => Kind::Archival,
+        }
+    }
+
+    /// Of an archival memory; `None` of others.
+    pub fn archived(self) -> Option<Archived> {
+        match self {
+            Self::Archival(archived) => Some(archived),
+            Self::Core | Self::Journal => None,
+        }
     }
 }
 
@@ -235,53 +297,51 @@ impl Tags {
 pub struct Memory {
     /// Its number within the agent.
     pub number: Number,
-    /// How long it stays in the prompt.
-    pub kind: Kind,
+    /// Where it is: in the prompt, the journal or the archive.
+    pub place: Place,
     /// Its text, trimmed.
     pub content: PrivateText,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where it came from, in the words of whoever saved it.
+    /// A free-text reference to where its text came from; `None` of a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
-    /// The door that it was saved by; the origin of a core memory follows from its wordings, see
-    /// [`Memory::origin`].
-    pub door: SavedBy,
-    /// The wordings that it stands for, the oldest first; none of a journal entry. Those of a discarded
-    /// memory are what it stood for, and stands for again where it is brought back.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wordings: Vec<Wording>,
-    /// The record that tells of its text when it was made constitutional; `None` means that it is not.
+    /// The role that saved it, and its origin. Of a summary: the weakest origin of its sources.
+    pub saved_by: SavedBy,
+    /// Whether a session wrote its text in place of others (SPEC 3.9).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
+    /// The record that made it constitutional; `None` where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected_seq: Option<u64>,
-    /// The origin date: when what it tells happened or was first noted.
+    /// The record that first made it core: its place in the order of ages (SPEC 3.14). `None` of a summary, and of
+    /// a memory that was never core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_seq: Option<u64>,
+    /// When it was saved.
+    pub recorded_at: Timestamp,
+    /// The origin date: the time from which its content dates.
     pub created_at: Timestamp,
     /// When its text, tags, date or flag last changed.
     pub updated_at: Timestamp,
-    /// When it was discarded; `None` means that it is kept.
+    /// When it was discarded; `None` while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discarded_at: Option<Timestamp>,
-    /// When its words were taken out for good (SPEC 4.4). It has none since, is discarded, and nothing
-    /// gives it back.
+    /// When its text was shredded (SPEC 4.4); `None` where it was not. A shredded memory has no text, is
+    /// discarded, and never returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shredded_at: Option<Timestamp>,
 }
 
-/// A memory that several look at: its words stand in memory once, and are wiped when the last of these lets go of it.
+/// A memory with several readers. Its text is in memory once, and is wiped when the last reader drops it.
 pub type SharedMemory = Arc<Zeroizing<Memory>>;
 
 impl Zeroize for Memory {
-    /// Takes its words away and overwrites them where they were, but for its tags.
+    /// Overwrites its text and its source where they are, but not its tags.
     fn zeroize(&mut self) {
         self.content.zeroize();
         self.source.zeroize();
-        for wording in &mut self.wordings {
-            wording.source.zeroize();
-            for lost in &mut wording.let_go {
-                lost.lost.zeroize();
-            }
-        }
     }
 }
 
@@ -291,121 +351,159 @@ impl Memory {
         tokens(self.content.expose())
     }
 
-    /// Whether no session can delete or merge it.
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.place.kind()
+    }
+
+    /// The memory that took its place; `None` where there is none, or where it is not archival. That memory may
+    /// be discarded by now.
+    pub fn under(&self) -> Option<Number> {
+        self.place.archived()?.under
+    }
+
+    /// Whether no session can delete, consolidate or archive it.
     pub fn is_constitutional(&self) -> bool {
         self.protected_seq.is_some()
     }
 
     /// Whether it is not discarded.
-    pub fn is_kept(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.discarded_at.is_none()
     }
 
-    /// Whether it counts towards the mass.
-    pub fn is_kept_core(&self) -> bool {
-        self.kind == Kind::Core && self.is_kept()
+    /// Whether it counts towards the core size.
+    pub fn is_active_core(&self) -> bool {
+        self.kind() == Kind::Core && self.is_active()
     }
 
-    /// The same memory without its words; whether it is constitutional stays.
+    /// Whether it is in the archive.
+    pub fn is_active_archival(&self) -> bool {
+        self.kind() == Kind::Archival && self.is_active()
+    }
+
+    /// Whether its text is an original: a text as its author saved it (SPEC 1). What a session wrote is none, and
+    /// journal entries are counted once they are core or archival.
+    pub fn is_original(&self) -> bool {
+        !self.is_summary && self.kind() != Kind::Journal
+    }
+
+    /// Whether a session or a replacement made it archival, and it was not brought back since (SPEC 3.14).
+    pub fn has_left_prompt(&self) -> bool {
+        let by = self.place.archived().map(|archived| archived.by);
+        matches!(by, Some(ArchivedBy::Session | ArchivedBy::Replaced))
+    }
+
+    /// The same memory without its text, tags and source; whether it is constitutional stays.
     #[must_use]
-    pub fn without_words(&self) -> Self {
+    pub fn without_text(&self) -> Self {
         Self {
             content: PrivateText::default(),
             tags: Tags::default(),
             source: None,
-            // Those of others stand in records of others.
-            wordings: self
-                .wordings
-                .iter()
-                .filter(|wording| wording.number != self.number)
-                .cloned()
-                .collect(),
             ..self.clone()
         }
     }
 
-    /// The weakest origin of the wordings that it stands for (SPEC 2.4), and of those that it was merged from:
-    /// where one of these was given back since, its words still stand in the text.
-    pub fn origin(&self) -> Origin {
-        let origins = self.wordings.iter().map(|wording| wording.origin);
-        // There is always at least one origin: that of the door.
-        origins.chain([self.door.origin]).max().unwrap_or_default()
+    /// The same memory in the archive, `under` the one that took its place.
+    #[must_use]
+    pub fn archived(&self, under: Option<Number>, by: ArchivedBy, at: Timestamp) -> Self {
+        Self {
+            place: Place::Archival(Archived { under, at, by }),
+            ..self.clone()
+        }
     }
 
-    /// Its origin where that is weaker than the agent's own word, and is shown beside its text (SPEC 2.4).
+    /// The same archival memory under another one.
+    #[must_use]
+    pub fn moved_under(&self, under: Option<Number>) -> Self {
+        let place = match self.place {
+            Place::Archival(archived) => Place::Archival(Archived { under, ..archived }),
+            other => other,
+        };
+        Self {
+            place,
+            ..self.clone()
+        }
+    }
+
+    /// The same memory in the prompt. `seq` is the place of the record that makes it core.
+    #[must_use]
+    pub fn promoted(&self, seq: u64) -> Self {
+        Self {
+            place: Place::Core,
+            core_seq: self.core_seq.or((!self.is_summary).then_some(seq)),
+            ..self.clone()
+        }
+    }
+
+    /// The same memory, discarded at `now`.
+    #[must_use]
+    pub fn discarded(&self, now: Timestamp) -> Self {
+        Self {
+            discarded_at: Some(now),
+            ..self.clone()
+        }
+    }
+
+    /// Its origin (SPEC 2.4).
+    pub fn origin(&self) -> Origin {
+        self.saved_by.origin
+    }
+
+    /// Its origin where that is weaker than `agent`; it is shown outside of the text (SPEC 2.4).
     pub fn weak_origin(&self) -> Option<Origin> {
         Some(self.origin()).filter(|origin| origin.weakness() > 0)
     }
 
-    /// Where it came from, in the words of whoever saved it: the sources of all wordings, each once.
-    pub fn sources(&self) -> Vec<&PrivateText> {
-        let mut sources: Vec<&PrivateText> = Vec::new();
-        let all = self
-            .wordings
-            .iter()
-            .filter_map(|wording| wording.source.as_ref());
-        for source in all.chain(&self.source) {
-            if !sources.contains(&source) {
-                sources.push(source);
-            }
-        }
-        sources
+    /// The side of its text (SPEC 3.4).
+    pub fn side(&self) -> Side {
+        self.saved_by.side()
     }
 
-    /// The wordings that count: all of a kept core memory, and of a discarded one those that a session
-    /// let go by deleting it.
-    pub fn counted_wordings(&self) -> impl Iterator<Item = &Wording> {
-        let all = self.wordings.iter();
-        all.filter(|wording| self.counts(wording))
-    }
-
-    /// This memory, for several to look at.
+    /// This memory, for several readers.
     pub fn into_shared(self) -> SharedMemory {
         Arc::new(Zeroizing::new(self))
     }
 
-    /// Whether that wording of it counts.
-    pub(crate) fn counts(&self, wording: &Wording) -> bool {
-        self.is_kept_core() || self.kind == Kind::Core && wording.is_deleted()
-    }
-
-    /// Whether an administrator added any of the wordings that it stands for (SPEC 3.4).
-    pub fn is_added_by_administrator(&self) -> bool {
-        let mut all = self.wordings.iter();
-        all.any(|wording| wording.added_by == ActorKind::Administrator)
-    }
-
-    /// Whether it is a journal entry that somebody else than Memoir itself wrote (SPEC 2.5).
+    /// Whether it is a journal entry that Memoir did not write (SPEC 2.5).
     pub fn is_to_be_reflected_on(&self) -> bool {
-        // By the door that it came in by: any text may be given as a source, that of Memoir's own entries too.
-        self.kind == Kind::Journal && self.door != SavedBy::of(ActorKind::System)
+        // By the role: a client may give any text as a source, that of Memoir's own entries too.
+        self.kind() == Kind::Journal && !self.is_written_by_memoir()
     }
 
-    /// When a journal entry leaves the prompt; `None` for a core memory.
+    /// Whether Memoir itself wrote it: a report on a session, a setting or an access.
+    pub fn is_written_by_memoir(&self) -> bool {
+        self.saved_by == SavedBy::of(ActorKind::System)
+    }
+
+    /// When a journal entry expires from the prompt; `None` of other kinds.
     pub fn fades_at(&self) -> Option<Timestamp> {
-        fades_at(self.kind, self.created_at)
+        fades_at(self.kind(), self.created_at)
     }
 }
 
 /// A memory given from outside and checked, not yet numbered (SPEC 2.1, 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMemory {
-    /// How long it stays in the prompt.
+    /// Its kind.
     pub kind: Kind,
     /// Its text, trimmed.
     pub content: PrivateText,
     /// Its tags.
     pub tags: Tags,
-    /// Where it came from.
+    /// A free-text reference; `None` where the client gives none.
     pub source: Option<PrivateText>,
     /// The origin date; `None` means now.
     pub created_at: Option<Timestamp>,
     /// Whether to make it constitutional: an administrator may, an agent may not (SPEC 2.4).
     pub constitutional: bool,
-    /// The door that it comes in by.
-    pub door: SavedBy,
-    /// The wordings that it stands for where it is merged from others; `None`: its own text is its wording.
-    pub wordings: Option<Vec<Wording>>,
+    /// The role that saves it, and its origin.
+    pub saved_by: SavedBy,
+    /// Whether a session wrote it in place of others.
+    pub is_summary: bool,
+    /// Of an archival memory; `None` means saved as archival now, under none.
+    pub archived: Option<Archived>,
 }
 
 /// Memories by their numbers.
@@ -416,36 +514,35 @@ pub fn by_number<M: Borrow<Memory>>(memories: impl IntoIterator<Item = M>) -> BT
     numbered.collect()
 }
 
-impl Memory {
-    /// Makes its present text a wording of its own, recorded at `seq`; a journal entry has none.
-    pub(crate) fn give_wording(&mut self, seq: u64, door: SavedBy) {
-        if self.kind == Kind::Core {
-            let given = WordingId {
-                seq,
-                number: self.number,
-            };
-            let own = Wording::of(&self.content, given, door, self);
-            self.wordings = wording::union(self.wordings.iter().chain([&own]));
-        }
-    }
-}
-
 impl NewMemory {
     /// A journal entry of Memoir's own, dated now.
     pub fn journal(content: impl Into<PrivateText>) -> Self {
         Self {
-            kind: Kind::Journal,
-            content: content.into(),
-            tags: Tags::default(),
             source: Some(OWN_SOURCE.into()),
-            created_at: None,
-            constitutional: false,
-            door: SavedBy::of(ActorKind::System),
-            wordings: None,
+            ..Self::new(
+                Kind::Journal,
+                content.into(),
+                SavedBy::of(ActorKind::System),
+            )
         }
     }
 
-    /// That a journal entry is not dated ahead of `now`, so that it would not fade for as long.
+    /// One without tags, source and date.
+    pub fn new(kind: Kind, content: PrivateText, saved_by: SavedBy) -> Self {
+        Self {
+            kind,
+            content,
+            tags: Tags::default(),
+            source: None,
+            created_at: None,
+            constitutional: false,
+            saved_by,
+            is_summary: false,
+            archived: None,
+        }
+    }
+
+    /// Checks that a journal entry is not dated ahead of `now`: it would stay in the prompt for that much longer.
     ///
     /// # Errors
     /// It is dated more than a day ahead.
@@ -454,28 +551,34 @@ impl NewMemory {
             .map_or(Ok(()), |at| check_date(self.kind, at, now))
     }
 
-    /// Gives it a number and dates. `seq` is the place of the record that is to tell of it.
+    /// Gives it a number and dates. `seq` is the place of the record that saves it.
     pub fn into_memory(self, number: Number, seq: u64, now: Timestamp) -> Memory {
-        let mut memory = Memory {
+        let place = match self.kind {
+            Kind::Core => Place::Core,
+            Kind::Journal => Place::Journal,
+            Kind::Archival => Place::Archival(self.archived.unwrap_or(Archived {
+                under: None,
+                at: now,
+                by: ArchivedBy::Saved,
+            })),
+        };
+        Memory {
             number,
-            kind: self.kind,
+            place,
             content: self.content,
             tags: self.tags,
             source: self.source,
-            door: self.door,
-            wordings: Vec::new(),
-            protected_seq: self.constitutional.then_some(seq),
+            saved_by: self.saved_by,
+            is_summary: self.is_summary,
+            // Only core memories are constitutional (SPEC 1).
+            protected_seq: (self.constitutional && self.kind == Kind::Core).then_some(seq),
+            core_seq: (self.kind == Kind::Core && !self.is_summary).then_some(seq),
+            recorded_at: now,
             created_at: self.created_at.unwrap_or(now),
             updated_at: now,
             discarded_at: None,
             shredded_at: None,
-        };
-        match self.wordings {
-            Some(wordings) => memory.wordings = wordings,
-            // After the rest is set: the wording takes source and date from the memory.
-            None => memory.give_wording(seq, self.door),
         }
-        memory
     }
 }
 
@@ -499,29 +602,32 @@ pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<()
 /// What is counted of an agent's memories without reading them (SPEC 1, 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// The mass: tokens of the kept core memories.
+    /// The core size: tokens of the active core memories.
     pub core_tokens: u64,
-    /// Kept core memories.
+    /// Active core memories.
     pub core_count: u64,
-    /// Kept journal entries, faded ones included.
-    pub journal_count: u64,
-    /// Kept constitutional memories.
+    /// Active summaries; they are among the core memories.
+    pub summary_count: u64,
+    /// Tokens of the active summaries.
+    pub summary_tokens: u64,
+    /// Active constitutional memories; they are among the core memories.
     pub constitutional_count: u64,
-    /// Discarded memories of either kind, without the shredded ones.
-    pub discarded_count: u64,
-    /// Shredded memories of either kind. Kept, discarded and shredded ones come to all that were saved.
-    pub shredded_count: u64,
-    /// Wordings that kept core memories stand for, and those that sessions let go by deleting (SPEC 3.14).
-    pub wording_count: u64,
-    /// Those of them of which a session let something go.
-    pub let_go_count: u64,
-    /// The words of all of them, but for the free ones.
-    pub words: u64,
-    /// Those of them that sessions let go.
-    pub lost_words: u64,
-    /// Tokens of the kept journal entries, faded ones included.
-    #[serde(default)]
+    /// Tokens of the active constitutional memories.
+    pub constitutional_tokens: u64,
+    /// Active journal entries, expired ones included.
+    pub journal_count: u64,
+    /// Tokens of the active journal entries, expired ones included.
     pub journal_tokens: u64,
+    /// Active archival memories.
+    pub archival_count: u64,
+    /// Tokens of the active archival memories.
+    pub archival_tokens: u64,
+    /// Active archival memories that a new memory replaced.
+    pub replaced_count: u64,
+    /// Discarded memories of any kind, without the shredded ones.
+    pub discarded_count: u64,
+    /// Shredded memories of any kind. Active, discarded and shredded ones add up to all that were saved.
+    pub shredded_count: u64,
 }
 
 impl Tally {
@@ -530,11 +636,21 @@ impl Tally {
         self.count(memory, |value, by| *value += by);
     }
 
-    /// Counts one memory out. The counts must hold it.
+    /// Counts one memory out. The counts must include it.
     pub fn remove(&mut self, memory: &Memory) {
-        // Stored counts may have been tampered with; verifying names that, and no decision is to end in a panic
-        // for it.
+        // Stored counts may have been modified outside Memoir. Verifying names that; no decision is to panic
+        // because of it.
         self.count(memory, |value, by| *value = value.saturating_sub(by));
+    }
+
+    /// Originals in the prompt (SPEC 3.12).
+    pub fn originals_in_prompt(&self) -> u64 {
+        self.core_count.saturating_sub(self.summary_count)
+    }
+
+    /// Originals in the prompt and in the archive.
+    pub fn originals(&self) -> u64 {
+        self.originals_in_prompt() + self.archival_count
     }
 
     /// Every count with its name.
@@ -542,99 +658,101 @@ impl Tally {
         [
             ("core_tokens", self.core_tokens),
             ("core_count", self.core_count),
-            ("journal_count", self.journal_count),
+            ("summary_count", self.summary_count),
+            ("summary_tokens", self.summary_tokens),
             ("constitutional_count", self.constitutional_count),
+            ("constitutional_tokens", self.constitutional_tokens),
+            ("journal_count", self.journal_count),
+            ("journal_tokens", self.journal_tokens),
+            ("archival_count", self.archival_count),
+            ("archival_tokens", self.archival_tokens),
+            ("replaced_count", self.replaced_count),
             ("discarded_count", self.discarded_count),
             ("shredded_count", self.shredded_count),
-            ("wording_count", self.wording_count),
-            ("let_go_count", self.let_go_count),
-            ("words", self.words),
-            ("lost_words", self.lost_words),
-            ("journal_tokens", self.journal_tokens),
         ]
     }
 
     /// How many counts there are.
-    pub(crate) const COUNTS: usize = 11;
+    pub(crate) const COUNTS: usize = 13;
 
-    /// Every count, in an order that stays.
+    /// Every count, in a fixed order.
     pub(crate) fn each(&self) -> [u64; Self::COUNTS] {
         self.counts().map(|(_, count)| count)
     }
 
-    /// What [`Tally::each`] gave.
-    pub(crate) fn of_each(counts: [u64; Self::COUNTS]) -> Self {
+    /// The tally of which [`Tally::each`] gave these counts.
+    pub(crate) fn from_each(counts: [u64; Self::COUNTS]) -> Self {
         let [
             core_tokens,
             core_count,
-            journal_count,
+            summary_count,
+            summary_tokens,
             constitutional_count,
+            constitutional_tokens,
+            journal_count,
+            journal_tokens,
+            archival_count,
+            archival_tokens,
+            replaced_count,
             discarded_count,
             shredded_count,
-            wording_count,
-            let_go_count,
-            words,
-            lost_words,
-            journal_tokens,
         ] = counts;
         Self {
             core_tokens,
             core_count,
-            journal_count,
+            summary_count,
+            summary_tokens,
             constitutional_count,
+            constitutional_tokens,
+            journal_count,
+            journal_tokens,
+            archival_count,
+            archival_tokens,
+            replaced_count,
             discarded_count,
             shredded_count,
-            wording_count,
-            let_go_count,
-            words,
-            lost_words,
-            journal_tokens,
         }
-    }
-
-    /// Wordings of which everything is still said.
-    pub fn carried_count(&self) -> u64 {
-        // As in `remove`: stored counts may have been tampered with.
-        self.wording_count.saturating_sub(self.let_go_count)
     }
 
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
-        // Before the early returns: a memory that a session deleted is discarded, and its wordings count
-        // all the same.
-        for wording in memory.counted_wordings() {
-            change(&mut self.wording_count, 1);
-            change(
-                &mut self.let_go_count,
-                u64::from(!wording.let_go.is_empty()),
-            );
-            change(&mut self.words, wording.words);
-            change(&mut self.lost_words, wording.lost_words());
-        }
         if memory.shredded_at.is_some() {
             change(&mut self.shredded_count, 1);
             return;
         }
-        if !memory.is_kept() {
+        if !memory.is_active() {
             change(&mut self.discarded_count, 1);
             return;
         }
-        match memory.kind {
-            Kind::Core => {
+        let tokens = memory.tokens();
+        match memory.place {
+            Place::Core => {
                 change(&mut self.core_count, 1);
-                change(&mut self.core_tokens, memory.tokens());
+                change(&mut self.core_tokens, tokens);
+                if memory.is_summary {
+                    change(&mut self.summary_count, 1);
+                    change(&mut self.summary_tokens, tokens);
+                }
+                if memory.is_constitutional() {
+                    change(&mut self.constitutional_count, 1);
+                    change(&mut self.constitutional_tokens, tokens);
+                }
             }
-            Kind::Journal => {
+            Place::Journal => {
                 change(&mut self.journal_count, 1);
-                change(&mut self.journal_tokens, memory.tokens());
+                change(&mut self.journal_tokens, tokens);
             }
-        }
-        if memory.is_constitutional() {
-            change(&mut self.constitutional_count, 1);
+            Place::Archival(archived) => {
+                change(&mut self.archival_count, 1);
+                change(&mut self.archival_tokens, tokens);
+                if archived.by == ArchivedBy::Replaced {
+                    change(&mut self.replaced_count, 1);
+                }
+            }
         }
     }
 }
 
-/// A kept core memory whose origin date is `number` seconds after 1970.
+/// An active core memory, recorded by record `number`, with an origin date `number` seconds after 1970.
 #[cfg(test)]
 pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
     let at = Timestamp::from_microseconds(0)
@@ -642,13 +760,15 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
         .plus_seconds(number as i64);
     Memory {
         number: Number(number),
-        kind: Kind::Core,
+        place: Place::Core,
         content: content.into(),
         tags: Tags::default(),
         source: None,
-        door: SavedBy::of(ActorKind::Agent),
-        wordings: Vec::new(),
+        saved_by: SavedBy::of(ActorKind::Agent),
+        is_summary: false,
         protected_seq: None,
+        core_seq: Some(number),
+        recorded_at: at,
         created_at: at,
         updated_at: at,
         discarded_at: None,

@@ -1,28 +1,27 @@
 //! An agent as its records alone tell it, for comparing it with what is stored (SPEC 4.2).
 //!
-//! A log of any length is followed in the room of what it tells of: of each memory a mark
-//! ([`MemoryMark`]), of each wording another one, of each session what was counted. Texts are not kept: where
-//! a memory no longer says a wording in its own words, whoever compares reads that wording's record again, and
-//! the mark tells that it is the same.
+//! A log of any length is followed in the room of its memories and sessions: of each memory a digest of its state
+//! ([`MemoryMark`]), of each session its counts. No text is kept. Each record that changes the text of an original is
+//! checked to leave the same text (SPEC 1), and the stored memories are compared with their last states: so every
+//! original is found word for word, or named (SPEC 3.12).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-use memoir_details::{Reading, unsaid};
+use memoir_text::same_text_key;
 use serde_json::Value;
 
 use crate::{
     AccessRequestId, SessionId, Timestamp,
     access::AccessRequest,
-    agent::{self, Agent, Field, LostByDay, Settings},
-    audit::{Action, Change, Record, STARTED_BY, SettingChange},
+    agent::{self, Agent, Field, LossGuard, Settings},
+    audit::{Action, Change, GUARD, MEMBERS, Record, STARTED_BY, SettingChange},
     in_force::RecordsInForce,
-    mark::{MemoryMark, WordsMark},
+    mark::{MemoryMark, TextMark},
     memory::{Memory, Number, Tally},
     session::{Session, State, Stats},
-    wording::{Wording, WordingId, WordingTexts},
 };
 
 /// The first thing that does not fit. Says what by table, number and field, never in an agent's words.
@@ -81,7 +80,8 @@ pub struct Replay {
     /// The memories from number 1 on, which have no gaps.
     memories: Vec<KnownMemory>,
     tally: Tally,
-    lost_words: LostByDay,
+    /// What sessions under `off` took of each memory.
+    removed_off: BTreeMap<Number, RemovedOff>,
     sessions: BTreeMap<SessionId, SessionRecords>,
     /// Each with the place of the last record of it.
     access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
@@ -89,7 +89,6 @@ pub struct Replay {
     next_number: Number,
     next_seq: u64,
     erased_at: Option<Timestamp>,
-    wordings: BTreeMap<WordingId, KnownWording>,
     last_set: BTreeMap<&'static str, u64>,
 }
 
@@ -101,24 +100,80 @@ struct KnownMemory {
     touched: u64,
 }
 
-/// What is known of a wording.
-#[derive(Debug, Clone, Copy, Default)]
-struct KnownWording {
-    /// Its text, from the record in which it stands; `None` before that, and where none holds it.
-    text: Option<WordsMark>,
-    /// How many memories count it as one that they stand for.
-    counted: u32,
+/// What sessions under `off` took of one memory; what is rolled back or restored is none of it.
+#[derive(Debug, Clone, Default)]
+struct RemovedOff {
+    /// It was discarded, and is so still.
+    is_discarded: bool,
+    /// The texts that it had since the first was rewritten, each with how many were rewritten before it. An undo or
+    /// a rewind can return to any of them.
+    texts: Vec<(TextMark, u64)>,
+    /// How many were rewritten before the present one.
+    rewritten: u64,
 }
 
-/// How much of what was ever given to kept core memories is still said (SPEC 3.14).
+impl RemovedOff {
+    fn rewrite(&mut self, before: &Memory, after: &Memory) {
+        if self.texts.is_empty() {
+            self.texts.push((text_mark(before), 0));
+        }
+        self.rewritten += 1;
+        self.texts.push((text_mark(after), self.rewritten));
+    }
+
+    /// Returns to a text that it had; `None` where it had no such text.
+    fn return_to(&mut self, after: &Memory) -> Option<()> {
+        let mark = text_mark(after);
+        let same = self.texts.iter().filter(|(text, _)| *text == mark);
+        self.rewritten = same.map(|(_, rewritten)| *rewritten).min()?;
+        Some(())
+    }
+
+    fn count(&self) -> u64 {
+        u64::from(self.is_discarded) + self.rewritten
+    }
+}
+
+/// Where the originals are (SPEC 3.12). The total is the sum of the other four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Carried {
-    /// Wordings that kept core memories stand for, and those that sessions let go by deleting.
-    pub wordings: u64,
-    /// Those of which everything is still said.
-    pub carried: u64,
-    /// Those of which sessions let something go.
-    pub let_go: u64,
+pub struct Originals {
+    /// All that count.
+    pub total: u64,
+    /// Those that are active core memories.
+    pub in_prompt: u64,
+    /// Those that are active archival memories.
+    pub archived: u64,
+    /// Those that sessions under the guard `off` discarded or rewrote.
+    pub removed_off: u64,
+    /// Those that are missing, or not word for word as recorded.
+    pub lost: u64,
+}
+
+impl fmt::Display for Originals {
+    /// As in `1,234 originals: 1,050 in the prompt, 184 in the archive, 0 lost`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = crate::session_entry::grouped;
+        write!(
+            formatter,
+            "{} {}: {} in the prompt, {} in the archive, ",
+            number(self.total),
+            if self.total == 1 {
+                "original"
+            } else {
+                "originals"
+            },
+            number(self.in_prompt),
+            number(self.archived),
+        )?;
+        if self.removed_off > 0 {
+            write!(
+                formatter,
+                "{} removed under `off`, ",
+                number(self.removed_off)
+            )?;
+        }
+        write!(formatter, "{} lost", number(self.lost))
+    }
 }
 
 /// What the records tell of one session.
@@ -128,8 +183,12 @@ pub struct SessionRecords {
     pub edits: u32,
     /// What they took away together, in tokens.
     pub removed_tokens: u64,
-    /// Words that they let go.
-    pub lost_words: u64,
+    /// Memories that they moved to the archive.
+    pub archived: u32,
+    /// Of these, those that came under a summary.
+    pub archived_under_summaries: u32,
+    /// Summaries that they wrote.
+    pub summaries: u32,
     /// The edits and protections by kind.
     pub stats: Stats,
     /// How it ended; `None` while it runs.
@@ -170,14 +229,13 @@ impl Replay {
             settings: Settings::default(),
             memories: Vec::new(),
             tally: Tally::default(),
-            lost_words: LostByDay::default(),
+            removed_off: BTreeMap::new(),
             sessions: BTreeMap::new(),
             access: BTreeMap::new(),
             in_force: RecordsInForce::default(),
             next_number: Number(1),
             next_seq: 1,
             erased_at: None,
-            wordings: BTreeMap::new(),
             last_set: BTreeMap::new(),
         }
     }
@@ -206,10 +264,8 @@ impl Replay {
         // Before the changes: a record of an erased agent must not become a part of the state.
         self.apply_erasure(record)?;
         for change in &record.body.changes {
-            self.apply_change(record.seq, change)?;
+            self.apply_change(record, change)?;
         }
-        // After all changes of the record: what one memory gives up, another takes over further on in it.
-        self.check_handed_on(record)?;
         for setting in &record.body.settings {
             self.apply_setting(record.seq, setting)?;
         }
@@ -242,8 +298,8 @@ impl Replay {
         self.memories.get(index)
     }
 
-    fn apply_change(&mut self, seq: u64, change: &Change) -> Result<(), ReplayMisfit> {
-        let number = change.number();
+    fn apply_change(&mut self, record: &Record, change: &Change) -> Result<(), ReplayMisfit> {
+        let (seq, number) = (record.seq, change.number());
         let misfit = |problem: String| Err(ReplayMisfit::at(seq, problem));
         match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
@@ -263,8 +319,8 @@ impl Replay {
             }
             (Some(before), Some(known)) => {
                 let mark = MemoryMark::of(before);
-                // Marks of both are compared: whoever changed one record's before or after would
-                // have to change the one before or after it, too.
+                // The digests of both are compared: to change one record's before or after, the one before or after
+                // it would have to be changed, too.
                 if mark != known.state {
                     return misfit(format!(
                         "changes memory {number} from a state that it was not in ({})",
@@ -274,29 +330,16 @@ impl Replay {
             }
         }
         let after = change.after();
-        let is_own = |wording: &&Wording| wording.seq == seq && wording.number == number;
-        if let Some(own) = after.wordings.iter().find(is_own) {
-            let text = WordsMark::of_text(after.content.expose());
-            // The counts in a wording decide what may still be lost, and its mark what an edit is measured by;
-            // both are worked out anew here, since the record could claim any. What words were that were
-            // taken out since, nobody can tell any more.
-            if after.shredded_at.is_none() && !after.content.is_empty() {
-                let words = Reading::in_language(after.content.expose(), own.language).words();
-                if own.words != u64::from(words) {
-                    return misfit(format!("counts other words of memory {number} than it has"));
-                }
-                if own.text_mark != text {
-                    return misfit(format!("marks another text of memory {number} than it has"));
-                }
-            }
-            self.wordings.entry(own.id()).or_default().text = Some(text);
+        if let Some(before) = change.before() {
+            self.check_original(record, before, &after)?;
+            self.tally.remove(before);
         }
-        self.count(change.before(), &after);
+        self.tally.add(&after);
         let known = KnownMemory {
             state: MemoryMark::of(&after),
             touched: seq,
         };
-        // The next one, or one of those that are there: both were made sure of.
+        // The next one, or one of those that exist: both were made sure of.
         match usize::try_from(number.0 - 1).ok() {
             Some(index) if index < self.memories.len() => self.memories[index] = known,
             _ => self.memories.push(known),
@@ -304,48 +347,51 @@ impl Replay {
         Ok(())
     }
 
-    fn count(&mut self, before: Option<&Memory>, after: &Memory) {
-        for (memory, is_before) in before
-            .map(|before| (before, true))
-            .into_iter()
-            .chain([(after, false)])
-        {
-            for wording in memory.counted_wordings() {
-                let known = self.wordings.entry(wording.id()).or_default();
-                known.counted = match is_before {
-                    // A record that was tampered with may take away what was never there.
-                    true => known.counted.saturating_sub(1),
-                    false => known.counted.saturating_add(1),
-                };
-            }
-        }
-        if let Some(before) = before {
-            self.tally.remove(before);
-            self.lost_words.remove(before);
-        }
-        self.tally.add(after);
-        self.lost_words.add(after);
-    }
-
-    /// No session, nor the clean-up before it, lets a wording fall unnoticed: whatever its edits replace is
-    /// stood for afterwards, by a kept memory or by one that is marked as let go (SPEC 3.12, 3.14).
-    fn check_handed_on(&self, record: &Record) -> Result<(), ReplayMisfit> {
-        if !record.action.is_capped_edit() && record.action != Action::MemoryDeduplicated {
+    /// No session takes an original away, and nothing changes its text but shredding: what the record leaves of an
+    /// active original is the same text in the prompt or in the archive (SPEC 3.12).
+    fn check_original(
+        &mut self,
+        record: &Record,
+        before: &Memory,
+        after: &Memory,
+    ) -> Result<(), ReplayMisfit> {
+        if !before.is_original() || after.shredded_at.is_some() {
             return Ok(());
         }
-        let before = record.body.changes.iter().filter_map(Change::before);
-        let mut stood_for = before
-            .filter(|memory| memory.is_kept_core())
-            .flat_map(|memory| memory.wordings.iter().map(Wording::id));
-        let is_dropped =
-            |id: &WordingId| self.wordings.get(id).is_none_or(|known| known.counted == 0);
-        match stood_for.find(is_dropped) {
-            None => Ok(()),
-            Some(id) => Err(ReplayMisfit::at(
-                record.seq,
-                format!("drops what memory {} stood for", id.number),
-            )),
+        let misfit = |problem: &str| {
+            let problem = format!("{problem} memory {}", before.number);
+            Err(ReplayMisfit::at(record.seq, problem))
+        };
+        let is_edit = record.action.is_session_edit();
+        let is_off = is_edit
+            && record.facts.code_of(GUARD) == Some(LossGuard::Off.as_str())
+            // What the record claims is compared with the setting at the time.
+            && self.settings.effective_loss_guard() == LossGuard::Off;
+        let is_same = before.content == after.content
+            || same_text_key(before.content.expose()) == same_text_key(after.content.expose());
+        if is_off {
+            let removed = self.removed_off.entry(before.number).or_default();
+            if before.is_active() && !after.is_active() {
+                removed.is_discarded = true;
+            }
+            if !is_same {
+                removed.rewrite(before, after);
+            }
+            return Ok(());
         }
+        if let Some(removed) = self.removed_off.get_mut(&before.number) {
+            removed.is_discarded &= !after.is_active();
+            if !is_same && removed.return_to(after).is_none() {
+                return misfit("changes the text of");
+            }
+        } else if !is_same {
+            return misfit("changes the text of");
+        }
+        let loses = is_edit || record.action == Action::MemoryReplaced;
+        if loses && before.is_active() && !after.is_active() {
+            return misfit("takes away");
+        }
+        Ok(())
     }
 
     fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), ReplayMisfit> {
@@ -425,10 +471,6 @@ impl Replay {
         Some(records)
     }
 
-    fn text_mark(&self, wording: WordingId) -> Option<WordsMark> {
-        self.wordings.get(&wording)?.text
-    }
-
     /// Which records are in force.
     pub fn in_force(&self) -> &RecordsInForce {
         &self.in_force
@@ -459,7 +501,7 @@ impl Replay {
         first(settings)?;
         // Before the counts: a record that is missing at the end explains why they differ.
         self.check_end(agent)?;
-        let differing = agent.differing_counts(&self.tally, &self.lost_words);
+        let differing = agent.differing_counts(&self.tally);
         if differing.is_empty() {
             return Ok(());
         }
@@ -497,23 +539,19 @@ impl Replay {
         Ok(())
     }
 
-    /// Compares what the records tell with all memories as they are stored, and proves that they say what
-    /// they stand for. `texts` holds the texts of all their wordings.
+    /// Compares what the records tell with all memories as they are stored, and counts the originals.
     ///
     /// # Errors
     /// What differs; of several, what the log comes to first.
-    pub fn check_memories(
-        &self,
-        memories: &[Memory],
-        texts: &WordingTexts,
-    ) -> Result<Carried, ReplayMisfit> {
+    pub fn check_memories(&self, memories: &[Memory]) -> Result<Originals, ReplayMisfit> {
         let mut by_number: Vec<&Memory> = memories.iter().collect();
         by_number.sort_by_key(|memory| memory.number);
         let mut comparison = MemoryComparison::default();
         for memory in by_number {
-            comparison.add(self, memory, texts);
+            comparison.add(self, memory);
         }
-        comparison.finish(self).map_err(|misfits| misfits.0)
+        let (originals, differing) = comparison.finish(self);
+        differing.map_or(Ok(originals), Err)
     }
 
     fn misfit_of(&self, number: Number, problem: &str) -> ReplayMisfit {
@@ -559,38 +597,19 @@ impl Replay {
     }
 }
 
-/// Memories as they are stored, held against the records one after the other.
+/// Memories as they are stored, compared with the records one after the other.
 #[derive(Debug, Default)]
 pub struct MemoryComparison {
-    /// The highest number that has come.
+    /// The highest number so far.
     last: u64,
     differing: Option<ReplayMisfit>,
-    unsaid: Option<ReplayMisfit>,
-    carried: Carried,
+    originals: Originals,
 }
 
 impl MemoryComparison {
-    /// The wordings whose texts are to be at hand when the memory is added: those that it does not say in
-    /// its own words.
-    pub fn texts_needed(replay: &Replay, memory: &Memory) -> Vec<WordingId> {
-        // Only what is kept says anything; a discarded one stands for nothing that could be missing.
-        if !memory.is_kept_core() {
-            return Vec::new();
-        }
-        let own = WordsMark::of_text(memory.content.expose());
-        let ids = memory.wordings.iter().map(Wording::id);
-        let is_other = |id: &WordingId| replay.text_mark(*id) != Some(own);
-        ids.filter(is_other).collect()
-    }
-
-    /// Adds the next memory; they come by number. `texts` holds the texts that it needs, and may hold
-    /// others.
-    pub fn add(&mut self, replay: &Replay, memory: &Memory, texts: &WordingTexts) {
+    /// Adds the next memory; they come by number.
+    pub fn add(&mut self, replay: &Replay, memory: &Memory) {
         self.pass_over(replay, memory.number);
-        for wording in memory.counted_wordings() {
-            self.carried.wordings += 1;
-            self.carried.let_go += u64::from(!wording.let_go.is_empty());
-        }
         let mut differs = |problem: &str| {
             keep_first(
                 &mut self.differing,
@@ -598,8 +617,8 @@ impl MemoryComparison {
             );
         };
         if memory.number.0 <= self.last {
-            // The one before is compared already; a second row of the number is the fault, whatever it says.
-            return differs("is there twice");
+            // The one before is compared already; a second row of the number is the fault, whatever it has.
+            return differs("exists twice");
         }
         self.last = memory.number.0;
         let Some(known) = replay.known(memory.number) else {
@@ -608,68 +627,53 @@ impl MemoryComparison {
         let fields = known.state.differing(&MemoryMark::of(memory));
         if !fields.is_empty() {
             differs(&format!("{} not as recorded", fields.join(", ")));
-        } else if memory.is_kept_core() && !says_all(replay, memory, texts) {
-            let problem = "says less than it stands for";
-            keep_first(&mut self.unsaid, replay.misfit_of(memory.number, problem));
         }
+        self.count(&known.state, fields.is_empty());
+    }
+
+    /// Counts a memory by its recorded state. An original whose row differs is lost.
+    fn count(&mut self, state: &MemoryMark, is_as_recorded: bool) {
+        let count = match (
+            state.is_original_in_prompt(),
+            state.is_original_in_archive(),
+        ) {
+            (false, false) => return,
+            _ if !is_as_recorded => &mut self.originals.lost,
+            (true, _) => &mut self.originals.in_prompt,
+            (false, true) => &mut self.originals.archived,
+        };
+        *count += 1;
     }
 
     /// Those that were to come before this number and did not are missing.
     fn pass_over(&mut self, replay: &Replay, to: Number) {
-        let is_known = |number: &u64| replay.known(Number(*number)).is_some();
-        for number in (self.last + 1..to.0).take_while(is_known) {
+        for number in self.last + 1..to.0 {
+            let Some(known) = replay.known(Number(number)) else {
+                break;
+            };
             let misfit = replay.misfit_of(Number(number), "is missing");
             keep_first(&mut self.differing, misfit);
+            let state = known.state;
+            self.count(&state, false);
         }
     }
 
-    /// How much of what was ever said is still said, once all memories were added.
-    ///
-    /// # Errors
-    /// What differs, and which memory says less than it stands for; of several, what the log comes to first.
-    pub fn finish(
-        mut self,
-        replay: &Replay,
-    ) -> Result<Carried, (ReplayMisfit, Option<ReplayMisfit>)> {
+    /// Where the originals are, and what differs, once all memories were added; of several, what the log comes to
+    /// first.
+    pub fn finish(mut self, replay: &Replay) -> (Originals, Option<ReplayMisfit>) {
         // Ends with the last one that is known: behind it nothing is missing.
         self.pass_over(replay, Number(u64::MAX));
-        match (self.differing, self.unsaid) {
-            (Some(differing), unsaid) => Err((differing, unsaid)),
-            (None, Some(unsaid)) => Err((unsaid, None)),
-            (None, None) => Ok(Carried {
-                // What was let go was counted among them.
-                carried: self.carried.wordings - self.carried.let_go,
-                ..self.carried
-            }),
-        }
+        let mut originals = self.originals;
+        originals.removed_off = replay.removed_off.values().map(RemovedOff::count).sum();
+        originals.total =
+            originals.in_prompt + originals.archived + originals.removed_off + originals.lost;
+        (originals, self.differing)
     }
 }
 
-/// Whether every sentence of every wording is said by the kept memory that stands for it, but for what is
-/// marked as let go (SPEC 3.14).
-fn says_all(replay: &Replay, memory: &Memory, texts: &WordingTexts) -> bool {
-    let own = WordsMark::of_text(memory.content.expose());
-    let mut present = None;
-    memory.wordings.iter().all(|wording| {
-        let Some(mark) = replay.text_mark(wording.id()) else {
-            return false;
-        };
-        if mark == own {
-            return true;
-        }
-        let text = texts.get(&wording.id());
-        // By the mark, since the text comes from a record that may have been changed since it was followed.
-        let Some(text) = text.filter(|text| WordsMark::of_text(text.expose()) == mark) else {
-            return false;
-        };
-        let present = present.get_or_insert_with(|| Reading::of(memory.content.expose()));
-        let read = Reading::in_language(text.expose(), wording.language);
-        let unsaid = unsaid(&[&read], present);
-        let missing: u64 = unsaid.iter().map(|loss| u64::from(loss.words)).sum();
-        // Counted and not named: what was let go is on the record by words, and less may be missing than
-        // was let go.
-        missing <= wording.lost_words()
-    })
+/// A digest that is equal for the same text (SPEC 1).
+fn text_mark(memory: &Memory) -> TextMark {
+    TextMark::of_text(&same_text_key(memory.content.expose()))
 }
 
 /// Sessions as they are stored, held against the records one after the other. Of a rehearsal there is at most
@@ -713,7 +717,6 @@ impl SessionRecords {
             self.started_by = record.facts.as_map().get(STARTED_BY).cloned();
         }
         self.last_seq = record.seq;
-        let changes = &record.body.changes;
         let is_edit = record.action.is_session_edit();
         self.changes_memories |= is_edit || record.action == Action::MemoryDeduplicated;
         if record.action.is_session_end() {
@@ -729,16 +732,19 @@ impl SessionRecords {
             self.edits += 1;
             let removed = record.facts.count_of("tokens_removed").unwrap_or(0);
             self.removed_tokens = self.removed_tokens.saturating_add(removed);
-            let lost = record.facts.count_of("lost_words").unwrap_or(0);
-            self.lost_words = self.lost_words.saturating_add(lost);
-        }
-        match record.action {
-            Action::MemoryRefinementConsolidate => {
-                let merged = changes.iter().filter(|change| change.before().is_some());
-                self.stats.consolidated += merged.count() as u32;
+            let archived = record.facts.places_of("archived").count() as u32;
+            let summaries = record.facts.count_of("summaries").unwrap_or(0) as u32;
+            self.archived += archived;
+            self.summaries += summaries;
+            if summaries > 0 {
+                self.archived_under_summaries += archived;
             }
-            Action::MemoryRefinementUpdate => self.stats.updated += 1,
-            Action::MemoryRefinementDelete => self.stats.deleted += 1,
+        }
+        let members = record.facts.places_of(MEMBERS).count() as u32;
+        match record.action {
+            Action::MemoryRefinementConsolidate => self.stats.consolidated += members,
+            Action::MemoryRefinementUpdate => self.stats.updated += members,
+            Action::MemoryRefinementDelete => self.stats.deleted += members,
             Action::MemoryRefinementProtect => self.stats.protected += 1,
             _ => {}
         }
@@ -771,8 +777,16 @@ fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'stat
             "`removed_tokens` is not as recorded",
         ),
         (
-            session.lost_words == records.lost_words,
-            "`lost_words` is not as recorded",
+            (
+                session.archived,
+                session.archived_under_summaries,
+                session.summaries,
+            ) == (
+                records.archived,
+                records.archived_under_summaries,
+                records.summaries,
+            ),
+            "`archived` or `summaries` is not as recorded",
         ),
         (
             session.stats == records.stats,

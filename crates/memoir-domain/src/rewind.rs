@@ -71,7 +71,7 @@ impl RewindPreview {
                 continue;
             };
             preview.changed += 1;
-            match (before.is_kept(), after.is_kept()) {
+            match (before.is_active(), after.is_active()) {
                 (false, true) => preview.returning += 1,
                 (true, false) => preview.discarded += 1,
                 (true, true) if before.content != after.content => preview.reworded += 1,
@@ -233,13 +233,13 @@ pub fn foresee(
         // `None` of a memory that did not exist then: it is discarded, and was not kept anyway where
         // nothing changes.
         let target = then.memories().get(index).copied().flatten();
-        let (mass, is_kept) = target.map_or((0, false), |then| (then.mass(), then.is_kept()));
-        let is_same = target.map_or(!present.is_kept(), |then| then.is_same(&present));
+        let (mass, is_kept) = target.map_or((0, false), |then| (then.mass(), then.is_active()));
+        let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
         if is_same {
             continue;
         }
         changes.changed += 1;
-        match (present.is_kept(), is_kept) {
+        match (present.is_active(), is_kept) {
             (false, true) => changes.returning += 1,
             (true, false) => changes.discarded += 1,
             (true, true) if target.is_some_and(|then| !then.says_the_same(&present)) => {
@@ -307,7 +307,7 @@ fn draft(
 
 /// How many kept constitutional memories the changes discard, or take the protection from.
 fn unprotected(memories: &BTreeMap<Number, Memory>, changes: &[Change]) -> u64 {
-    let is_held = |memory: &Memory| memory.is_kept() && memory.is_constitutional();
+    let is_held = |memory: &Memory| memory.is_active() && memory.is_constitutional();
     let lifted = changes.iter().filter(|change| {
         let was_held = memories.get(&change.number()).is_some_and(is_held);
         was_held && !is_held(&change.after())

@@ -1,10 +1,10 @@
-//! Taking a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
+//! Rolling a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
 //!
-//! Each record holds its memories before the change and what became different; both in full are not needed to
-//! take a change back. Records are taken back newest first, property by property: where the present value is
-//! no longer the one that the session set, somebody else changed it, and it stays. [`plan_undo`] finds what
-//! stands in the way of undoing an ended session; with `--cascade` these are undone too. Doubles that were
-//! cleaned stay cleaned: restoring brings one back.
+//! Each record holds its memories before the change and what became different; both in full are not needed to undo a
+//! change. Records are undone newest first, property by property: where the present value is no longer the one that
+//! the session set, another change set it since, and it stays. [`plan_undo`] finds what conflicts with undoing an ended
+//! session; with `--cascade` these records are undone too. Duplicates that were cleaned up stay so: restoring brings
+//! one back. A promotion is never undone in this way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,15 +31,17 @@ fn numbers(record: &Record) -> impl Iterator<Item = Number> {
     changed.chain(record.memory)
 }
 
-/// `memories`, which holds each memory that `records` touch as it stands now, with the changes of the
-/// records taken back, newest first. What others changed in between is left as it is.
+/// `memories` with the changes of the records undone, newest first. What others changed in between stays.
+/// `memories` holds each memory that `records` change and each that is under one of them, as it is now; of `not_left`
+/// those under them may be missing, which were active until an edit that is not written.
 fn without(
     records: &[&Record],
     memories: &BTreeMap<Number, Memory>,
+    not_left: &BTreeSet<Number>,
     now: Timestamp,
 ) -> BTreeMap<Number, Memory> {
     let mut newest_first = records.to_vec();
-    // By the place in the log and not by time: a clock can be put back.
+    // By the place in the log and not by time: a clock can be set back.
     newest_first.sort_by_key(|record| std::cmp::Reverse(record.seq));
     let mut restored = memories.clone();
     for change in newest_first
@@ -47,28 +49,31 @@ fn without(
         .flat_map(|record| record.body.changes.iter().rev())
     {
         if let Some(memory) = restored.get_mut(&change.number()) {
-            change.take_back(memory, now);
+            change.undo(memory, now);
         }
     }
+    keep_bare_summaries_discarded(memories, not_left, &mut restored);
     restored
 }
 
-/// The memories that `records`, oldest first, touch, each as it was before the first of them; one that
-/// was new is discarded. Nothing else may have changed them since (SPEC 4.3).
-fn before(records: &[&Record], now: Timestamp) -> BTreeMap<Number, Memory> {
-    let mut states = BTreeMap::new();
-    for change in records.iter().flat_map(|record| &record.body.changes) {
-        states
-            .entry(change.number())
-            .or_insert_with(|| match change {
-                Change::Created(memory) => Memory {
-                    discarded_at: Some(now),
-                    ..memory.clone()
-                },
-                Change::Altered { before, .. } => before.clone(),
-            });
+/// A summary that would return without a source stays discarded (SPEC 3.19).
+fn keep_bare_summaries_discarded(
+    memories: &BTreeMap<Number, Memory>,
+    not_left: &BTreeSet<Number>,
+    restored: &mut BTreeMap<Number, Memory>,
+) {
+    let under: BTreeSet<Number> = restored
+        .values()
+        .filter(|memory| memory.is_active_archival())
+        .filter_map(Memory::under)
+        .collect();
+    for (number, memory) in restored.iter_mut() {
+        let before = memories.get(number).and_then(|memory| memory.discarded_at);
+        let returns = memory.is_summary && memory.is_active() && before.is_some();
+        if returns && !under.contains(number) && !not_left.contains(number) {
+            memory.discarded_at = before;
+        }
     }
-    states
 }
 
 /// Makes `memories` into `restored`, but for those that were shredded, which stay so (SPEC 4.4).
@@ -102,6 +107,9 @@ pub(crate) fn end_session(
     limit: EndReason,
     actor: &Actor,
 ) -> EndedByRollback {
+    let active = draft.changes().iter().filter_map(Change::before);
+    let active = active.filter(|memory| memory.is_active());
+    let not_left: BTreeSet<Number> = active.map(|memory| memory.number).collect();
     // The edit that tripped the breaker is in the draft alone: what it did is taken back with the rest.
     for change in draft.changes() {
         // Of a memory that the tripping edit changed, the store has the state before; what is taken
@@ -116,14 +124,16 @@ pub(crate) fn end_session(
         .filter(|record| is_edit_of(record, &own))
         .collect();
     debug_assert!(
-        touched(edits.iter().copied())
+        // Not the one that a consolidation keeps: the edit may change nothing of it.
+        edits
             .iter()
-            .all(|number| memories.contains_key(number)),
+            .flat_map(|record| &record.body.changes)
+            .all(|change| memories.contains_key(&change.number())),
         "a memory that is not given would stay as the session left it"
     );
     // Property by property, and not to the state before: others may save and protect while a session
     // runs.
-    let restored = without(&edits, &memories, draft.now());
+    let restored = without(&edits, &memories, &not_left, draft.now());
     let mut changes = restore(&mut draft, &memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;
     let stats = draft
@@ -143,7 +153,11 @@ pub(crate) fn end_session(
         session.end(State::RolledBack, Some(limit), now);
         session.post_session_tokens = Some(core_tokens);
     }
-    let facts = measured(gauge, core_tokens, stats)
+    let facts = draft
+        .session
+        .as_ref()
+        .map(|session| measured(gauge, core_tokens, session))
+        .unwrap_or_default()
         .code("limit", limit.as_str())
         .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
     let body = RecordBody {
@@ -164,15 +178,17 @@ pub(crate) fn end_session(
     }
 }
 
-/// The measures that the records of an end carry.
-pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, stats: Stats) -> Facts {
+/// The measures in the record of an end.
+pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, session: &Session) -> Facts {
     Facts::default()
         .count("pre_session_tokens", gauge.pre_session_tokens)
         .count("core_tokens_before", gauge.core_tokens)
         .count("post_session_tokens", post_session_tokens)
         .count("tokens_removed", gauge.removed_tokens)
         .share("threshold", gauge.threshold.share())
-        .stats(stats)
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
+        .stats(session.stats)
 }
 
 /// Rolls a running session back because somebody asked for it.
@@ -184,7 +200,7 @@ pub fn roll_back_running(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let gauge = crate::knife::session_gauge(&agent, &session);
+    let gauge = crate::tools::session_gauge(&agent, &session);
     let draft = Draft::new(agent, Some(session), now);
     end_session(
         draft,
@@ -306,7 +322,9 @@ fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
 /// for what it took back does not stand either; and shredding is for good (SPEC 4.4).
 fn can_be_taken_back(record: &Record) -> bool {
     let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
-    !is_final && !record.body.changes.is_empty()
+    // A promotion stays as it is (SPEC 3.19): it neither conflicts nor is it undone.
+    let is_promotion = record.action == Action::MemoryPromoted;
+    !is_final && !is_promotion && !record.body.changes.is_empty()
 }
 
 /// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that
@@ -331,9 +349,8 @@ pub fn undo(
         .filter(|record| plan.records.contains(&record.seq))
         .collect();
     let core_tokens_before = draft.agent.tally.core_tokens;
-    // To the state before and not property by property: what others changed since is among the records,
-    // or the undo was refused.
-    let mut changes = restore(&mut draft, memories, &before(&records, now));
+    let restored = without(&records, memories, &BTreeSet::new(), now);
+    let mut changes = restore(&mut draft, memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;
     let undone = draft.session.as_ref();
     let entry = format!(

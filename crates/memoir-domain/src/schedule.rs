@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    agent::{Agent, Attempt},
+    agent::{Agent, Attempt, LossGuard},
     memory::Invalid,
     session::Trigger,
 };
@@ -298,7 +298,7 @@ wire_names! {
         Paused = "paused",
         /// Its `refinement_schedule` is `off`.
         ScheduleOff = "schedule_off",
-        /// It has no core memories.
+        /// A session could do nothing (SPEC 3.5).
         NothingToRefine = "nothing_to_refine",
         /// It has no model that could be asked. An agent that opens its sessions itself needs none.
         NoModel = "no_model",
@@ -312,7 +312,7 @@ impl LeftAlone {
             Self::Inactive => "it is not active",
             Self::Paused => "it is paused",
             Self::ScheduleOff => "its refinement_schedule is off",
-            Self::NothingToRefine => "it has no core memories",
+            Self::NothingToRefine => "there is nothing to refine",
             Self::NoModel => "it has no model",
         }
     }
@@ -329,11 +329,22 @@ pub fn left_alone(agent: &Agent) -> Option<LeftAlone> {
         Some(LeftAlone::Paused)
     } else if schedule == RefinementSchedule::Off {
         Some(LeftAlone::ScheduleOff)
-    } else if agent.tally.core_count == 0 {
+    } else if has_nothing_to_refine(agent) {
         Some(LeftAlone::NothingToRefine)
     } else {
         None
     }
+}
+
+/// Whether a session could do nothing, as far as the agent's row shows it (SPEC 3.5): it has no core memories; it was
+/// found so, and nothing was recorded since; or all its core memories are constitutional, which does not count under
+/// `off`.
+fn has_nothing_to_refine(agent: &Agent) -> bool {
+    let tally = &agent.tally;
+    let is_found = agent.nothing_to_refine_seq == Some(agent.next_seq);
+    let is_protected = agent.settings.effective_loss_guard() != LossGuard::Off
+        && tally.constitutional_count >= tally.core_count;
+    tally.core_count == 0 || is_found || is_protected
 }
 
 /// Why a session is due at `now`; `None` where none is. `slot` is the installation's.

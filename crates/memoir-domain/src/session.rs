@@ -131,7 +131,7 @@ impl std::fmt::Display for Stats {
     /// As in `2 deleted, 1 updated`, or `no edits`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let parts: Vec<String> = [
-            (self.consolidated, "merged"),
+            (self.consolidated, "consolidated"),
             (self.deleted, "deleted"),
             (self.updated, "updated"),
             (self.protected, "protected"),
@@ -192,10 +192,19 @@ pub struct Session {
     pub edits: u32,
     /// The sum of what each edit took away, in tokens, never offset (SPEC 3.13).
     pub removed_tokens: u64,
-    /// Words that its edits let go (SPEC 3.14).
-    pub lost_words: u64,
-    /// The guard that it began with, which counts where the agent's is less strict now; `None` before the
-    /// knife was handed over.
+    /// Memories that it moved to the archive.
+    #[serde(default)]
+    pub archived: u32,
+    /// Of these, those that came under a summary.
+    #[serde(default)]
+    pub archived_under_summaries: u32,
+    /// Summaries that it wrote.
+    #[serde(default)]
+    pub summaries: u32,
+    /// The agent's `core_token_budget` when it was opened; `None` before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_token_budget: Option<u64>,
+    /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_guard: Option<LossGuard>,
     /// The immutable tags that it began with, which count together with those set now.

@@ -1,20 +1,64 @@
-//! What an agent's journal tells it about its sessions, in the first words that it reads of them later: what
-//! was measured, and why a session ended as it did (SPEC 3.13, 3.15, 3.16).
+//! What an agent's journal reports of its sessions. The first line is what the context shows (SPEC 2.3): what was
+//! measured, and why a session ended as it did (SPEC 3.13, 3.15, 3.16).
 
 use crate::{
     breaker::Gauge,
     session::{EndReason, Session, Stats},
 };
 
-/// What a session came to, as in `2 deleted, 1 updated; 412 → 371 tokens, 10% less; 3 words let go`.
-pub fn measured(stats: Stats, before: u64, after: u64, lost_words: u64) -> String {
-    let change = change(before, after).map_or_else(String::new, |change| format!(", {change}"));
-    let lost = match lost_words {
-        0 => String::new(),
-        1 => "; 1 word let go".to_owned(),
-        words => format!("; {words} words let go"),
+/// What a session came to, as in `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
+pub fn measured(session: &Session, before: u64, after: u64) -> String {
+    format!(
+        "{}; {} → {} tokens",
+        outcome(session),
+        grouped(before),
+        grouped(after)
+    )
+}
+
+/// What a session did, in the words of the archive where it archived memories.
+fn outcome(session: &Session) -> String {
+    let under = session.archived_under_summaries;
+    let alone = session.archived.saturating_sub(under);
+    let memories = |count: u32| match count {
+        1 => "1 memory".to_owned(),
+        more => format!("{} memories", grouped(u64::from(more))),
     };
-    format!("{stats}; {before} → {after} tokens{change}{lost}")
+    let summaries = match session.summaries {
+        1 => "1 summary".to_owned(),
+        more => format!("{more} summaries"),
+    };
+    match (under, alone) {
+        (0, 0) => session.stats.to_string(),
+        (0, alone) => format!("{} archived", memories(alone)),
+        (under, 0) => format!("{} archived under {summaries}", memories(under)),
+        (under, alone) => {
+            format!(
+                "{} archived under {summaries}, {alone} alone",
+                memories(under)
+            )
+        }
+    }
+}
+
+/// A number with its thousands apart, as in `8,012`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The entry about a session that was completed. Its first line ends where the agent's report has its first line
+/// break.
+pub(crate) fn completed(session: &Session, gauge: &Gauge, report: &str) -> String {
+    let measured = measured(session, gauge.pre_session_tokens, gauge.core_tokens);
+    format!("Refinement session: {measured}: {report}")
 }
 
 /// The change in percent; `None` where there is none.
@@ -42,11 +86,10 @@ pub(crate) fn left_behind(session: &Session, why: EndReason, core_tokens: u64) -
         return None;
     }
     let measured = measured(
-        session.stats,
-        // A session that left edits behind was opened, so it always has this mass.
+        session,
+        // A session that left edits behind was opened, so it always has this size.
         session.pre_session_tokens.unwrap_or(core_tokens),
         core_tokens,
-        session.lost_words,
     );
     Some(format!(
         "Refinement session ended without completing, because {} ({measured}). What it did stays; it can be undone.",
@@ -77,7 +120,7 @@ pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens:
     let pre = gauge.pre_session_tokens;
     let must_be_left = format!("at least {} of {pre} must be left", gauge.least_allowed());
     let yours = format!(
-        " The limit is your `refinement_threshold`, {}; it is yours to set.",
+        "The limit is your `refinement_threshold`, {}; it is yours to set.",
         gauge.threshold
     );
     let (why, limit) = match limit {
@@ -104,8 +147,13 @@ pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens:
         true => "It had changed nothing that was to be undone.".to_owned(),
         false => format!("All that it did is undone: {stats}."),
     };
+    let over = "The session is over.";
+    let last = match limit.is_empty() {
+        true => over.to_owned(),
+        false => format!("{limit} {over}"),
+    };
     format!(
-        "Refinement session undone, because {why}.{limit} {undone} {} The session is over.",
+        "Refinement session undone, because {why}. {undone} {}\n{last}",
         now(pre, core_tokens)
     )
 }
@@ -133,23 +181,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spec_3_15_the_percentage_is_told() {
-        let deleted = Stats {
-            deleted: 1,
-            ..Stats::default()
-        };
-        for (before, after, expected) in [
-            (412, 371, "1 deleted; 412 → 371 tokens, 10% less"),
-            (1_000, 999, "1 deleted; 1000 → 999 tokens, under 1% less"),
-            (100, 130, "1 deleted; 100 → 130 tokens, 30% more"),
-            (0, 5, "1 deleted; 0 → 5 tokens"),
-            (3, 0, "1 deleted; 3 → 0 tokens, 100% less"),
+    fn spec_3_15_numbers_have_their_thousands_apart() {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (8_012, "8,012"),
+            (1_234_567, "1,234,567"),
         ] {
-            assert_eq!(measured(deleted, before, after, 0), expected);
+            assert_eq!(grouped(number), expected);
         }
-        assert_eq!(
-            measured(Stats::default(), 9, 9, 3),
-            "no edits; 9 → 9 tokens; 3 words let go"
-        );
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     SessionId, Timestamp,
     audit::Record,
     in_force::{InForceEvent, InForceKind, RecordsInForce},
-    mark::{MemoryMark, WordsMark},
+    mark::{MemoryMark, TextMark},
     memory::{Kind, Memory, Number, Tally},
     rewind::core_tokens_after,
 };
@@ -43,12 +43,12 @@ pub struct LogSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryGlance {
     /// Equal where the states are.
-    state: WordsMark,
+    state: TextMark,
     /// Equal where the texts are.
-    content: WordsMark,
+    content: TextMark,
     tokens: u64,
     is_core: bool,
-    is_kept: bool,
+    is_active: bool,
     is_shredded: bool,
 }
 
@@ -59,23 +59,23 @@ impl MemoryGlance {
             state: mark.as_one(),
             content: mark.content(),
             tokens: memory.tokens(),
-            is_core: memory.kind == Kind::Core,
-            is_kept: memory.is_kept(),
+            is_core: memory.kind() == Kind::Core,
+            is_active: memory.is_active(),
             is_shredded: mark.is_shredded(),
         }
     }
 
     /// Its part of the mass.
     pub(crate) fn mass(&self) -> u64 {
-        if self.is_core && self.is_kept {
+        if self.is_core && self.is_active {
             self.tokens
         } else {
             0
         }
     }
 
-    pub(crate) fn is_kept(&self) -> bool {
-        self.is_kept
+    pub(crate) fn is_active(&self) -> bool {
+        self.is_active
     }
 
     pub(crate) fn is_shredded(&self) -> bool {
@@ -240,7 +240,7 @@ impl LogPast {
 
 /// How a summary lies before it is sealed: numbers in as many bytes as they need, and places as the distance to
 /// the one before.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 impl LogSummary {
     /// In few bytes, to be sealed.
@@ -271,7 +271,7 @@ impl LogSummary {
             out.bytes(glance.state.as_bytes());
             out.bytes(glance.content.as_bytes());
             out.number(glance.tokens);
-            let flags = [glance.is_core, glance.is_kept, glance.is_shredded];
+            let flags = [glance.is_core, glance.is_active, glance.is_shredded];
             out.number(
                 flags
                     .iter()
@@ -317,11 +317,11 @@ impl LogSummary {
             let (state, content) = (from.array()?, from.array()?);
             let (tokens, flags) = (from.number()?, from.number()?);
             let glance = MemoryGlance {
-                state: WordsMark::from_bytes(state),
-                content: WordsMark::from_bytes(content),
+                state: TextMark::from_bytes(state),
+                content: TextMark::from_bytes(content),
                 tokens,
                 is_core: flags & 4 != 0,
-                is_kept: flags & 2 != 0,
+                is_active: flags & 2 != 0,
                 is_shredded: flags & 1 != 0,
             };
             summary.memories.insert(number, glance);
@@ -330,7 +330,7 @@ impl LogSummary {
         for count in &mut counts {
             *count = from.number()?;
         }
-        summary.tally = Tally::of_each(counts);
+        summary.tally = Tally::from_each(counts);
         // What comes after is a form that this version does not know.
         from.0.is_empty().then_some(summary)
     }

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use similar::algorithms::{Capture, Compact, Replace, myers};
@@ -45,8 +44,8 @@ fn nfc(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text` in a form that is equal for doubles under `how` (SPEC 3.4), and for nothing else.
-pub(crate) fn double_form(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
+/// `text` in a form that is equal for duplicates under `how` (SPEC 3.4), and for nothing else.
+pub(crate) fn duplicate_key(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
     let text = nfc(text.trim());
     match how {
         DuplicateMatch::Exact => text,
@@ -92,7 +91,7 @@ impl Digester {
             DuplicateMatch::Exact => 1,
             DuplicateMatch::IgnoreCase => 2,
         };
-        self.digest(domain, &double_form(text, how))
+        self.digest(domain, &duplicate_key(text, how))
     }
 
     /// Of a request that was made: its plain digest would let words be guessed that were in it.
@@ -113,14 +112,6 @@ impl Digester {
         let mut first = [0; 8];
         first.copy_from_slice(&self.digest(6, text)[..8]);
         u64::from_le_bytes(first)
-    }
-
-    /// A short code for one call in one situation, which only whoever holds the key can make: an answer
-    /// that asks gives it, and the same call with it does what was asked about (SPEC 3.14).
-    pub fn confirmation(&self, call: &str) -> String {
-        let digest = self.digest(3, call);
-        // Short enough for a model to repeat without a slip.
-        HEXLOWER.encode(&digest[..5])
     }
 }
 

@@ -101,6 +101,20 @@ impl Timestamp {
         self.to_jiff().to_zoned(TimeZone::UTC).date().to_string()
     }
 
+    /// Year, month and day in UTC.
+    pub fn calendar_date(self) -> (i32, u8, u8) {
+        let date = self.to_jiff().to_zoned(TimeZone::UTC).date();
+        // Months and days are never negative.
+        let part = |part: i8| part.unsigned_abs();
+        (date.year().into(), part(date.month()), part(date.day()))
+    }
+
+    /// The calendar quarter in UTC: year, and quarter from 1 to 4.
+    pub fn quarter(self) -> (i32, u8) {
+        let (year, month, _) = self.calendar_date();
+        (year, month.div_ceil(3))
+    }
+
     /// The same point in time for calendar arithmetic.
     pub fn to_jiff(self) -> jiff::Timestamp {
         // The range of this type lies within that of `jiff::Timestamp`, so the fallback is never taken.

@@ -294,8 +294,8 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         // Without an identifier the text is one: the same file adds nothing a second time.
         id: id.unwrap_or_else(|| crate::out::hex(&text)[..32].to_owned()),
         text,
-        // They are not in the agent's prompt there either.
-        kind: Some(Kind::Journal),
+        // They are not in the agent's prompt there either, and its search finds them.
+        kind: Some(Kind::Archival),
         tags: own_tags.map(tags::of_value).unwrap_or_default(),
         created_at: date::of_value(created),
         gone,

@@ -111,15 +111,12 @@ fn page(
         return out.entry(FoundEntry {
             text: body.to_owned(),
             id: format!("{agent}/{number}"),
-            kind: match fields.text("memoir.kind") {
-                Some("core") => Some(Kind::Core),
-                _ => Some(Kind::Journal),
-            },
+            kind: kind_of(&fields, "memoir.kind").or(Some(Kind::Journal)),
             tags: fields.list("tags"),
             created_at: dated(&fields),
             constitutional: fields.is_true("memoir.constitutional"),
             may_be_json: true,
-            page_of: number.parse().ok().map(|number| PageOf {
+            page_of: number_of(number).map(|number| PageOf {
                 agent: agent.to_owned(),
                 number,
             }),
@@ -146,12 +143,11 @@ fn page(
     {
         all_tags.push(class.to_owned());
     }
-    let kind = match fields.text("kind") {
-        Some("core") => Some(Kind::Core),
-        Some("journal") => Some(Kind::Journal),
-        _ if is_soul || is_user || file == "MEMORY.md" => Some(Kind::Core),
-        _ if day.is_some() => Some(Kind::Journal),
-        _ => None,
+    let kind = match kind_of(&fields, "kind") {
+        Some(kind) => Some(kind),
+        None if is_soul || is_user || file == "MEMORY.md" => Some(Kind::Core),
+        None if day.is_some() => Some(Kind::Journal),
+        None => None,
     };
     let id = match fields.text("permalink") {
         Some(permalink) => permalink.to_owned(),
@@ -237,6 +233,17 @@ pub(crate) fn dated(fields: &Fields) -> Option<Timestamp> {
     names
         .iter()
         .find_map(|name| date::of_text(fields.text(name)?))
+}
+
+/// The kind that a field names; `None` where it is missing or no kind.
+fn kind_of(fields: &Fields, name: &str) -> Option<Kind> {
+    fields.text(name)?.parse().ok()
+}
+
+/// A memory's number, as `17` or `#17`; people edit these pages.
+fn number_of(text: &str) -> Option<u64> {
+    let number = text.strip_prefix('#').unwrap_or(text).parse().ok();
+    number.filter(|number| *number > 0)
 }
 
 /// The day that a page is called by.

@@ -61,7 +61,7 @@ pub(crate) fn bounded(tags: Vec<String>) -> (Vec<PrivateText>, u64) {
     let mut kept: Vec<PrivateText> = Vec::new();
     let mut left_out = 0;
     for tag in tags {
-        // Before doubles are looked for: `a  b` and `a b` are the same to whoever reads them.
+        // Before duplicates are searched: `a  b` and `a b` read the same.
         let tag = tag.split_whitespace().collect::<Vec<_>>().join(" ");
         if tag.is_empty() || !seen.insert(tag.clone()) {
             continue;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_over_the_limits_are_counted_and_doubles_united() {
+    fn tags_over_the_limits_are_counted_and_duplicates_united() {
         let many = (0..20).map(|number| number.to_string());
         let tags = many.chain(["3".into(), "x".repeat(51), " ".into()]);
         let (kept, left_out) = bounded(tags.collect());

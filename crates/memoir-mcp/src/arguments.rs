@@ -2,7 +2,8 @@
 
 use memoir_domain::{
     PrivateText, Timestamp,
-    memory::{Invalid, Kind},
+    memory::{Invalid, Kind, Number},
+    tools::{read_number, read_numbers},
 };
 use serde_json::{Map, Value};
 
@@ -11,12 +12,12 @@ pub(crate) struct Arguments<'a>(&'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {
     /// # Errors
-    /// They are no object, or hold one that is not among `known`.
+    /// They are no object, or have one that is not among `known`.
     pub(crate) fn of(value: &'a Value, known: &[&'static str]) -> Result<Self, Invalid> {
         let Value::Object(map) = value else {
             return Err(Invalid::new("arguments", "must be a JSON object"));
         };
-        // A name that is misspelt would be passed over in silence, and the agent believe that it was heard.
+        // A misspelt name must not be ignored: the agent would believe that it had an effect.
         match map.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Self(map)),
             // Not its name: the model chose it, and it may be words.
@@ -98,7 +99,24 @@ impl<'a> Arguments<'a> {
             .transpose()
     }
 
-    /// `core` or `journal`; `None` where it is absent or null.
+    /// A memory's number in each of its written forms.
+    pub(crate) fn number(&self, name: &'static str) -> Result<Number, Invalid> {
+        let value = self.0.get(name).filter(|value| !value.is_null());
+        let value = value.ok_or_else(|| Invalid::new(name, "is missing"))?;
+        let problem = "must be the number of one memory, such as 17 or \"#17\"";
+        read_number(value).ok_or_else(|| Invalid::new(name, problem))
+    }
+
+    /// Memories' numbers in each of their written forms; none where they are absent or null.
+    pub(crate) fn numbers(&self, name: &'static str) -> Result<Vec<Number>, Invalid> {
+        let problem = "must be a list of memories' numbers, such as [17, 21] or \"17, 21\"";
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(value) => read_numbers(value).ok_or_else(|| Invalid::new(name, problem)),
+        }
+    }
+
+    /// A kind of memory; `None` where it is absent or null.
     pub(crate) fn kind(&self) -> Result<Option<Kind>, Invalid> {
         self.text("kind")?.map(str::parse).transpose()
     }

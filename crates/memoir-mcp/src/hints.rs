@@ -1,32 +1,35 @@
-//! What an agent at this door can do about what was not done, by the code of the failure.
+//! What an agent at this interface can do about a refusal or failure, by its code.
 
 /// What to do; `None` where the message says all.
 pub(crate) fn hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "not_found" => {
-            "`recall_memories` finds memories; `get_context` tells who waits for an answer"
+            "`recall_memories` finds memories; `get_context` lists the open access requests"
         }
         "session_open" => {
             "wait for it to end; one that you opened yourself ends with `complete_refinement`"
         }
-        "nothing_to_refine" => "save core memories with `save_memory` first",
-        "inactive" => "an administrator can put you into service again",
+        "nothing_to_refine" => {
+            "nothing has to be done; `save_memory` saves core memories where there are none"
+        }
+        "not_archival" => {
+            "`recall_memories` shows the kind of a memory; archival ones can be promoted"
+        }
+        "inactive" => "an administrator can activate you again",
         "confirmation_required" => {
-            "send the same text to `update_config` again within the hour to set it all the same"
+            "send the same text to `update_config` again within the hour to confirm it"
         }
         "model_unavailable" => "an administrator can set another model for you",
         "contended" | "busy" => "try again",
         "outcome_unknown" => {
-            "before you do it again, look with `recall_memories` or `view_config` whether it is there"
+            "before you repeat it, check with `recall_memories` or `view_config` whether it was done"
         }
-        "disk_full" => {
-            "whoever runs Memoir has to free some space; what was there before is intact"
-        }
+        "disk_full" => "the operator of Memoir has to free some space; earlier data is intact",
         "read_only" => {
-            "whoever runs Memoir has to make the database writable; reading goes on meanwhile"
+            "the operator of Memoir has to make the database writable; reading is possible meanwhile"
         }
         "internal" | "key_unavailable" | "tampered" => {
-            "only whoever runs Memoir can find out more: tell them"
+            "only the operator of Memoir can find out more: report it"
         }
         _ => return None,
     })

@@ -1,8 +1,8 @@
-//! The Model Context Protocol, over stdio and streamable HTTP: the door of an agent that lives in a client
+//! The Model Context Protocol, over stdio and streamable HTTP: the interface of an agent that runs in a client
 //! of that protocol. Bound to one agent.
 //!
-//! A door like the others: it parses a tool's arguments, calls a use case, and shows what came of it. The
-//! knife's tools are the ones of every other door.
+//! It parses a tool's arguments, calls a use case, and shows the result. The session tools are those of every other
+//! interface.
 
 mod access;
 mod arguments;
@@ -31,10 +31,10 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
-/// What a client is told about the whole.
+/// What a client is told about the server.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// What stands beside a text and is for its reader.
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 10] = [
     "access_requests",
     "refinement_due",
     "messages_waiting",
@@ -42,6 +42,8 @@ const BESIDE: [&str; 8] = [
     "waiting",
     "read",
     "saved",
+    "replaced",
+    "not_replaced",
     "too_large",
 ];
 /// The prompt that holds the context.
@@ -112,10 +114,9 @@ impl AgentTools {
     }
 }
 
-/// The result as it goes to the client. A refusal is an ordinary answer, which tells the model what to do
-/// instead. What a model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6).
-/// The context is text that has its memories quoted line by line already, as messages that wait are, and is given as it
-/// stands.
+/// The result as it goes to the client. A refusal is an ordinary result, which states what to do instead. What a
+/// model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6). In the context and in waiting
+/// messages each line is quoted already, so these texts are given unchanged.
 fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     let result = result.unwrap_or_else(|error| error_result(&error));
     let is_error = result["type"] == "error";
@@ -140,8 +141,7 @@ fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     answer.into()
 }
 
-/// A use case's refusal, in the form of a tool's. A failure that is Memoir's own has the name under which the
-/// log tells of it.
+/// A use case's refusal, in the form of a tool's. An internal failure has the identifier under which it is logged.
 fn error_result(error: &Error) -> Value {
     let mut result = json!({"type": "error", "code": error.code(), "error": error.to_string()});
     if let Some(hint) = hints::hint(error.code()) {
@@ -191,7 +191,7 @@ impl ServerHandler for AgentTools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let agent = self.agent(&context)?;
-        // Here, since the knife answers an unknown name with a refusal, and a client expects an error of the
+        // Here, since a session refuses an unknown name with a result, and a client expects an error of the
         // protocol.
         if !tools::is_one(&request.name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));

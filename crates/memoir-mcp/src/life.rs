@@ -1,13 +1,15 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
 use memoir_app::{HandedMessage, OwnAgent, Result};
-use memoir_domain::{PrivateText, Timestamp, audit::ActorKind, memory::Invalid};
+use memoir_domain::{
+    PrivateText, Timestamp, absorption::CoreNote, audit::ActorKind, memory::Invalid,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{arguments::Arguments, tools::shown};
 
-/// What is said below the messages that are shown.
+/// The text below the messages that are shown.
 const CLOSING: &str = include_str!("closing.md");
 
 /// One message as it is given.
@@ -28,6 +30,37 @@ pub(crate) fn messages_schema() -> Value {
     })
 }
 
+/// The JSON schema of the notes for core, in few words.
+pub(crate) fn notes_schema() -> Value {
+    json!({
+        "type": "array",
+        "items": {"type": "object", "description": "content, replaces?"},
+    })
+}
+
+/// Notes for core: texts alone, or with the core memories that they replace.
+fn core_notes(arguments: &Value) -> Result<Vec<CoreNote>, Invalid> {
+    let problem = || Invalid::new("core", "must be a list of notes, each with `content`");
+    let items = match arguments.get("core") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(problem()),
+    };
+    let note = |item: &Value| match item {
+        Value::String(text) => Ok(CoreNote::Text(text.as_str().into())),
+        Value::Object(_) => {
+            let note = Arguments::of(item, &["content", "replaces"])?;
+            let numbers = note.numbers("replaces")?;
+            Ok(CoreNote::Replacing {
+                content: note.needed("content")?.into(),
+                replaces: numbers.iter().map(|number| number.0.into()).collect(),
+            })
+        }
+        _ => Err(problem()),
+    };
+    items.iter().map(note).collect()
+}
+
 /// Takes messages to be read.
 pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["messages", "now"])?;
@@ -37,7 +70,7 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     };
     let messages = items.iter().enumerate().map(|(place, item)| {
         let message = GivenMessage::deserialize(item).map_err(|_| {
-            // Not what the parser says: it may quote what was said.
+            // Not the parser's message: it may quote the conversation.
             let problem = format!(
                 "has one, number {}, that is not of the form of a message",
                 place + 1
@@ -56,12 +89,12 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     Ok(json!({"type": "transcript_received", "received": handed.received, "known": handed.known}))
 }
 
-/// Shows the messages that wait, to an agent that reads them itself; those that it has read are marked, and what it
-/// noted is saved.
+/// Shows waiting messages to an agent that reads them itself; those that it has read are marked, and its notes are
+/// saved.
 pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["part", "journal", "core"])?;
-    let (journal, core) = (given.texts("journal")?, given.texts("core")?);
-    // What was read first: the part that is shown below begins behind it.
+    let (journal, core) = (given.texts("journal")?, core_notes(arguments)?);
+    // The notes come first: the part that is shown below follows them.
     let noted = match given.text("part")? {
         Some(part) => Some(agent.note_part(part, &journal, &core).await?),
         None if journal.is_empty() && core.is_empty() => None,
@@ -75,6 +108,10 @@ pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let mut answer = json!({"type": "messages", "waiting": next.waiting});
     if let Some(noted) = noted {
         (answer["read"], answer["saved"]) = (noted.messages.into(), noted.saved.into());
+        if core.iter().any(CoreNote::replaces_any) {
+            answer["replaced"] = shown(&noted.replaced)?;
+            answer["not_replaced"] = shown(&noted.not_replaced)?;
+        }
     }
     if next.too_large > 0 {
         answer["too_large"] = next.too_large.into();
@@ -86,7 +123,7 @@ pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Ok(answer)
 }
 
-/// Lets the agent's model look at its journal.
+/// The agent's model names the journal entries to promote.
 pub(crate) async fn reflect(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Arguments::of(arguments, &[])?;
     let mut answer = shown(&agent.reflect().await?)?;

@@ -3,12 +3,16 @@
 use std::sync::{Arc, LazyLock};
 
 use memoir_app::{
-    Error, MemoryInput, OwnAgent, Result, ShownMemory, ShownSession,
+    Error, Handling, MemoryInput, OwnAgent, Result, ShownMemory, ShownSession,
     sessions::{OpenedSession, tool_definitions},
 };
 use memoir_domain::{
-    PrivateText, agent::Field, knife, memory::Invalid, recall::RecallQuery, session::Mode,
-    wording::Origin,
+    PrivateText,
+    agent::Field,
+    memory::{Invalid, Kind},
+    recall::RecallQuery,
+    session::Mode,
+    tools::Tool as SessionTool,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::Serialize;
@@ -16,13 +20,13 @@ use serde_json::{Value, json};
 
 use crate::{access, arguments::Arguments, life};
 
-/// Most memories that a recall answers with, and how many where no limit is given.
+/// The most memories that a recall returns, and how many where no limit is given.
 const MOST_RECALLED: u64 = 200;
 const RECALLED: u64 = 20;
 
 /// The tool that gives the context.
 pub(crate) const CONTEXT: &str = "get_context";
-/// The tool by which the agent reads what waits.
+/// The tool by which the agent reads waiting messages.
 pub(crate) const READ: &str = "read_messages";
 
 /// What a tool does to the memory, for clients that ask before they let a tool run.
@@ -30,7 +34,7 @@ pub(crate) const READ: &str = "read_messages";
 enum ToolEffect {
     /// Nothing.
     Reads,
-    /// Adds; nothing that was there changes.
+    /// Adds, to the memory or to the prompt; no text is taken away.
     Adds,
     /// Changes what is there.
     Changes,
@@ -67,7 +71,9 @@ pub(crate) fn all() -> &'static [Tool] {
 fn made() -> Vec<Tool> {
     let (plain, yes) = (json!({"type": "string"}), json!({"type": "boolean"}));
     let texts = json!({"type": "array", "items": plain});
-    let kinds = json!({"type": "string", "enum": ["core", "journal"]});
+    let number = json!({"type": "integer"});
+    let numbers = json!({"type": "array", "items": number});
+    let kinds = json!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)});
     let time = json!({"type": "string", "description": "such as 2026-05-03"});
     let mut tools = vec![
         tool(
@@ -81,8 +87,17 @@ fn made() -> Vec<Tool> {
                 "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
                 "source": plain,
                 "created_at": time,
+                "replaces": numbers,
             }),
-            &["content", "kind"],
+            &["content"],
+        ),
+        tool(
+            "promote_memory",
+            include_str!("tools/promote_memory.md"),
+            // A second call is refused: the memory is core by then.
+            ToolEffect::Adds,
+            json!({"number": number}),
+            &["number"],
         ),
         tool(
             "recall_memories",
@@ -92,7 +107,8 @@ fn made() -> Vec<Tool> {
                 "query": plain,
                 "kind": kinds,
                 "tag": plain,
-                "origin": {"type": "string", "enum": origins()},
+                // A refusal names the origins: an enumeration costs tokens in each request.
+                "origin": plain,
                 "since": plain,
                 "until": plain,
                 "limit": {"type": "integer"},
@@ -120,10 +136,10 @@ fn made() -> Vec<Tool> {
         tool(
             "update_config",
             include_str!("tools/update_config.md"),
-            // To undo twice is to undo once and take it back.
+            // A second undo reverses the first one.
             ToolEffect::Changes,
             json!({
-                "field": text("as for view_config"),
+                "field": plain,
                 "value": plain,
                 "default": yes,
                 "undo": yes,
@@ -153,49 +169,45 @@ fn made() -> Vec<Tool> {
             ToolEffect::Settles,
             json!({
                 "messages": life::messages_schema(),
-                "now": {"type": "boolean", "description": "not after six quiet hours"},
+                "now": {"type": "boolean", "description": "without waiting"},
             }),
             &["messages"],
         ),
         tool(
             READ,
             include_str!("tools/read_messages.md"),
-            // The words of what was read are gone.
+            // The text of messages that were read is removed.
             ToolEffect::Replaces,
-            json!({"part": plain, "journal": texts, "core": texts}),
+            json!({"part": plain, "journal": texts, "core": life::notes_schema()}),
             &[],
         ),
     ];
     tools.push(tool(
         access::TOOL,
         include_str!("tools/answer_access_request.md"),
-        // A yes to a shredding takes words away.
+        // Agreeing to a shredding removes text.
         ToolEffect::Replaces,
         json!({"request_id": plain, "granted": yes, "reason": plain}),
         &["request_id"],
     ));
     tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
-        let effect = match knife::Tool::from_name(&definition.name) {
-            Some(knife::Tool::Search) => ToolEffect::Reads,
-            Some(knife::Tool::Protect) => ToolEffect::Settles,
-            // A second delete of the same memory finds nothing to delete.
-            Some(knife::Tool::Delete) => ToolEffect::Replaces,
+        let effect = match SessionTool::from_name(&definition.name) {
+            Some(SessionTool::Search) => ToolEffect::Reads,
+            Some(SessionTool::Protect) => ToolEffect::Settles,
+            // A second delete of the same memories is refused: they are not core any more.
+            Some(SessionTool::Delete) => ToolEffect::Replaces,
             _ => ToolEffect::Changes,
         };
         let mut parameters = definition.parameters;
         leave_descriptions_out(&mut parameters);
         let mut schema = parameters.as_object().cloned().unwrap_or_default();
         schema.retain(|name, value| name != "required" || *value != json!([]));
-        // The rules of a session, which it begins with, say the rest.
+        // The session's prompt states the rest.
         let description = first_sentence(&definition.description).to_owned();
         Tool::new(definition.name, description, Arc::new(schema))
             .with_annotations(effect.annotations())
     }));
     tools
-}
-
-fn text(description: &str) -> Value {
-    json!({"type": "string", "description": description})
 }
 
 fn first_sentence(text: &str) -> &str {
@@ -208,17 +220,13 @@ fn leave_descriptions_out(schema: &mut Value) {
     for property in properties.into_iter().flat_map(|all| all.values_mut()) {
         if let Value::Object(property) = property {
             property.remove("description");
-            // A number that is none is refused with a word on it.
+            // The refusal of a number that is none names the fault.
             if let Some(items) = property.get_mut("items").and_then(Value::as_object_mut) {
                 items.remove("minimum");
             }
             property.remove("minimum");
         }
     }
-}
-
-fn origins() -> Vec<&'static str> {
-    Origin::ALL.map(Origin::as_str).into()
 }
 
 fn own_fields() -> Vec<&'static str> {
@@ -254,6 +262,7 @@ pub(crate) fn is_one(name: &str) -> bool {
 pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
     match name {
         "save_memory" => save(agent, arguments).await,
+        "promote_memory" => promote(agent, arguments).await,
         "recall_memories" => recall(agent, arguments).await,
         CONTEXT => context(agent, arguments).await,
         "view_config" => view_config(agent, arguments).await,
@@ -262,40 +271,52 @@ pub(crate) async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Res
         "reflect" => life::reflect(agent, arguments).await,
         "absorb_transcript" => life::absorb(agent, arguments).await,
         READ => life::read(agent, arguments).await,
-        // The knife knows its own tools, and what to answer where the name is of none.
-        knife => use_knife(agent, knife, arguments).await,
+        // The session refuses a name that no tool has.
+        tool => call_session_tool(agent, tool, arguments).await,
     }
 }
 
-/// As the wire has it.
+/// Its wire form.
 pub(crate) fn shown(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value)
         .map_err(|_| Error::Inconsistent("an answer cannot be written as JSON".to_owned()))
 }
 
 async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
-    let known = ["content", "kind", "tags", "source", "origin", "created_at"];
+    let known = [
+        "content",
+        "kind",
+        "tags",
+        "source",
+        "origin",
+        "created_at",
+        "replaces",
+    ];
     let arguments = Arguments::of(arguments, &known)?;
     let input = MemoryInput {
         content: arguments.needed("content")?.into(),
-        kind: Some(arguments.kind()?.ok_or_else(|| {
-            Invalid::new(
-                "kind",
-                "is missing; give `core` for what stays in your prompt, `journal` for what leaves it after a week",
-            )
-        })?),
+        kind: arguments.kind()?,
         tags: arguments.texts("tags")?,
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         created_at: arguments.time("created_at")?,
-        // Not by this door: inside a session, or by an administrator (SPEC 2.4).
+        // Set only inside a session or by an administrator (SPEC 2.4).
         constitutional: false,
+        replaces: arguments.numbers("replaces")?,
     };
     let saved = agent.save(&[input], &agent.as_actor()).await?;
     let saved = saved
         .first()
         .ok_or_else(|| Invalid::new("content", "is missing"))?;
     shown(saved)
+}
+
+async fn promote(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
+    let number = Arguments::of(arguments, &["number"])?.number("number")?;
+    let memory = agent
+        .handle(number, Handling::Promote, &agent.as_actor())
+        .await?;
+    shown(&memory)
 }
 
 async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
@@ -418,7 +439,7 @@ async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         Some("dedup_only") => Mode::DedupOnly,
         Some(_) => return Err(Invalid::new("mode", "must be `full` or `dedup_only`").into()),
     };
-    // An agent that restarted takes its open session up again.
+    // An agent that restarted resumes its open session.
     let (session, opened): (_, OpenedSession) = match agent.take_up_own().await? {
         Some(open) => open,
         None if rehearsal => agent.rehearse_own(mode).await?,
@@ -426,13 +447,10 @@ async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     };
     let mut answer = shown(&ShownSession::from(session))?;
     answer["prompt"] = Value::String(opened.prompt.text().into_exposed());
-    if let Some(found) = &opened.nothing_can_go {
-        answer["nothing_can_go"] = Value::String(found.to_string());
-    }
     Ok(answer)
 }
 
-async fn use_knife(agent: &OwnAgent, tool: &str, arguments: &Value) -> Result<Value> {
+async fn call_session_tool(agent: &OwnAgent, tool: &str, arguments: &Value) -> Result<Value> {
     match agent.own_session().await? {
         Some(session) => shown(&agent.call_tool(session, tool, Some(arguments)).await?),
         None => Ok(json!({

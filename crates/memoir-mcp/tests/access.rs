@@ -1,4 +1,4 @@
-//! Somebody asks the agent to be let in: what its tools tell, its answer, and asking the person at its client.
+//! Access requests: what the agent's tools list, its answer, and asking the person at its client.
 #![expect(
     clippy::unwrap_used,
     unreachable_pub,
@@ -254,7 +254,11 @@ async fn spec_4_4_a_yes_to_a_shredding_shreds() {
         json!({"content": "The key is 4711.", "kind": "core"}),
     )
     .await;
-    let request = asked(&agent, AccessKind::Shred { number: Number(1) }).await;
+    let shredding = AccessKind::Shred {
+        number: Number(1),
+        derived: false,
+    };
+    let request = asked(&agent, shredding).await;
     let yes = json!({"request_id": request.id, "granted": true});
     let answered = call(&client, "answer_access_request", yes).await;
     assert_eq!(answered["state"], "done", "{answered}");

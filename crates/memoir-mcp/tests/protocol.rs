@@ -70,7 +70,11 @@ async fn spec_3_18_a_refusal_is_an_error_of_its_tool_and_an_unknown_tool_one_of_
         .call_tool(asked("delete_memory", json!({"id": 9})))
         .await
         .unwrap();
-    assert_eq!(refused.is_error, Some(true), "the knife's refusals too");
+    assert_eq!(
+        refused.is_error,
+        Some(true),
+        "a session tool's refusals too"
+    );
     let unknown = client
         .call_tool(asked("forget_everything", json!({})))
         .await;

@@ -7,7 +7,7 @@
 
 mod client;
 
-use client::{agent, call, connected_to};
+use client::{agent, call, connected_to, unguarded_agent};
 use memoir_app::OwnAgent;
 use rmcp::{RoleClient, service::RunningService};
 use serde_json::json;
@@ -24,7 +24,7 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     assert_eq!(refused["code"], "nothing_to_refine");
     assert_eq!(
         refused["hint"],
-        "save core memories with `save_memory` first"
+        "nothing has to be done; `save_memory` saves core memories where there are none"
     );
     for number in 1..=8 {
         let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
@@ -42,8 +42,8 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     assert!(opened["prompt"].as_str().unwrap().contains("Customer 3"));
     let deleted = call(&client, "delete_memory", json!({"id": "#3"})).await;
     assert_eq!(
-        (&deleted["type"], &deleted["number"]),
-        (&json!("deleted"), &json!(3))
+        (&deleted["type"], &deleted["number"], &deleted["archived"]),
+        (&json!("deleted"), &json!(3), &json!([3]))
     );
     // A client that restarted gets the same session back.
     let client = connected(agent.clone()).await;
@@ -53,9 +53,163 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     assert_eq!(refused["code"], "not_found");
     let complete = json!({"summary": "One order was cancelled."});
     let done = call(&client, "complete_refinement", complete).await;
-    assert_eq!(done["type"], "refinement_complete");
+    assert_eq!(
+        (&done["type"], &done["archived"], &done["summaries"]),
+        (&json!("refinement_complete"), &json!(1), &json!(0))
+    );
     let context = call(&client, "get_context", json!({})).await;
     assert!(!context["text"].as_str().unwrap().contains("Customer 3 "));
+}
+
+/// The core memories of an agent whose customers order notebooks.
+async fn save_orders(client: &RunningService<RoleClient, ()>, count: u64) {
+    for number in 1..=count {
+        let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
+        call(client, "save_memory", json!({"content": content})).await;
+    }
+}
+
+#[tokio::test]
+async fn spec_2_4_a_memory_replaces_outdated_ones() {
+    let client = connected(agent().await).await;
+    save_orders(&client, 8).await;
+    let plain = call(
+        &client,
+        "save_memory",
+        json!({"content": "Customer 9 moved to Porto.", "kind": "journal"}),
+    )
+    .await;
+    assert_eq!(
+        (&plain["kind"], plain.get("replaced")),
+        (&json!("journal"), None)
+    );
+    let moved = json!({"content": "Customer 8 ordered 60 red notebooks.", "replaces": "#8, 9, 77"});
+    let saved = call(&client, "save_memory", moved).await;
+    assert_eq!(
+        (
+            &saved["number"],
+            &saved["kind"],
+            &saved["replaced"],
+            &saved["not_replaced"]
+        ),
+        (
+            &json!(10),
+            &json!("core"),
+            &json!([8]),
+            &json!([{"number": 9, "reason": "not_core"}, {"number": 77, "reason": "not_found"}])
+        )
+    );
+    assert_eq!(saved["sources"], json!([8]));
+    // The one that was replaced is found behind the one that replaced it, and marked.
+    let found = call(
+        &client,
+        "recall_memories",
+        json!({"query": "customer 8 ordered"}),
+    )
+    .await;
+    let memories = found["memories"].as_array().unwrap();
+    let place = |number: u64| memories.iter().position(|one| one["number"] == number);
+    assert_eq!(place(8), place(10).map(|place| place + 1), "{found}");
+    let old = &memories[place(8).unwrap()];
+    assert_eq!(
+        (&old["kind"], &old["under"], &old["now"], &old["until"]),
+        (
+            &json!("archival"),
+            &json!(10),
+            &json!(10),
+            &saved["created_at"]
+        )
+    );
+    // Every written form of numbers.
+    for (replaces, number) in [
+        (json!([7]), 7),
+        (json!(["#6"]), 6),
+        (json!("[5]"), 5),
+        (json!(4.0), 4),
+    ] {
+        let content = format!("Customer {number} cancelled the order.");
+        let saved = json!({"content": content, "replaces": replaces});
+        let saved = call(&client, "save_memory", saved).await;
+        let named = [&saved["replaced"], &saved["not_replaced"]].map(ToString::to_string);
+        assert!(named.concat().contains(&number.to_string()), "{saved}");
+    }
+    for bad in [
+        json!("all"),
+        json!([1.5]),
+        json!({"number": 1}),
+        json!(true),
+    ] {
+        let refused = json!({"content": "Customer 1 left.", "replaces": bad});
+        let refused = call(&client, "save_memory", refused).await;
+        assert_eq!(refused["code"], "invalid_argument");
+        assert!(refused["error"].as_str().unwrap().starts_with("replaces"));
+    }
+}
+
+#[tokio::test]
+async fn spec_2_4_the_same_text_is_named_and_saved_all_the_same() {
+    let client = connected(agent().await).await;
+    save_orders(&client, 1).await;
+    let again = json!({"content": "Customer 1 ordered 7 blue notebooks!"});
+    let saved = call(&client, "save_memory", again).await;
+    assert_eq!(
+        (&saved["number"], &saved["same_as"]),
+        (&json!(2), &json!(1))
+    );
+}
+
+#[tokio::test]
+async fn spec_2_4_an_archival_memory_is_promoted() {
+    let client = connected(agent().await).await;
+    let saved = call(
+        &client,
+        "save_memory",
+        json!({"content": "The old mill closed in 1987.", "kind": "archival"}),
+    )
+    .await;
+    assert_eq!(saved["kind"], "archival");
+    let context = call(&client, "get_context", json!({})).await;
+    assert!(!context["text"].as_str().unwrap().contains("mill"));
+    let found = call(&client, "recall_memories", json!({"kind": "archival"})).await;
+    assert_eq!(found["count"], 1);
+    let promoted = call(&client, "promote_memory", json!({"number": "#1"})).await;
+    assert_eq!(
+        (
+            &promoted["number"],
+            &promoted["kind"],
+            &promoted["archived_at"]
+        ),
+        (&json!(1), &json!("core"), &json!(null))
+    );
+    let context = call(&client, "get_context", json!({})).await;
+    assert!(context["text"].as_str().unwrap().contains("mill"));
+    for (arguments, code) in [
+        (json!({"number": 1}), "not_archival"),
+        (json!({"number": 9}), "not_found"),
+        (json!({"number": "mill"}), "invalid_argument"),
+        (json!({}), "invalid_argument"),
+    ] {
+        let refused = call(&client, "promote_memory", arguments.clone()).await;
+        assert_eq!(refused["code"], code, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn spec_2_4_a_note_of_a_conversation_replaces_what_is_of_no_stronger_origin() {
+    let client = connected(agent().await).await;
+    save_orders(&client, 1).await;
+    hand_over(&client, &["My name is Mira."]).await;
+    let notes = json!({"part": "1-1/1", "core": ["The user is called Mira."]});
+    call(&client, "read_messages", notes).await;
+    hand_over(&client, &["Call me Mirabel."]).await;
+    let part = call(&client, "read_messages", json!({})).await["part"].clone();
+    let note = json!({"content": "The user is called Mirabel.", "replaces": ["#2", 1]});
+    let notes = json!({"part": part, "core": [note]});
+    let noted = call(&client, "read_messages", notes).await;
+    assert_eq!(
+        (&noted["replaced"], &noted["not_replaced"]),
+        (&json!([2]), &json!([{"number": 1, "reason": "origin"}]))
+    );
 }
 
 #[tokio::test]
@@ -94,10 +248,10 @@ async fn spec_2_7_a_setting_returns_to_its_default() {
 }
 
 #[tokio::test]
-async fn spec_3_13_the_breaker_trips_over_this_door_too() {
-    let client = connected(agent().await).await;
+async fn spec_3_13_the_breaker_trips_over_this_interface_too() {
+    let client = connected(unguarded_agent().await).await;
     for number in 1..=4 {
-        let content = format!("Promise number {number} was kept on 3 May.");
+        let content = format!("Promise number {number} was fulfilled on 3 May.");
         call(
             &client,
             "save_memory",
@@ -170,7 +324,15 @@ async fn annotations_are_true_and_the_order_is_always_the_same() {
         ]
     );
     // Only what adds destroys nothing.
-    let adds = ["save_memory", "protect_memory", "absorb_transcript"];
+    let adds = [
+        "save_memory",
+        "promote_memory",
+        "protect_memory",
+        "absorb_transcript",
+    ];
+    let promote = tools.iter().find(|tool| tool.name == "promote_memory");
+    let promote = promote.unwrap().annotations.as_ref().unwrap();
+    assert_eq!(promote.idempotent_hint, Some(false));
     for tool in &tools {
         let annotations = tool.annotations.as_ref().unwrap();
         let name = tool.name.as_ref();

@@ -49,7 +49,7 @@ const EDITS: usize = 10;
 const TURNS: usize = 3;
 const TURN: Duration = Duration::from_millis(400);
 const ROUNDS: usize = 6;
-/// Memories of the agent that is verified, each with a record and a wording.
+/// Memories of the agent that is verified, each with a record.
 const LONG: usize = 50_000;
 /// Memories of the agent that is looked back at, each with a record.
 const PAST: usize = 100_000;
@@ -369,7 +369,7 @@ impl Client {
         self.session = opened["id"].as_str().unwrap().to_owned();
     }
 
-    /// Tightens the wording of a memory.
+    /// Tightens the text of a memory.
     async fn edit(&mut self, number: usize) {
         let path = format!("/v1/sessions/{}/tools/update_memory", self.session);
         let content = customer(number - 1).replace("really rather", "rather");

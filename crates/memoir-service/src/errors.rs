@@ -9,7 +9,7 @@ pub(crate) struct ErrorPage {
     pub(crate) code: &'static str,
     /// The status that it comes with; 200 for one that is only a tool's result.
     pub(crate) status: u16,
-    /// What to do about it over this door, for the failures of the application.
+    /// What to do about it over this interface, for the failures of the application.
     pub(crate) hint: Option<&'static str>,
     /// The page, in Markdown.
     pub(crate) text: &'static str,
@@ -40,16 +40,17 @@ macro_rules! pages {
 
 /// Every code.
 pub(crate) const PAGES: &[ErrorPage] = pages! {
-    // What a tool of a session refuses is an answer for the model, which is to go on.
+    // What a session tool refuses is a result for the model, which continues.
+    200 age_limit
     200 edit_cap
+    200 guard
     200 immutable
-    200 loss_limit
     200 mode
-    200 not_core
+    200 not_shorter
+    200 summary_limit
     200 unknown_tool
-    200 wording_gutted
-    200 words_added
-    200 words_lost
+    200 unsupported
+    200 within_budget
     400 bad_lines
     400 invalid_argument
     400 too_long
@@ -73,6 +74,8 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     409 model_unavailable: "give a `model` that the installation knows, or `builtin:careful`, which needs no network"
     409 name_taken
     409 not_applicable: "rehearse again"
+    409 not_archival
+    409 not_core
     409 not_discarded
     409 not_due
     409 not_undoable
@@ -89,7 +92,7 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     429 rate_limited
     500 internal
     500 key_unavailable
-    500 outcome_unknown: "look whether it is there before you send it again"
+    500 outcome_unknown: "check whether it is there before you send it again"
     500 tampered
     503 busy: "try again"
     503 contended: "try again"
@@ -120,7 +123,7 @@ mod tests {
         path::{Path, PathBuf},
     };
 
-    use memoir_domain::knife::RefusalCode;
+    use memoir_domain::{lifecycle::NothingToRefine, tools::RefusalCode};
 
     use super::*;
 
@@ -209,6 +212,7 @@ mod tests {
             assert!(found.len() > 3, "{file}: {found:?}");
             codes.extend(found);
         }
+        codes.insert(NothingToRefine::CODE.to_owned());
         codes.extend(RefusalCode::ALL.map(|code| code.as_str().to_owned()));
         let pages: BTreeSet<String> = PAGES.iter().map(|page| page.code.to_owned()).collect();
         assert_eq!(codes, pages);

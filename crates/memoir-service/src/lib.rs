@@ -1,6 +1,6 @@
 //! The service: REST under `/v1`, tokens, limits, and the workers that run queued sessions.
 //!
-//! A door like the command line: it parses, calls a use case, and shows what came of it. Who may see
+//! An interface like the command line: it parses, calls a use case, and shows what came of it. Who may see
 //! words is decided in one place, `caller.rs`; what is shown, in `wire.rs`. Owns no rule of refining.
 //!
 //! A request under `/v1` passes `routes/guard.rs` (token, rate, time, idempotency key) and reaches an agent

@@ -6,6 +6,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{Error, FaultId};
+use memoir_domain::{
+    lifecycle::{NothingToRefine, StartRefusal},
+    manage::ChangeRefusal,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,7 +49,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid)]
     session_id: Option<Box<memoir_domain::SessionId>>,
-    /// What stands in the way of an undo.
+    /// The changes that conflict with an undo.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<schemas::Obstacle>>)]
     obstacles: Option<Box<[memoir_domain::rollback::Obstacle]>>,
@@ -121,7 +125,7 @@ impl Problem {
     pub(crate) fn unauthorized() -> Self {
         Self::new(
             "unauthorized",
-            "the request carries no token that counts",
+            "the request has no valid token",
         )
         .hint(
             "send `Authorization: Bearer TOKEN`; `POST /v1/sign-in` makes one for an administrator, \
@@ -138,10 +142,15 @@ impl From<Error> for Problem {
         let status = errors::status(code);
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
+            // The hints of the pages are for another case of the same code.
+            Error::Change(ChangeRefusal::NotApplicable(..))
+            | Error::Start(StartRefusal::NothingToRefine(
+                NothingToRefine::AllProtected | NothingToRefine::NoDuplicates,
+            )) => None,
             _ => errors::page(code).and_then(|page| page.hint),
         };
         let fault = FaultId::of(&error);
-        // That nobody knows the outcome is what the client must act on, and tells nothing of the inside.
+        // The client must act on an unknown outcome, and it reveals nothing of the inside.
         let hides = status == StatusCode::INTERNAL_SERVER_ERROR && code != "outcome_unknown";
         let mut problem = if hides {
             // What went wrong inside is for the log, and holds no words either.
@@ -159,8 +168,8 @@ impl From<Error> for Problem {
         problem.hint = hint.map(Box::from);
         problem.instance = fault.map(Box::new);
         match error {
-            Error::Start(memoir_domain::lifecycle::StartRefusal::SessionOpen(id))
-            | Error::Change(memoir_domain::manage::ChangeRefusal::SessionRunning(id)) => {
+            Error::Start(StartRefusal::SessionOpen(id))
+            | Error::Change(ChangeRefusal::SessionRunning(id)) => {
                 problem.session_id = Some(Box::new(id));
             }
             Error::InTheWay { session, obstacles } | Error::BeyondAgent { session, obstacles } => {

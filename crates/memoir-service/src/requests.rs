@@ -78,7 +78,7 @@ impl Default for Requests {
                 &registry,
                 IntGauge::new(
                     "memoir_http_requests_in_flight",
-                    "Requests that are being carried out, the one that asks for this included.",
+                    "Requests in execution, this one included.",
                 ),
             ),
             registry,

@@ -50,7 +50,7 @@ impl PartialSchema for Code {
 
 impl ToSchema for Code {}
 
-/// A later change that stands in the way of an undo.
+/// A later change that conflicts with an undo.
 #[derive(ToSchema)]
 pub(crate) struct Obstacle {
     /// The record's place in the agent's log.
@@ -64,39 +64,39 @@ pub(crate) struct Obstacle {
     memories: Vec<u64>,
 }
 
-/// What a rewind did, in numbers.
+/// The outcome of a rewind, in numbers.
 #[derive(ToSchema)]
 pub(crate) struct Rewound {
     /// The time returned to.
     #[schema(format = DateTime)]
     to: String,
-    /// The last record that is in force as it was; 0 where there was none yet.
+    /// The last effective record; 0 where there was none yet.
     to_seq: u64,
-    /// The record that tells of the rewind; null where nothing became different.
+    /// The record of the rewind; null where nothing changed.
     #[schema(required)]
     seq: Option<u64>,
-    /// Memories that became different in any way.
+    /// Memories that changed in any way.
     changed: u64,
-    /// Discarded memories that are kept again.
+    /// Discarded memories that are active again.
     returning: u64,
-    /// Kept memories that were discarded.
+    /// Active memories that were discarded.
     discarded: u64,
-    /// Memories that are kept and got another wording.
+    /// Active memories that got another text.
     reworded: u64,
-    /// The mass before, in tokens.
+    /// The core size before, in tokens.
     core_tokens_before: u64,
-    /// The mass afterwards, in tokens.
+    /// The core size afterwards, in tokens.
     core_tokens_after: u64,
 }
 
-/// Agents' settings, with a name that must or may be there.
+/// Agents' settings, with a name that is required or optional.
 macro_rules! settings {
     ($($(#[$meta:meta])* $struct:ident, name: $name:ty;)*) => {$(
         $(#[$meta])*
         #[derive(ToSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $struct {
-            /// Unique in the account whatever the case.
+            /// Unique in the account regardless of case.
             #[schema(min_length = 1, max_length = 100, example = "wren")]
             name: $name,
             /// `provider:name`; unset: the installation's default.
@@ -114,16 +114,16 @@ macro_rules! settings {
             /// The agent's own style of refining.
             #[schema(min_length = 1, max_length = 10_000)]
             refinement_prompt: Option<String>,
-            /// The share of the mass that a session must leave; 0.75 where unset.
+            /// The share of the core size that a session must leave; 0.75 where unset.
             #[schema(exclusive_minimum = 0, maximum = 1, example = 0.85)]
             refinement_threshold: Option<f64>,
-            /// Tokens of core memories that the agent's runtime has room for; 5,000 where unset.
-            #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 5000)]
+            /// The core size to stay within, in tokens; 5,000 where unset.
+            #[schema(minimum = 1_000, maximum = 1_000_000_000_u64, example = 5000)]
             core_token_budget: Option<u64>,
-            /// The mass over which a session is due; the budget where unset.
+            /// The core size over which a session is due; the budget where unset.
             #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
             refinement_trigger_tokens: Option<u64>,
-            /// Tags that put a memory beyond merging, deleting and rewriting; `audio`, `somatic`, `voice` where unset.
+            /// Tags that exclude a memory from all edits; `audio`, `somatic`, `voice` where unset.
             #[schema(max_items = 16)]
             immutable_tags: Option<Vec<String>>,
             duplicate_match: Option<DuplicateMatch>,
@@ -140,12 +140,14 @@ macro_rules! settings {
             /// The most tokens that core memories take of a context; all of them where unset.
             #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
             context_core_tokens: Option<u64>,
+            /// Whether a session's prompt lists pairs of memories that look alike; true where unset.
+            near_duplicates: Option<bool>,
             /// How much its model is to think; left to the provider where unset.
             reasoning_effort: Option<ReasoningEffort>,
-            /// The most tokens of one answer of its model; the installation's limit where unset.
+            /// The most tokens of one response of its model; the installation's limit where unset.
             #[schema(minimum = 16, maximum = 1_000_000)]
             answer_tokens: Option<u32>,
-            /// Whether the schedule leaves it alone altogether: neither refining nor reflecting nor reading.
+            /// Whether the schedule skips it: no session, no reflection, no absorption.
             paused: Option<bool>,
             /// Whether it is in service.
             active: Option<bool>,
@@ -160,34 +162,23 @@ settings! {
     NewAgent, name: String;
 }
 
-/// What is let go, or would be.
-#[derive(ToSchema)]
-pub(crate) struct Lost {
-    /// The sentences that say less.
-    details: Vec<String>,
-    /// The words that go, in their author's own form.
-    words: Vec<String>,
-}
-
-/// How many words may still be let go.
-#[derive(ToSchema)]
-pub(crate) struct Allowance {
-    session_words: u64,
-    year_words: u64,
-}
-
 /// One memory found.
 #[derive(ToSchema)]
 pub(crate) struct SearchHit {
     number: u64,
+    kind: Kind,
     content: String,
     #[schema(format = DateTime)]
     created_at: String,
     tokens: u64,
     constitutional: bool,
     tags: Vec<String>,
-    /// Where that is weaker than the agent's own word.
+    /// Where that is weaker than `agent`.
     origin: Option<Origin>,
+    is_summary: bool,
+    /// The memory that took its place; null where there is none.
+    #[schema(required)]
+    under: Option<u64>,
 }
 
 macro_rules! tool_results {
@@ -207,7 +198,7 @@ macro_rules! tool_results {
 tool_results! {
     /// What `search_memories` found.
     SearchResults = "^search_results$" {
-        /// Null where only dates were asked for.
+        /// Null where only dates were given.
         #[schema(required)]
         query: Option<String>,
         /// All that match, also where only the first are in `results`.
@@ -216,36 +207,50 @@ tool_results! {
         /// What to do where not all are in `results`.
         note: Option<String>,
     }
-    /// Memories became one.
+    /// Several memories became one.
     Consolidated = "^consolidated$" {
-        /// How many were merged.
+        /// The members.
         merged_count: u64,
-        /// The new one.
+        /// The new memory, or the one that stays.
         number: u64,
         content: String,
-        lost: Option<Lost>,
+        is_summary: bool,
+        /// The memories that it moved to the archive.
+        archived: Vec<u64>,
         edits_left: u64,
-        /// Tokens that can still go before everything is undone.
+        /// Tokens that the session can still take away before everything is undone or the floor is reached.
         removable_tokens: u64,
+        core_tokens: u64,
+        budget: u64,
     }
     /// A memory was rewritten.
     Updated = "^updated$" {
+        /// The new memory where the words changed.
         number: u64,
         content: String,
-        lost: Option<Lost>,
+        is_summary: bool,
+        /// The memories that it moved to the archive.
+        archived: Vec<u64>,
         edits_left: u64,
-        /// Tokens that can still go before everything is undone.
+        /// Tokens that the session can still take away before everything is undone or the floor is reached.
         removable_tokens: u64,
+        core_tokens: u64,
+        budget: u64,
     }
-    /// A memory was discarded.
+    /// Memories were moved to the archive.
     Deleted = "^deleted$" {
+        /// The first one.
         number: u64,
-        /// The memory that says all of it, and stands for it from now on.
-        carried_by: Option<u64>,
-        lost: Option<Lost>,
+        /// The memory that it is under; null where there is none.
+        #[schema(required)]
+        under: Option<u64>,
+        /// The memories that it moved to the archive.
+        archived: Vec<u64>,
         edits_left: u64,
-        /// Tokens that can still go before everything is undone.
+        /// Tokens that the session can still take away before everything is undone or the floor is reached.
         removable_tokens: u64,
+        core_tokens: u64,
+        budget: u64,
     }
     /// A memory is constitutional.
     Protected = "^protected$" {
@@ -255,6 +260,10 @@ tool_results! {
     RefinementComplete = "^refinement_complete$" {
         summary: String,
         stats: Stats,
+        /// Memories that it moved to the archive.
+        archived: u64,
+        /// Summaries that it wrote.
+        summaries: u64,
         pre_session_tokens: u64,
         post_session_tokens: u64,
     }
@@ -271,22 +280,14 @@ tool_results! {
         code: RefusalCode,
         /// What to do instead.
         error: String,
-        /// What would be let go.
-        lost: Option<Lost>,
-        /// The sentences in question as they would stand.
-        would_say: Option<Vec<String>>,
-        /// A text that would pass.
-        passes: Option<String>,
-        /// The code with which the same call does what is asked about.
-        confirm: Option<String>,
-        /// What may still be let go.
-        allowance: Option<Allowance>,
-        /// Words that none of the replaced texts says in this way.
+        /// What the new text has and no source has.
         added: Option<Vec<String>>,
+        /// The memories that the age rule keeps in the prompt.
+        members: Option<Vec<u64>>,
     }
 }
 
-/// A tool's result; `type` tells which. The same over every door.
+/// A tool's result; `type` names it. The same over every interface.
 #[derive(ToSchema)]
 #[schema(discriminator(property_name = "type", mapping(
     ("search_results" = "#/components/schemas/SearchResults"),
@@ -310,7 +311,7 @@ pub(crate) enum ToolResult {
     Refused(Refused),
 }
 
-/// The arguments of a tool; which ones, its `parameters` in the opened session say.
+/// The arguments of a tool; its `parameters` in the opened session list them.
 #[derive(ToSchema)]
 pub(crate) struct ToolArguments {
     /// A piece of text to find.
@@ -325,9 +326,9 @@ pub(crate) struct ToolArguments {
     id: Option<u64>,
     /// The whole new text.
     content: Option<String>,
-    /// The code of the answer that named what would be lost, for a second look.
-    confirm: Option<String>,
-    /// What was done and why.
+    /// The number of the memory that has the same content or corrects it.
+    replaced_by: Option<u64>,
+    /// The report: what was done and why.
     summary: Option<String>,
 }
 

@@ -1,7 +1,15 @@
 //! What goes over the wire, under the names that programs are written against.
 
-use memoir_app::{AgentFacts, EndNotice, MemoryFacts, MemoryInput, ShownSession, Verification};
-use memoir_domain::{PrivateText, Timestamp, memory::Kind, wording::Origin};
+use memoir_app::{
+    AgentFacts, EndNotice, MemoryFacts, MemoryInput, Misfit, ShownSession, Verification,
+    sessions::{AppliedRehearsal, NotApplied},
+};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    memory::{Kind, Number},
+    origin::Origin,
+    replay::Originals,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -35,7 +43,7 @@ pub(crate) struct NewMemory {
     #[serde(default)]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     source: Option<PrivateText>,
-    /// A weaker origin than that of whoever saves it, such as `external` for what is quoted.
+    /// A weaker origin than that which the interface assigns, such as `external` for what is quoted.
     #[serde(default)]
     #[schema(value_type = Option<schemas::Origin>)]
     origin: Option<Origin>,
@@ -43,9 +51,14 @@ pub(crate) struct NewMemory {
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
     created_at: Option<Timestamp>,
-    /// Beyond the reach of sessions: for an administrator to set.
+    /// Whether no session can delete, consolidate or archive it: for an administrator to set.
     #[serde(default)]
     pub(crate) constitutional: Option<bool>,
+    /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
+    /// is, and `not_replaced` in the response says why.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<u64>>, example = json!([12]))]
+    replaces: Option<Vec<Number>>,
 }
 
 impl From<NewMemory> for MemoryInput {
@@ -58,41 +71,58 @@ impl From<NewMemory> for MemoryInput {
             origin: new.origin,
             created_at: new.created_at,
             constitutional: new.constitutional.unwrap_or(false),
+            replaces: new.replaces.unwrap_or_default(),
         }
     }
 }
 
-/// Changes with every change of the memory; the same for whoever may read it and for whoever may not.
+/// Changes with every change of the memory; the same for callers with and without a right to its text.
 pub(crate) fn memory_etag(memory: &MemoryFacts) -> String {
     etag(&(
         memory.number,
         memory.kind,
         memory.tokens,
         memory.constitutional,
-        (memory.origin, memory.wordings),
+        (memory.origin, memory.is_summary),
+        (memory.under, &memory.sources),
         (memory.created_at, memory.updated_at),
-        (memory.discarded_at, memory.shredded_at),
+        (memory.archived_at, memory.discarded_at, memory.shredded_at),
     ))
 }
 
-/// Changes with every change of an agent's name or settings, and with nothing else: whoever sets something
-/// need not read it again because a memory was saved.
+/// Changes with every change of an agent's name or settings, and with nothing else: a client that sets something need
+/// not read it again because a memory was saved.
 pub(crate) fn agent_etag(agent: &AgentFacts) -> String {
     etag(&(&agent.name, &agent.settings))
 }
 
-/// A session whose knife the agent was handed, with what it is told and the tools that it has.
+/// A session that is open for the agent, with its prompt and its tools.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct OpenSession {
     #[serde(flatten)]
     pub(crate) session: ShownSession,
-    /// Everything that the agent is told, as one text.
+    /// The whole prompt, as one text.
     #[schema(value_type = String)]
     pub(crate) prompt: PrivateText,
     pub(crate) tools: Vec<ToolDefinition>,
-    /// That no memory can be taken away in it, why, and what to do; absent where one can.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) nothing_can_go: Option<String>,
+}
+
+/// The session that applied a rehearsal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppliedSession {
+    #[serde(flatten)]
+    session: ShownSession,
+    /// The edits of the rehearsal that did not hold any more, in their order.
+    not_applied: Vec<NotApplied>,
+}
+
+impl From<AppliedRehearsal> for AppliedSession {
+    fn from(applied: AppliedRehearsal) -> Self {
+        Self {
+            session: applied.session,
+            not_applied: applied.not_applied,
+        }
+    }
 }
 
 /// A tool of the session.
@@ -105,17 +135,17 @@ pub(crate) struct ToolDefinition {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// What came of verifying an agent's log.
+/// The outcome of verifying an agent's log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Verified {
     valid: bool,
     records: u64,
     head: String,
-    /// How much of what was ever said is still said; null where something does not fit.
-    #[schema(required, value_type = Option<schemas::Carried>)]
-    carried: Option<memoir_domain::replay::Carried>,
+    /// Where the originals are; null where the log cannot be followed to its end.
+    #[schema(required, value_type = Option<schemas::Originals>)]
+    originals: Option<Originals>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    first_bad: Option<memoir_app::Misfit>,
+    first_bad: Option<Misfit>,
 }
 
 impl From<Verification> for Verified {
@@ -124,7 +154,7 @@ impl From<Verification> for Verified {
             valid: verification.valid,
             records: verification.records,
             head: verification.head,
-            carried: verification.carried,
+            originals: verification.originals,
             first_bad: verification.first_bad,
         }
     }

@@ -51,8 +51,8 @@ CREATE TABLE agents (
     budget_share bigint NOT NULL,
     -- How many tokens a session that begins now could remove.
     removable_tokens bigint NOT NULL,
-    -- The share of the words of its wordings that sessions let go, in millionths.
-    lost_share bigint NOT NULL,
+    -- Archived originals as a share of all originals, in millionths.
+    archived_share bigint NOT NULL,
     -- The document's version: grows by one with every commit, from 1.
     version bigint NOT NULL,
     -- Document: all of it but its prompts.
@@ -96,7 +96,7 @@ CREATE TABLE memories (
     number bigint NOT NULL,
     -- The agent's version under which the row was written.
     version bigint NOT NULL,
-    -- core or journal.
+    -- core, journal or archival.
     kind text COLLATE "C" NOT NULL,
     -- Its size in tokens.
     tokens bigint NOT NULL,
@@ -106,18 +106,42 @@ CREATE TABLE memories (
     created_at bigint NOT NULL,
     -- When it last changed.
     updated_at bigint NOT NULL,
-    -- When it was discarded; NULL where it is kept.
+    -- When it was discarded; NULL where it is active.
     discarded_at bigint,
     -- When its words were taken out for good; it is discarded then.
     shredded_at bigint,
+    -- The number of the memory under which it lies in the archive; NULL where there is none.
+    under bigint,
+    -- When it became archival; NULL where it is not.
+    archived_at bigint,
+    -- What made it archival: saved, session, replaced or duplicate; set where archived_at is.
+    archived_by text COLLATE "C",
+    -- True where it is a summary; only a core memory is.
+    is_summary boolean NOT NULL,
+    -- The place of the record that first made it core; NULL where it never was.
+    core_seq bigint,
+    -- When it was first saved.
+    recorded_at bigint NOT NULL,
     -- Words, tags, source, and what is known of the wordings that it stands for: text.
     body bytea NOT NULL,
     PRIMARY KEY (agent_id, number),
-    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL)
+    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL),
+    CHECK ((kind = 'archival') = (archived_at IS NOT NULL)),
+    CHECK ((archived_at IS NULL) = (archived_by IS NULL)),
+    CHECK (NOT is_summary OR kind = 'core')
 );
 
--- Brings the kept memories of a kind, oldest first, past any number of discarded and faded ones.
-CREATE INDEX memories_kept ON memories (agent_id, kind, created_at, number) WHERE discarded_at IS NULL;
+-- Brings the active memories of a kind, oldest first, past any number of discarded and faded ones; counts them and
+-- their tokens without reading any.
+CREATE INDEX memories_active ON memories (agent_id, kind, created_at, number)
+INCLUDE (tokens) WHERE discarded_at IS NULL;
+
+-- Counts the discarded memories and the shredded ones without reading any.
+CREATE INDEX memories_discarded ON memories (agent_id, shredded_at) WHERE discarded_at IS NOT NULL;
+
+-- Brings the active archival memories under a memory, by number.
+CREATE INDEX memories_under ON memories (agent_id, under, number)
+WHERE discarded_at IS NULL AND under IS NOT NULL;
 
 -- Refinement sessions, ended ones included.
 CREATE TABLE sessions (
@@ -264,7 +288,7 @@ CREATE TABLE log_summaries (
     PRIMARY KEY (agent_id, last_seq)
 );
 
--- Vectors of kept memories, by which what is near a question in meaning is found. They can be made again from the
+-- Vectors of active memories, by which what is near a question in meaning is found. They can be made again from the
 -- memories, and go where a memory's row is written anew or its agent erased.
 CREATE TABLE memory_vectors (
     -- Whose memory.
@@ -527,10 +551,11 @@ BEGIN
         EXECUTE format('CREATE POLICY reach ON %I USING (%s)', one.name, CASE one.kind
             WHEN 'any' THEN format($q$coalesce(%s, '') <> ''$q$, reach)
             WHEN 'account' THEN format($q$%s IN ('*', encode(%I, 'hex'))$q$, reach, one.key)
-            -- Those of an agent that is reached itself.
-            ELSE format($q$current_setting('memoir.agent', true) = encode(%1$I, 'hex')
-                OR current_setting('memoir.agent', true) = '*' AND EXISTS (SELECT 1 FROM agents WHERE id = %1$I)$q$,
-                one.key) END);
+            -- Those of an agent that is reached itself. What does not depend on the row is a query of its own, which is
+            -- worked out once for each statement: a look at an agent counts all its memories.
+            ELSE format($q$%1$I = (SELECT decode(nullif(current_setting('memoir.agent', true), '*'), 'hex'))
+                OR (SELECT current_setting('memoir.agent', true) = '*')
+                    AND EXISTS (SELECT 1 FROM agents WHERE id = %1$I)$q$, one.key) END);
     END LOOP;
 END $$;
 
@@ -542,11 +567,12 @@ END $$;
 CREATE FUNCTION memoir_decide(
     the_agent bytea, the_account bytea, expected_version bigint,
     agent_next_seq bigint, agent_head bytea, agent_budget_share bigint, agent_removable_tokens bigint,
-    agent_lost_share bigint, agent_open bytea, agent_sealed bytea, agent_name text, agent_folded_name text,
+    agent_archived_share bigint, agent_open bytea, agent_sealed bytea, agent_name text, agent_folded_name text,
     agent_erased_at bigint, agent_weekly_after bigint, agent_due_at bigint, agent_reflect_after bigint,
     memory_number bigint, memory_version bigint, memory_tokens bigint, memory_kind text,
     memory_constitutional boolean, memory_created_at bigint, memory_updated_at bigint, memory_discarded_at bigint,
-    memory_shredded_at bigint, memory_body bytea,
+    memory_shredded_at bigint, memory_under bigint, memory_archived_at bigint, memory_archived_by text,
+    memory_is_summary boolean, memory_core_seq bigint, memory_recorded_at bigint, memory_body bytea,
     session_identifier bytea, session_version bigint, session_ended_at bigint, session_lease_holder bigint,
     session_open bytea, session_sealed bytea, session_state text, session_driver text, session_model text,
     session_started_at bigint, session_lease_until bigint,
@@ -563,17 +589,17 @@ BEGIN
     settings := set_config('memoir.account', encode(the_account, 'hex'), true)
         || set_config('memoir.agent', encode(the_agent, 'hex'), true) || set_config('lock_timeout', '5000', true);
     IF expected_version IS NULL THEN
-        INSERT INTO agents (id, account_id, version, next_seq, head, budget_share, removable_tokens, lost_share, open,
+        INSERT INTO agents (id, account_id, version, next_seq, head, budget_share, removable_tokens, archived_share, open,
             sealed, name, folded_name, erased_at, weekly_after, due_at, reflect_after)
         VALUES (the_agent, the_account, 1, agent_next_seq, agent_head, agent_budget_share, agent_removable_tokens,
-            agent_lost_share, agent_open, agent_sealed, agent_name, agent_folded_name, agent_erased_at,
+            agent_archived_share, agent_open, agent_sealed, agent_name, agent_folded_name, agent_erased_at,
             agent_weekly_after, agent_due_at, agent_reflect_after);
     ELSE
         -- The condition and the lock are one: whoever comes second waits here for the first to end, compares the
         -- version again, and writes nothing. All that follows in the transaction stands on this row being held.
         UPDATE agents SET version = version + 1, next_seq = agent_next_seq, head = agent_head,
             budget_share = agent_budget_share, removable_tokens = agent_removable_tokens,
-            lost_share = agent_lost_share, open = agent_open, sealed = agent_sealed, name = agent_name,
+            archived_share = agent_archived_share, open = agent_open, sealed = agent_sealed, name = agent_name,
             folded_name = agent_folded_name, erased_at = agent_erased_at, weekly_after = agent_weekly_after,
             due_at = agent_due_at, reflect_after = agent_reflect_after
         WHERE id = the_agent AND account_id = the_account AND version = expected_version;
@@ -586,16 +612,20 @@ BEGIN
         -- An update first, since few decisions make a memory. Nobody else can make it in between: the agent is held.
         UPDATE memories SET version = memory_version, tokens = memory_tokens, kind = memory_kind,
             constitutional = memory_constitutional, created_at = memory_created_at, updated_at = memory_updated_at,
-            discarded_at = memory_discarded_at, shredded_at = memory_shredded_at, body = memory_body
+            discarded_at = memory_discarded_at, shredded_at = memory_shredded_at, under = memory_under,
+            archived_at = memory_archived_at, archived_by = memory_archived_by, is_summary = memory_is_summary,
+            core_seq = memory_core_seq, recorded_at = memory_recorded_at, body = memory_body
         WHERE agent_id = the_agent AND number = memory_number;
         IF found THEN
             -- Vectors are of one version of a row.
             DELETE FROM memory_vectors WHERE agent_id = the_agent AND number = memory_number;
         ELSE
             INSERT INTO memories (agent_id, number, version, tokens, kind, constitutional, created_at, updated_at,
-                discarded_at, shredded_at, body)
+                discarded_at, shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, body)
             VALUES (the_agent, memory_number, memory_version, memory_tokens, memory_kind, memory_constitutional,
-                memory_created_at, memory_updated_at, memory_discarded_at, memory_shredded_at, memory_body);
+                memory_created_at, memory_updated_at, memory_discarded_at, memory_shredded_at, memory_under,
+                memory_archived_at, memory_archived_by, memory_is_summary, memory_core_seq, memory_recorded_at,
+                memory_body);
         END IF;
     END IF;
     IF session_identifier IS NOT NULL THEN

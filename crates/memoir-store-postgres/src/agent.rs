@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
-    AccessRow, AgentQuery, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow, RecordFilter,
-    Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns, agent_columns,
+    AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
+    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns,
+    agent_columns, archive_link_columns,
     decode::{self, Columns},
-    memory_columns, record_columns, session_columns, summary_columns,
+    memory_columns, record_columns, row_count_columns, session_columns, summary_columns,
 };
 
 use crate::{
@@ -19,6 +20,14 @@ use crate::{
 macro_rules! is_theirs {
     () => {
         " EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) "
+    };
+}
+
+/// The same, and that it is not erased.
+macro_rules! lives {
+    () => {
+        " EXISTS (SELECT 1 FROM agents \
+             WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) "
     };
 }
 
@@ -49,13 +58,15 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
             values.push(numbers(all.iter().map(|number| number.0)));
             "number = ANY ($3)"
         }
-        Selection::KeptCore => "kind = 'core' AND discarded_at IS NULL",
+        Selection::ActiveCore => "kind = 'core' AND discarded_at IS NULL",
+        Selection::Searchable => "kind IN ('core', 'archival') AND discarded_at IS NULL",
+        Selection::Archive => "kind = 'archival' AND discarded_at IS NULL",
         Selection::Core => "kind = 'core'",
         Selection::Context { journal_after } => {
             values.push((*journal_after).into());
             "discarded_at IS NULL AND (kind = 'core' OR kind = 'journal' AND created_at > $3)"
         }
-        Selection::Kept => "discarded_at IS NULL",
+        Selection::Active => "discarded_at IS NULL",
         Selection::All => "true",
         Selection::Page(page) => {
             values.extend(page_values(page)?);
@@ -77,11 +88,13 @@ const PAGE: &str = "number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR
      AND ($6 IS NULL OR created_at <= $6) AND ($7 OR discarded_at IS NULL) \
      AND ($8 IS NULL OR constitutional = $8) \
      AND ($9 IS NULL OR (kind = 'journal' AND created_at <= $9) = $10) \
-     ORDER BY number LIMIT $11";
+     AND ($11 IS NULL OR kind = 'archival' AND under = $11) \
+     ORDER BY number LIMIT $12";
 
 /// What stands for the places of [`PAGE`]; `None` where no row has such a number.
 fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
     let after = count(page.after, "memories", "number").ok()?;
+    let under = page.under.map(|under| count(under.0, "memories", "under"));
     Some(values![
         after,
         page.kind.map(|kind| kind.as_str()),
@@ -91,9 +104,53 @@ fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
         page.protected,
         page.faded.map(|faded| faded.until),
         page.faded.is_some_and(|faded| faded.is_faded),
+        under.transpose().ok()?,
         page.limit,
     ])
 }
+
+/// How many active memories of a kind an agent has, and their tokens.
+macro_rules! counted {
+    ($kind:literal) => {
+        concat!(
+            "(SELECT count(*) AS ",
+            $kind,
+            "_count, coalesce(sum(tokens), 0)::bigint AS ",
+            $kind,
+            "_tokens FROM memories WHERE agent_id = $1 AND kind = '",
+            $kind,
+            "' AND discarded_at IS NULL) AS ",
+            $kind
+        )
+    };
+}
+
+const ROW_COUNTS: &str = concat!(
+    "SELECT $1 AS agent_id, ",
+    row_count_columns!(),
+    " FROM ",
+    counted!("core"),
+    ", ",
+    counted!("journal"),
+    ", ",
+    counted!("archival"),
+    ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
+         WHERE agent_id = $1 AND discarded_at IS NOT NULL) AS gone WHERE",
+    is_theirs!()
+);
+
+/// How the archive hangs together around some memories. The first half finds what the second one may find too.
+const ARCHIVE_LINKS: &str = concat!(
+    "SELECT ",
+    archive_link_columns!(),
+    " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
+    lives!(),
+    "UNION SELECT ",
+    archive_link_columns!(),
+    " FROM memories WHERE agent_id = $1 AND under = ANY ($3) AND kind = 'archival' AND discarded_at IS NULL AND",
+    lives!(),
+    "ORDER BY number"
+);
 
 /// The requests for access that something can still become of.
 const OPEN_REQUESTS: &str = concat!(
@@ -118,6 +175,7 @@ impl Store for PostgresStore {
                  WHERE agent_id = $1 AND state IN ('queued', 'asking', 'open')",
                 values![agent],
             ),
+            Statement::new(ROW_COUNTS, scoped(&scope)),
         ];
         if query.prompts {
             let sql = concat!(
@@ -149,6 +207,7 @@ impl Store for PostgresStore {
         let running_session = first(next(), |row| {
             Ok(SessionId::from_bytes(Columns::new(row, "sessions").id()?))
         })?;
+        let row_counts = next();
         let prompts = match query.prompts {
             true => Some(first(next(), decode::prompts)?.ok_or_else(|| {
                 Error::inconsistent("agent_prompts", format!("row {} is missing", scope.agent))
@@ -165,6 +224,8 @@ impl Store for PostgresStore {
         };
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
+        // Last, so that a row which cannot be is told by its number.
+        let row_counts = first(row_counts, decode::row_counts)?.unwrap_or_default();
         Ok(Some(Snapshot {
             agent,
             prompts,
@@ -172,6 +233,7 @@ impl Store for PostgresStore {
             session,
             running_session,
             open_requests,
+            row_counts,
         }))
     }
 
@@ -181,8 +243,9 @@ impl Store for PostgresStore {
         let sql = concat!(
             "SELECT ",
             memory_columns!(),
-            " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND EXISTS (SELECT 1 FROM agents \
-                 WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) ORDER BY number"
+            " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
+            lives!(),
+            "ORDER BY number"
         );
         all(
             &self
@@ -200,6 +263,22 @@ impl Store for PostgresStore {
         };
         let answers = self.read(Reach::Agent(scope), &[statement]).await?;
         all(answers.first().map_or(&[], Vec::as_slice), decode::memory)
+    }
+
+    async fn archive_links(
+        &self,
+        scope: AgentScope,
+        asked_for: &[Number],
+    ) -> Result<Vec<ArchiveLink>> {
+        if asked_for.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut values = scoped(&scope);
+        values.push(numbers(asked_for.iter().map(|number| number.0)));
+        let rows = self
+            .connections
+            .find(Reach::Agent(scope), ARCHIVE_LINKS, values);
+        all(&rows.await?, decode::archive_link)
     }
 
     async fn session_page(

@@ -5,7 +5,7 @@ use std::{
     sync::{OnceLock, atomic::Ordering},
 };
 
-use memoir_domain::{SessionId, absorption::MessageState};
+use memoir_domain::{SessionId, absorption::MessageState, memory::ArchivedBy};
 use memoir_store::{
     AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, Result, SessionRow,
     StoredText, TokenRow,
@@ -418,7 +418,7 @@ fn decision_values<'row>(
         &columns.head,
         of_agent(columns.ranks.budget_share, "budget_share")?,
         of_agent(columns.ranks.removable_tokens, "removable_tokens")?,
-        of_agent(columns.ranks.lost_share, "lost_share")?,
+        of_agent(columns.ranks.archived_share, "archived_share")?,
         document.open.as_bytes(),
         &document.sealed.0[..],
         &*columns.name,
@@ -436,6 +436,14 @@ fn decision_values<'row>(
         memory.map(|row| row.updated_at),
         memory.and_then(|row| row.discarded_at),
         memory.and_then(|row| row.shredded_at),
+        of_memory(memory.and_then(|row| row.under).map(|one| one.0), "under")?,
+        memory.and_then(|row| row.archived_at),
+        memory
+            .and_then(|row| row.archived_by)
+            .map(ArchivedBy::as_str),
+        memory.map(|row| row.is_summary),
+        of_memory(memory.and_then(|row| row.core_seq), "core_seq")?,
+        memory.map(|row| row.recorded_at),
         memory.map(|row| &row.body.0[..]),
         session.map(|row| row.id.as_bytes()),
         one(
@@ -499,11 +507,29 @@ fn counts<'row, R>(
     Ok(Value::Integers(counts.collect::<Result<_>>()?))
 }
 
+/// Counts of all rows, which some of them need not have.
+fn optional_counts<'row, R>(
+    rows: &'row [R],
+    table: &'static str,
+    name: &str,
+    value: impl Fn(&'row R) -> Option<u64>,
+) -> Result<Value<'static>> {
+    let counts = rows.iter().map(|row| one(value(row), table, name));
+    Ok(Value::Integers(counts.collect::<Result<_>>()?))
+}
+
 fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Result<Statement<'row>> {
+    let table = "memories";
     let mut values = values![agent];
-    values.push(counts(rows, "memories", "number", |row| row.number.0)?);
-    values.push(counts(rows, "memories", "version", |row| row.version)?);
-    values.push(counts(rows, "memories", "tokens", |row| row.tokens)?);
+    values.push(counts(rows, table, "number", |row| row.number.0)?);
+    values.push(counts(rows, table, "version", |row| row.version)?);
+    values.push(counts(rows, table, "tokens", |row| row.tokens)?);
+    values.push(optional_counts(rows, table, "under", |row| {
+        row.under.map(|under| under.0)
+    })?);
+    values.push(optional_counts(rows, table, "core_seq", |row| {
+        row.core_seq
+    })?);
     values.extend(columns![rows:
         |row| row.kind.as_str(),
         |row| row.constitutional,
@@ -511,16 +537,23 @@ fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Resul
         |row| row.updated_at,
         |row| row.discarded_at,
         |row| row.shredded_at,
+        |row| row.archived_at,
+        |row| row.archived_by.map(ArchivedBy::as_str),
+        |row| row.is_summary,
+        |row| row.recorded_at,
         |row| &row.body.0[..],
     ]);
-    let sql = "INSERT INTO memories (agent_id, number, version, tokens, kind, constitutional, \
-             created_at, updated_at, discarded_at, shredded_at, body) \
-         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+    let sql = "INSERT INTO memories (agent_id, number, version, tokens, under, core_seq, kind, constitutional, \
+             created_at, updated_at, discarded_at, shredded_at, archived_at, archived_by, is_summary, recorded_at, \
+             body) \
+         SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
          ON CONFLICT (agent_id, number) DO UPDATE SET version = excluded.version, \
-             tokens = excluded.tokens, kind = excluded.kind, constitutional = excluded.constitutional, \
+             tokens = excluded.tokens, under = excluded.under, core_seq = excluded.core_seq, \
+             kind = excluded.kind, constitutional = excluded.constitutional, \
              created_at = excluded.created_at, updated_at = excluded.updated_at, \
              discarded_at = excluded.discarded_at, shredded_at = excluded.shredded_at, \
-             body = excluded.body";
+             archived_at = excluded.archived_at, archived_by = excluded.archived_by, \
+             is_summary = excluded.is_summary, recorded_at = excluded.recorded_at, body = excluded.body";
     // Vectors are of one version of a row. They go in the same statement: each one costs its own way to the database.
     let vectors = "DELETE FROM memory_vectors WHERE agent_id = $1 AND number = ANY ($2)";
     Ok(met(
@@ -650,10 +683,9 @@ fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<
     let mut values = values![agent];
     values.push(counts(rows, table, "seq", |row| row.seq)?);
     values.push(counts(rows, table, "body_version", |row| row.body_version)?);
-    let memories = rows
-        .iter()
-        .map(|row| one(row.memory.map(|memory| memory.0), table, "memory"));
-    values.push(Value::Integers(memories.collect::<Result<_>>()?));
+    values.push(optional_counts(rows, table, "memory", |row| {
+        row.memory.map(|memory| memory.0)
+    })?);
     values.extend(columns![rows:
         |row| row.recorded_at,
         |row| row.actor_kind.as_str(),

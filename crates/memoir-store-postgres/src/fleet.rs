@@ -178,7 +178,7 @@ impl Fleet for PostgresStore {
                      WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
             }
             FleetOrder::Breaker => "removable_tokens",
-            FleetOrder::Kept => "lost_share",
+            FleetOrder::Archived => "archived_share",
             FleetOrder::Access => OPEN_REQUESTS,
         };
         let (rank_turn, name_turn) = match (page.descending, page.order) {

@@ -93,7 +93,7 @@ fn fill(path: &Path) {
         .execute(
             "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?1) \
              INSERT INTO agents (id, account_id, name, folded_name, next_seq, head, weekly_after, \
-                 due_at, budget_share, removable_tokens, lost_share, version, open, sealed) \
+                 due_at, budget_share, removable_tokens, archived_share, version, open, sealed) \
              SELECT unhex(printf('%032x', n)), unhex(printf('%032x', n % ?2)), 'agent-' || n, \
                  'agent-' || n, 101, zeroblob(32), ?3 + n, \
                  CASE WHEN n % 100 = 7 THEN ?4 + 86400000000 END, 0, 0, 0, 1, \

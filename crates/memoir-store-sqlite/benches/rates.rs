@@ -123,6 +123,12 @@ fn memory(number: u64) -> MemoryRow {
         updated_at: at(number),
         discarded_at: None,
         shredded_at: None,
+        under: None,
+        archived_at: None,
+        archived_by: None,
+        is_summary: false,
+        core_seq: None,
+        recorded_at: at(number),
     }
 }
 
@@ -311,7 +317,7 @@ async fn pages(path: &Path) {
     for number in 1..10_000 {
         new_agent(&store, number, 0).await;
     }
-    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    let mut times = [const { Vec::new() }; 6];
     for round in 0..200_u64 {
         let name = format!("agent {}", round * 40);
         let started = Instant::now();
@@ -355,6 +361,11 @@ async fn pages(path: &Path) {
         let started = Instant::now();
         assert_eq!(store.token(&hash(round)).await.unwrap(), None);
         times[4].push(started.elapsed());
+
+        let started = Instant::now();
+        let found = store.snapshot(row.scope, &AgentQuery::default()).await;
+        times[5].push(started.elapsed());
+        assert_eq!(found.unwrap().unwrap().row_counts.core.count, 10_000);
     }
     for (name, times) in [
         "50 of 10,000 agents",
@@ -362,6 +373,7 @@ async fn pages(path: &Path) {
         "waiting sessions",
         "a request entered and answered",
         "a token",
+        "an agent and what its 10,000 rows come to",
     ]
     .into_iter()
     .zip(&mut times)

@@ -53,8 +53,8 @@ CREATE TABLE agents (
     budget_share INTEGER NOT NULL,
     -- How many tokens a session that begins now could remove.
     removable_tokens INTEGER NOT NULL,
-    -- The share of the words of its wordings that sessions let go, in millionths.
-    lost_share INTEGER NOT NULL,
+    -- Archived originals as a share of all originals, in millionths.
+    archived_share INTEGER NOT NULL,
     -- The document's version: grows by one with every commit, from 1.
     version INTEGER NOT NULL,
     -- Document: all of it but its prompts.
@@ -98,7 +98,7 @@ CREATE TABLE memories (
     number INTEGER NOT NULL,
     -- The agent's version under which the row was written.
     version INTEGER NOT NULL,
-    -- core or journal.
+    -- core, journal or archival.
     kind TEXT NOT NULL,
     -- Its size in tokens.
     tokens INTEGER NOT NULL,
@@ -108,18 +108,41 @@ CREATE TABLE memories (
     created_at INTEGER NOT NULL,
     -- When it last changed.
     updated_at INTEGER NOT NULL,
-    -- When it was discarded; NULL where it is kept.
+    -- When it was discarded; NULL where it is active.
     discarded_at INTEGER,
     -- When its words were taken out for good; it is discarded then.
     shredded_at INTEGER,
+    -- The number of the memory under which it lies in the archive; NULL where there is none.
+    under INTEGER,
+    -- When it became archival; NULL where it is not.
+    archived_at INTEGER,
+    -- What made it archival: saved, session, replaced or duplicate; set where archived_at is.
+    archived_by TEXT,
+    -- 1 where it is a summary; only a core memory is.
+    is_summary INTEGER NOT NULL CHECK (is_summary IN (0, 1)),
+    -- The place of the record that first made it core; NULL where it never was.
+    core_seq INTEGER,
+    -- When it was first saved.
+    recorded_at INTEGER NOT NULL,
     -- Words, tags, source, and what is known of the wordings that it stands for: text.
     body BLOB NOT NULL,
     PRIMARY KEY (agent_id, number),
-    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL)
+    CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL),
+    CHECK ((kind = 'archival') = (archived_at IS NOT NULL)),
+    CHECK ((archived_at IS NULL) = (archived_by IS NULL)),
+    CHECK (is_summary = 0 OR kind = 'core')
 ) STRICT, WITHOUT ROWID;
 
--- Brings the kept memories of a kind, oldest first, past any number of discarded and faded ones.
-CREATE INDEX memories_kept ON memories (agent_id, kind, created_at, number) WHERE discarded_at IS NULL;
+-- Brings the active memories of a kind, oldest first, past any number of discarded and faded ones; counts them and
+-- their tokens without reading any.
+CREATE INDEX memories_active ON memories (agent_id, kind, created_at, number, discarded_at, tokens) WHERE discarded_at IS NULL;
+
+-- Counts the discarded memories and the shredded ones without reading any.
+CREATE INDEX memories_discarded ON memories (agent_id, discarded_at, shredded_at) WHERE discarded_at IS NOT NULL;
+
+-- Brings the active archival memories under a memory, by number.
+CREATE INDEX memories_under ON memories (agent_id, under, number)
+WHERE discarded_at IS NULL AND under IS NOT NULL;
 
 -- Refinement sessions, ended ones included.
 CREATE TABLE sessions (
@@ -311,7 +334,7 @@ CREATE TABLE log_summaries (
     PRIMARY KEY (agent_id, last_seq)
 ) STRICT, WITHOUT ROWID;
 
--- Vectors of kept memories, by which what is near a question in meaning is found. They can be made again from the
+-- Vectors of active memories, by which what is near a question in meaning is found. They can be made again from the
 -- memories, and go where a memory's row is written anew or its agent erased.
 CREATE TABLE memory_vectors (
     -- Whose memory.

@@ -1,17 +1,21 @@
 //! Look-ups within one agent.
 
+use std::collections::BTreeMap;
+
 use memoir_domain::{
     AgentId, AgentScope, SessionId, Timestamp,
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AgentQuery, AgentRow, MemoryPage, MemoryRow, Selection, SessionRow, Snapshot, StoredText,
+    AgentQuery, AgentRow, ArchiveLink, MemoryPage, MemoryRow, RowCounts, Selection, SessionRow,
+    Snapshot, StoredText,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
     decode::{
-        self, Columns, DatabaseRow, SqliteRow, agent_columns, memory_columns, session_columns,
+        self, Columns, DatabaseRow, SqliteRow, agent_columns, archive_link_columns, memory_columns,
+        row_count_columns, session_columns,
     },
     encode::{self, count, number},
     error::{Result, inconsistent},
@@ -53,7 +57,48 @@ pub(crate) fn snapshot(
             true => requests::open_of(connection, scope)?,
             false => Vec::new(),
         },
+        row_counts: row_counts(connection, scope.agent)?,
     }))
+}
+
+/// How many active memories of a kind an agent has, and their tokens.
+// An index for each kind in turn, rather than groups of one: no row's kind is compared with that of the row
+// before it.
+macro_rules! counted {
+    ($kind:literal) => {
+        concat!(
+            "(SELECT count(*) AS ",
+            $kind,
+            "_count, coalesce(sum(tokens), 0) AS ",
+            $kind,
+            "_tokens FROM memories WHERE agent_id = ?1 AND kind = '",
+            $kind,
+            "' AND discarded_at IS NULL)"
+        )
+    };
+}
+
+const ROW_COUNTS: &str = concat!(
+    "SELECT ?1 AS agent_id, ",
+    row_count_columns!(),
+    " FROM ",
+    counted!("core"),
+    ", ",
+    counted!("journal"),
+    ", ",
+    counted!("archival"),
+    ", (SELECT count(*) AS discarded_count, count(shredded_at) AS shredded_count FROM memories \
+         WHERE agent_id = ?1 AND discarded_at IS NOT NULL)"
+);
+
+fn row_counts(connection: &Connection, agent: AgentId) -> Result<RowCounts> {
+    let counts = first(
+        connection,
+        ROW_COUNTS,
+        [agent.as_bytes()],
+        decode::row_counts,
+    )?;
+    Ok(counts.unwrap_or_default())
 }
 
 /// The agent, where it is one of the account's.
@@ -104,10 +149,9 @@ impl Memories<'_> {
         let connection = self.connection;
         let mut memories = match selection {
             Selection::None => return Ok(Vec::new()),
-            Selection::KeptCore => match self.newest()? {
-                newest if self.are_most_kept_core(newest)? => self.in_halves(newest, KEPT_CORE)?,
-                _ => return self.kept_after(Kind::Core, i64::MIN),
-            },
+            Selection::ActiveCore => self.active_of(&ACTIVE_CORE)?,
+            Selection::Searchable => self.active_of(&SEARCHABLE)?,
+            Selection::Archive => self.active_of(&ARCHIVE)?,
             // One look-up for each rather than one statement with a list: the text of the statement
             // stays the same for any number of them, so that it is planned once, and there is no limit
             // to how many there are.
@@ -124,12 +168,12 @@ impl Memories<'_> {
                 )
             })?,
             Selection::Context { journal_after } => {
-                let mut memories = self.kept_after(Kind::Core, i64::MIN)?;
-                memories.extend(self.kept_after(Kind::Journal, journal_after.microseconds())?);
+                let mut memories = self.active_after(Kind::Core, i64::MIN)?;
+                memories.extend(self.active_after(Kind::Journal, journal_after.microseconds())?);
                 memories
             }
             // Nearly all rows are wanted: read in the order of the table, and sorted here.
-            Selection::Kept => self.in_halves(self.newest()?, KEPT)?,
+            Selection::Active => self.in_halves(self.newest()?, ACTIVE)?,
             Selection::Core => self.in_halves(self.newest()?, CORE)?,
             Selection::All => self.in_halves(self.newest()?, ALL)?,
             Selection::Page(page) => page_of(connection, scope, page)?,
@@ -140,7 +184,20 @@ impl Memories<'_> {
         Ok(memories)
     }
 
-    fn kept_after(&self, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
+    /// The active memories of some kinds, in no order.
+    fn active_of(&self, wanted: &ActiveOf) -> Result<Vec<MemoryRow>> {
+        let newest = self.newest()?;
+        if self.are_most(newest, wanted.is_one)? {
+            return self.in_halves(newest, wanted.in_order);
+        }
+        let mut memories = Vec::new();
+        for kind in wanted.kinds {
+            memories.extend(self.active_after(*kind, i64::MIN)?);
+        }
+        Ok(memories)
+    }
+
+    fn active_after(&self, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
         all(
             self.connection,
             concat!(
@@ -204,21 +261,19 @@ impl Memories<'_> {
         Ok(newest.query_row([self.agent.as_bytes()], |row| row.get(0))?)
     }
 
-    /// Whether about half or more of many memories are kept core ones. Which way is taken changes nothing but the time
+    /// Whether a statement finds about half or more of many memories. Which way is taken changes nothing but the time
     /// that it takes.
-    fn are_most_kept_core(&self, newest: i64) -> Result<bool> {
+    fn are_most(&self, newest: i64, is_one: &str) -> Result<bool> {
         if newest <= FEW_ROWS {
             return Ok(false);
         }
-        let mut is_kept_core = self.connection.prepare_cached(
-            "SELECT 1 FROM memories WHERE agent_id = ?1 AND number = ?2 AND kind = 'core' AND discarded_at IS NULL",
-        )?;
-        let mut kept = 0;
+        let mut is_one = self.connection.prepare_cached(is_one)?;
+        let mut found = 0;
         for step in 1..=SAMPLED {
             let number = newest / SAMPLED * step;
-            kept += i64::from(is_kept_core.exists(params![self.agent.as_bytes(), number])?);
+            found += i64::from(is_one.exists(params![self.agent.as_bytes(), number])?);
         }
-        Ok(kept >= SAMPLED / 2)
+        Ok(found >= SAMPLED / 2)
     }
 }
 
@@ -237,9 +292,41 @@ macro_rules! in_order_of_the_table {
 }
 
 const ALL: &str = in_order_of_the_table!("");
-const KEPT: &str = in_order_of_the_table!(" AND discarded_at IS NULL");
+const ACTIVE: &str = in_order_of_the_table!(" AND discarded_at IS NULL");
 const CORE: &str = in_order_of_the_table!(" AND kind = 'core'");
-const KEPT_CORE: &str = in_order_of_the_table!(" AND kind = 'core' AND discarded_at IS NULL");
+
+/// How active memories of some kinds are found.
+struct ActiveOf {
+    kinds: &'static [Kind],
+    /// In the order of the table.
+    in_order: &'static str,
+    /// Whether a memory is one of them.
+    is_one: &'static str,
+}
+
+macro_rules! active_of {
+    ($kinds:expr, $condition:literal) => {
+        ActiveOf {
+            kinds: &$kinds,
+            in_order: in_order_of_the_table!($condition),
+            is_one: concat!(
+                "SELECT 1 FROM memories WHERE agent_id = ?1 AND number = ?2",
+                $condition
+            ),
+        }
+    };
+}
+
+const ACTIVE_CORE: ActiveOf =
+    active_of!([Kind::Core], " AND kind = 'core' AND discarded_at IS NULL");
+const SEARCHABLE: ActiveOf = active_of!(
+    [Kind::Core, Kind::Archival],
+    " AND kind IN ('core', 'archival') AND discarded_at IS NULL"
+);
+const ARCHIVE: ActiveOf = active_of!(
+    [Kind::Archival],
+    " AND kind = 'archival' AND discarded_at IS NULL"
+);
 
 /// Rows up to which it makes no difference worth a look, or a thread.
 const FEW_ROWS: i64 = 1_000;
@@ -315,16 +402,78 @@ fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<
     )
 }
 
+/// How the archive hangs together around these memories, of an agent that is the account's and not erased.
+pub(crate) fn archive_links(
+    connection: &Connection,
+    scope: AgentScope,
+    numbers: &[Number],
+) -> Result<Vec<ArchiveLink>> {
+    let _view = ReadTransaction::new(connection)?;
+    let mut links = BTreeMap::new();
+    for one in numbers {
+        // No row has a number that SQLite cannot hold.
+        let Ok(one) = number(*one, "memories") else {
+            continue;
+        };
+        for sql in [LINK, LINKS_UNDER] {
+            let values = params![scope.agent.as_bytes(), one, scope.account.as_bytes()];
+            let found = all(connection, sql, values, decode::archive_link)?;
+            links.extend(found.into_iter().map(|link| (link.number, link)));
+        }
+    }
+    Ok(links.into_values().collect())
+}
+
+macro_rules! links {
+    ($table:literal, $condition:literal) => {
+        concat!(
+            "SELECT ",
+            archive_link_columns!(),
+            " FROM ",
+            $table,
+            " WHERE agent_id = ?1 AND ",
+            $condition,
+            " AND EXISTS \
+                 (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3 AND erased_at IS NULL)"
+        )
+    };
+}
+
+const LINK: &str = links!("memories", "number = ?2");
+const LINKS_UNDER: &str = links!(
+    // Without the name of the index, SQLite takes an agent to have few memories, and reads all of them.
+    "memories INDEXED BY memories_under",
+    "under = ?2 AND kind = 'archival' AND discarded_at IS NULL"
+);
+
+/// One page of memories that meet a condition, whatever else narrows it.
+macro_rules! memory_page {
+    ($table:literal, $condition:literal) => {
+        concat!(
+            "SELECT ",
+            memory_columns!(),
+            " FROM ",
+            $table,
+            " WHERE agent_id = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3) \
+                 AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR created_at <= ?5) \
+                 AND (?6 OR discarded_at IS NULL) AND (?8 IS NULL OR constitutional = ?8) \
+                 AND (?9 IS NULL OR (kind = 'journal' AND created_at <= ?9) = ?10) AND ",
+            $condition,
+            " ORDER BY number LIMIT ?7"
+        )
+    };
+}
+
 /// One statement for all filters, which keeps to the order of the table: any other index would have all
 /// that match sorted for each page.
-const MEMORY_PAGE: &str = concat!(
-    "SELECT ",
-    memory_columns!(),
-    " FROM memories WHERE agent_id = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3) \
-         AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR created_at <= ?5) \
-         AND (?6 OR discarded_at IS NULL) AND (?8 IS NULL OR constitutional = ?8) \
-         AND (?9 IS NULL OR (kind = 'journal' AND created_at <= ?9) = ?10) \
-         ORDER BY number LIMIT ?7"
+const MEMORY_PAGE: &str = memory_page!(
+    "memories",
+    "(?11 IS NULL OR kind = 'archival' AND under = ?11)"
+);
+/// Where only active memories under one are wanted, an index has them in the same order, and no others.
+const MEMORY_PAGE_UNDER: &str = memory_page!(
+    "memories INDEXED BY memories_under",
+    "kind = 'archival' AND under = ?11 AND discarded_at IS NULL"
 );
 
 /// One page of the agent's memories, by number.
@@ -352,9 +501,17 @@ fn page_of(
     };
     // From the beginning on no row is passed over, and one of a number that Memoir never gives is found.
     let after = if after == 0 { i64::MIN } else { after };
+    let under = page.under.map(|under| count(under.0, "memories", "under"));
+    let Ok(under) = under.transpose() else {
+        return Ok(Vec::new());
+    };
+    let sql = match under {
+        Some(_) if !page.with_discarded => MEMORY_PAGE_UNDER,
+        _ => MEMORY_PAGE,
+    };
     all(
         connection,
-        MEMORY_PAGE,
+        sql,
         params![
             scope.agent.as_bytes(),
             after,
@@ -366,6 +523,7 @@ fn page_of(
             page.protected,
             encode::time(page.faded.map(|faded| faded.until)),
             page.faded.is_some_and(|faded| faded.is_faded),
+            under,
         ],
         decode::memory,
     )
@@ -467,17 +625,47 @@ mod tests {
         );
     }
 
+    const IN_ORDER: [&str; 1] =
+        ["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>? AND number<?)"];
+
+    #[test]
+    fn rows_are_counted_without_reading_any() {
+        let connection = open::in_memory().unwrap();
+        let steps = plan(&connection, ROW_COUNTS);
+        let searches = steps.iter().filter(|step| step.starts_with("SEARCH"));
+        let searches: Vec<_> = searches.map(String::as_str).collect();
+        let of_a_kind =
+            "SEARCH memories USING COVERING INDEX memories_active (agent_id=? AND kind=?)";
+        assert_eq!(
+            searches,
+            [
+                of_a_kind,
+                of_a_kind,
+                of_a_kind,
+                "SEARCH memories USING COVERING INDEX memories_discarded (agent_id=? AND discarded_at>?)",
+            ]
+        );
+        let steps = plan(&connection, LINKS_UNDER);
+        let under = "SEARCH memories USING INDEX memories_under (agent_id=? AND under=?)";
+        assert!(steps.iter().any(|step| step == under), "{steps:?}");
+    }
+
     #[test]
     fn pages_are_ranges_in_the_order_of_an_index() {
         let connection = open::in_memory().unwrap();
         for (sql, expected) in [
-            (
-                KEPT_CORE,
-                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>? AND number<?)"][..],
-            ),
+            (ACTIVE_CORE.in_order, &IN_ORDER[..]),
+            (SEARCHABLE.in_order, &IN_ORDER),
+            (ARCHIVE.in_order, &IN_ORDER),
             (
                 MEMORY_PAGE,
-                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)"][..],
+                &["SEARCH memories USING PRIMARY KEY (agent_id=? AND number>?)"],
+            ),
+            (
+                MEMORY_PAGE_UNDER,
+                &[
+                    "SEARCH memories USING INDEX memories_under (agent_id=? AND under=? AND number>?)",
+                ],
             ),
             (
                 SESSION_PAGE,

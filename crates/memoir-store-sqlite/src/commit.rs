@@ -1,6 +1,6 @@
 //! The statements of one decision, inside a transaction that the writer has begun.
 
-use memoir_domain::{AgentScope, SessionId, Timestamp};
+use memoir_domain::{AgentScope, SessionId, Timestamp, memory::ArchivedBy};
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, LogsOf,
     MemoryRow, SessionRow, StoredText,
@@ -103,7 +103,7 @@ pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Wr
 /// The columns of an agent that are in no index, but for its version.
 macro_rules! agent_state {
     () => {
-        "next_seq, head, budget_share, removable_tokens, lost_share, open, sealed"
+        "next_seq, head, budget_share, removable_tokens, archived_share, open, sealed"
     };
 }
 
@@ -133,7 +133,7 @@ fn write_agent(
         agent.columns.head,
         column(ranks.budget_share, "budget_share")?,
         column(ranks.removable_tokens, "removable_tokens")?,
-        column(ranks.lost_share, "lost_share")?,
+        column(ranks.archived_share, "archived_share")?,
         agent.document.open,
         BoundText(&agent.document.sealed),
         agent.columns.name,
@@ -215,23 +215,27 @@ fn write_memories(
     if memories.is_empty() {
         return Ok(());
     }
-    // Columns that are in an index are written only where one of them changed: an edit of the words
-    // leaves the pages of the index alone.
+    // Columns that are in an index are written only where one of them changed: an edit that leaves the
+    // size as it is leaves the pages of the indexes alone.
     let mut reword = connection.prepare_cached(
-        "UPDATE memories SET tokens = ?4, constitutional = ?5, updated_at = ?7, version = ?9, \
-             shredded_at = ?10, body = ?11 \
-         WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND created_at = ?6 \
-             AND discarded_at IS ?8",
+        "UPDATE memories SET constitutional = ?5, updated_at = ?7, version = ?9, archived_at = ?12, \
+             archived_by = ?13, is_summary = ?14, core_seq = ?15, recorded_at = ?16, body = ?17 \
+         WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND tokens = ?4 AND created_at = ?6 \
+             AND discarded_at IS ?8 AND shredded_at IS ?10 AND under IS ?11",
     )?;
     let mut replace = connection.prepare_cached(
         "INSERT INTO memories (agent_id, number, kind, tokens, constitutional, created_at, \
-             updated_at, discarded_at, version, shredded_at, body) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+             updated_at, discarded_at, version, shredded_at, under, archived_at, archived_by, \
+             is_summary, core_seq, recorded_at, body) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) \
          ON CONFLICT (agent_id, number) DO UPDATE SET kind = excluded.kind, \
              tokens = excluded.tokens, constitutional = excluded.constitutional, \
              created_at = excluded.created_at, updated_at = excluded.updated_at, \
              discarded_at = excluded.discarded_at, version = excluded.version, \
-             shredded_at = excluded.shredded_at, body = excluded.body",
+             shredded_at = excluded.shredded_at, under = excluded.under, \
+             archived_at = excluded.archived_at, archived_by = excluded.archived_by, \
+             is_summary = excluded.is_summary, core_seq = excluded.core_seq, \
+             recorded_at = excluded.recorded_at, body = excluded.body",
     )?;
     for memory in memories {
         let number = number(memory.number, "memories")?;
@@ -240,6 +244,10 @@ fn write_memories(
         let updated_at = memory.updated_at.microseconds();
         let discarded_at = encode::time(memory.discarded_at);
         let version = count(memory.version, "memories", "version")?;
+        let under = memory.under.map(|one| count(one.0, "memories", "under"));
+        let core_seq = memory
+            .core_seq
+            .map(|seq| count(seq, "memories", "core_seq"));
         let row = params![
             agent,
             number,
@@ -251,10 +259,16 @@ fn write_memories(
             discarded_at,
             version,
             encode::time(memory.shredded_at),
+            under.transpose()?,
+            encode::time(memory.archived_at),
+            memory.archived_by.map(ArchivedBy::as_str),
+            memory.is_summary,
+            core_seq.transpose()?,
+            memory.recorded_at.microseconds(),
             BoundText(&memory.body),
         ];
-        // A new memory costs a second look-up by this. An edit of words, which is the rule, saves
-        // the pages of `memories_kept` and what the write-ahead log would hold of them.
+        // A new memory, and an edit that changes the size, cost a second look-up by this. Any other
+        // edit saves the pages of `memories_active` and what the write-ahead log would hold of them.
         if reword.execute(row)? == 0 {
             one(replace.execute(row)?, "memories")?;
         }

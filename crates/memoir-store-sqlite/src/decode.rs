@@ -4,15 +4,16 @@ use memoir_store::{Error, Result, decode::ColumnValue};
 use rusqlite::types::ValueRef;
 
 pub(crate) use memoir_store::{
-    access_columns, account_columns, agent_columns,
+    access_columns, account_columns, agent_columns, archive_link_columns,
     decode::DatabaseRow,
     decode::{
-        Columns, READERS, access_request, account, agent, bearer, fleet_record, leaf, memory,
-        message, prompts, record, reply, session, summary, token, user, vector, vector_model,
-        waiting_session,
+        Columns, READERS, access_request, account, agent, archive_link, bearer, fleet_record, leaf,
+        memory, message, prompts, record, reply, row_counts, session, summary, token, user, vector,
+        vector_model, waiting_session,
     },
-    leaf_columns, memory_columns, message_columns, record_columns, reply_columns, session_columns,
-    summary_columns, token_columns, user_columns, vector_columns,
+    leaf_columns, memory_columns, message_columns, record_columns, reply_columns,
+    row_count_columns, session_columns, summary_columns, token_columns, user_columns,
+    vector_columns,
 };
 
 /// A row of an answer.

@@ -55,11 +55,12 @@ use memoir_domain::{
     AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId, memory::Number,
 };
 use memoir_store::{
-    Access, AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Deliveries,
-    DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage, FleetRecord,
-    FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess, ReceiverDigest,
-    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store,
-    SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow, Vectors, WaitingSession,
+    Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
+    Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
+    FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
+    ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot,
+    Store, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow, Vectors,
+    WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -72,6 +73,8 @@ use crate::{
 /// Records up to which they are read on the calling thread: at about 4 µs each, these hold it up no longer
 /// than a small look-up and waking another thread would.
 const FEW_RECORDS: usize = 32;
+/// Memories up to which their archive links are, each of which takes two look-ups.
+const FEW_LINKS: usize = 32;
 
 /// A store in one SQLite file. Clones share it; the last one to go waits for what is queued, moves the
 /// log into the file and closes it.
@@ -783,6 +786,25 @@ impl Store for SqliteStore {
         let page = page.clone();
         self.scan(move |connection| agent::memory_page(connection, scope, &page))
             .await
+    }
+
+    async fn archive_links(
+        &self,
+        scope: AgentScope,
+        numbers: &[Number],
+    ) -> Result<Vec<ArchiveLink>> {
+        if numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_short = numbers.len() <= FEW_LINKS;
+        let numbers = numbers.to_vec();
+        let query =
+            move |connection: &Connection| agent::archive_links(connection, scope, &numbers);
+        if is_short {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
     }
 
     async fn session_page(

@@ -65,7 +65,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
                  WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
         }
         FleetOrder::Breaker => "removable_tokens",
-        FleetOrder::Kept => "lost_share",
+        FleetOrder::Archived => "archived_share",
         FleetOrder::Access => {
             "(SELECT count(*) FROM access_requests WHERE agent_id = agents.id \
                  AND state IN ('asked', 'granted'))"

@@ -75,7 +75,7 @@ pub(crate) fn models(connection: &Connection, scope: AgentScope) -> Result<Vec<(
     all(connection, sql, values, decode::vector_model)
 }
 
-/// Kept memories that one model has made none of.
+/// Active memories that one model has made none of.
 pub(crate) fn lacking(
     connection: &Connection,
     scope: AgentScope,

@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod archive;
 mod concurrency;
 mod deliveries;
 mod due;
@@ -96,6 +97,9 @@ stories! {
     leaves::spec_4_2_every_log_that_has_grown_gets_a_leaf,
     leaves::spec_4_2_leaves_have_no_gaps_whoever_appends,
     leaves::spec_5_6_leaves_are_of_those_that_are_asked_for_only,
+    archive::rows_are_counted_by_kind_and_state,
+    archive::links_are_of_those_named_and_of_what_lies_under_them,
+    archive::only_an_archival_memory_says_when_and_by_what_it_became_one,
     histories::rows_agree_after_any_history,
     histories::spec_4_4_shredded_memories_are_kept_and_left_out,
     histories::spec_4_4_what_is_shredded_is_discarded,

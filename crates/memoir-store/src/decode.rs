@@ -12,10 +12,10 @@ use memoir_domain::{
 use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
-    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, Document, Error,
-    FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow, RecordPlace, ReplyRow, Result,
-    SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns, TokenRow, UserColumns,
-    UserRow, VectorRow, WaitingSession,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
+    CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
+    RecordPlace, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    TokenColumns, TokenRow, UserColumns, UserRow, VectorRow, WaitingSession,
 };
 
 /// A value of a row, as the database has it.
@@ -57,7 +57,7 @@ macro_rules! account_columns {
 macro_rules! agent_columns {
     () => {
         "id, account_id, name, folded_name, erased_at, next_seq, head, weekly_after, due_at, \
-         reflect_after, budget_share, removable_tokens, lost_share, version, open, sealed"
+         reflect_after, budget_share, removable_tokens, archived_share, version, open, sealed"
     };
 }
 
@@ -66,7 +66,24 @@ macro_rules! agent_columns {
 macro_rules! memory_columns {
     () => {
         "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
-         shredded_at, body"
+         shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, body"
+    };
+}
+
+/// The columns that [`archive_link`](crate::decode::archive_link) reads.
+#[macro_export]
+macro_rules! archive_link_columns {
+    () => {
+        "number, under, kind, discarded_at IS NOT NULL AS is_discarded"
+    };
+}
+
+/// The columns that [`row_counts`](crate::decode::row_counts) reads; the agent comes before them.
+#[macro_export]
+macro_rules! row_count_columns {
+    () => {
+        "core_count, core_tokens, journal_count, journal_tokens, archival_count, archival_tokens, \
+         discarded_count - shredded_count AS discarded_count, shredded_count"
     };
 }
 
@@ -253,7 +270,7 @@ pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
             ranks: FleetRanks {
                 budget_share: columns.count()?,
                 removable_tokens: columns.count()?,
-                lost_share: columns.count()?,
+                archived_share: columns.count()?,
             },
         },
         document: columns.document()?,
@@ -280,13 +297,50 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
         updated_at: columns.time()?,
         discarded_at: columns.optional_time()?,
         shredded_at: columns.optional_time()?,
+        under: columns.optional_count()?.map(Number),
+        archived_at: columns.optional_time()?,
+        archived_by: columns.optional_word()?,
+        is_summary: columns.flag()?,
+        core_seq: columns.optional_count()?,
+        recorded_at: columns.time()?,
         body: columns.stored_text()?,
     };
-    // `Commit::check` holds every commit to this rule.
-    if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
-        return Err(columns.wrong("has a `shredded_at` and no `discarded_at`"));
+    // `Commit::check` holds every commit to the same rules.
+    match memory.problem() {
+        Some(problem) => Err(columns.wrong(problem)),
+        None => Ok(memory),
     }
-    Ok(memory)
+}
+
+/// Reads `archive_link_columns!()`.
+pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
+    let mut columns = Columns::new(row, "memories");
+    Ok(ArchiveLink {
+        number: Number(columns.count()?),
+        under: columns.optional_count()?.map(Number),
+        kind: columns.word()?,
+        is_discarded: columns.flag()?,
+    })
+}
+
+/// Reads the agent, then `row_count_columns!()`.
+pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
+    let mut columns = Columns::new(row, "memories");
+    columns.id()?;
+    let mut both = || {
+        Ok::<_, Error>(CountAndTokens {
+            count: columns.count()?,
+            tokens: columns.count()?,
+        })
+    };
+    let (core, journal, archival) = (both()?, both()?, both()?);
+    Ok(RowCounts {
+        core,
+        journal,
+        archival,
+        discarded: columns.count()?,
+        shredded: columns.count()?,
+    })
 }
 
 /// Reads `vector_columns!()`.

@@ -26,9 +26,8 @@ pub enum FleetOrder {
     Next,
     /// How many tokens a session that begins now could remove.
     Breaker,
-    /// Which share of the words of its wordings sessions let go; the least first. An agent without any
-    /// has lost none.
-    Kept,
+    /// Archived originals as a share of all originals; the least first. For an agent without originals it is 0.
+    Archived,
     /// How many requests for access are open.
     Access,
 }
@@ -42,7 +41,7 @@ impl FleetOrder {
         Self::Outcome,
         Self::Next,
         Self::Breaker,
-        Self::Kept,
+        Self::Archived,
         Self::Access,
     ];
 }

@@ -36,10 +36,10 @@ pub use fleet::{
 };
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
-    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit,
-    Commits, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess, ReplyRow, SessionColumns,
-    SessionRow, StoredText, SummaryRow, TokenColumns, TokenRow, UserColumns, UserRow,
-    WaitingSession,
+    AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
+    Commit, Commits, CountAndTokens, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess,
+    ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns,
+    TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
     Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,

@@ -10,7 +10,7 @@ use memoir_domain::{
     absorption::MessageState,
     access::AccessState,
     audit::{Action, ActorKind},
-    memory::{Kind, Number},
+    memory::{ArchivedBy, Kind, Number},
     schedule::NextDue,
     session::{Driver, Lease, State},
 };
@@ -91,8 +91,8 @@ pub struct FleetRanks {
     pub budget_share: u64,
     /// How many tokens a session that begins now could remove.
     pub removable_tokens: u64,
-    /// Which share of the words of its wordings sessions let go, in millionths.
-    pub lost_share: u64,
+    /// Archived originals as a share of all originals, in millionths.
+    pub archived_share: u64,
 }
 
 /// A memory of one agent.
@@ -118,6 +118,73 @@ pub struct MemoryRow {
     pub discarded_at: Option<Timestamp>,
     /// When its words were taken out.
     pub shredded_at: Option<Timestamp>,
+    /// The memory under which it lies in the archive.
+    pub under: Option<Number>,
+    /// When it became archival; set exactly where its kind is archival.
+    pub archived_at: Option<Timestamp>,
+    /// What made it archival; set where `archived_at` is.
+    pub archived_by: Option<ArchivedBy>,
+    /// Whether it is a summary; only a core memory is.
+    pub is_summary: bool,
+    /// The place of the record that first made it core.
+    pub core_seq: Option<u64>,
+    /// When it was first saved.
+    pub recorded_at: Timestamp,
+}
+
+impl MemoryRow {
+    /// What of its columns does not agree; `None` where nothing is wrong.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let is_archival = self.kind == Kind::Archival;
+        if self.shredded_at.is_some() && self.discarded_at.is_none() {
+            return Some("has a `shredded_at` and no `discarded_at`");
+        }
+        if self.archived_at.is_some() != is_archival || self.archived_by.is_some() != is_archival {
+            return Some("has a `kind`, `archived_at` and `archived_by` that do not agree");
+        }
+        if self.is_summary && self.kind != Kind::Core {
+            return Some("has an `is_summary` and a `kind` other than core");
+        }
+        None
+    }
+}
+
+/// A memory, as far as it is part of the archive's structure: without words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveLink {
+    /// Its number.
+    pub number: Number,
+    /// The memory under which it lies in the archive.
+    pub under: Option<Number>,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether it is discarded.
+    pub is_discarded: bool,
+}
+
+/// How many rows there are, and the sum of their tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountAndTokens {
+    /// How many rows.
+    pub count: u64,
+    /// The sum of their tokens.
+    pub tokens: u64,
+}
+
+/// What the rows of an agent's memories come to, counted by their columns. A row whose kind is none that Memoir
+/// writes is in no count until it is discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowCounts {
+    /// The active core memories.
+    pub core: CountAndTokens,
+    /// The active journal entries.
+    pub journal: CountAndTokens,
+    /// The active archival memories.
+    pub archival: CountAndTokens,
+    /// The discarded memories that are not shredded, of all kinds.
+    pub discarded: u64,
+    /// The shredded memories, of all kinds.
+    pub shredded: u64,
 }
 
 /// A session of one agent.
@@ -400,7 +467,8 @@ impl Commit {
     ///
     /// # Errors
     /// [`Error::Inconsistent`]: rows of another agent, records that do not end where the agent says, an agent that
-    /// would be made without prompts, a memory without a number, or one that is shredded and not discarded.
+    /// would be made without prompts, a memory without a number, or one whose columns do not agree: shredded and not
+    /// discarded, archival without a time and a cause or the other way round, or a summary that is not core.
     pub fn check(&self) -> Result<()> {
         let scope = self.agent.scope;
         if self.expected_version.is_none() && self.prompts.is_none() {
@@ -424,8 +492,8 @@ impl Commit {
             if memory.number.0 == 0 {
                 return about("memories", &memory.number, "has no number");
             }
-            if memory.shredded_at.is_some() && memory.discarded_at.is_none() {
-                return about("memories", &memory.number, "is shredded and not discarded");
+            if let Some(problem) = memory.problem() {
+                return about("memories", &memory.number, problem);
             }
         }
         if let Some(session) = self.sessions.iter().find(|row| row.agent != scope.agent) {

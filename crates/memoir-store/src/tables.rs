@@ -117,10 +117,11 @@ tables! {
     accounts(1): id Bytes, name Text, folded_name Text, created_at Integer;
     agents(1): id Bytes, account_id Bytes, name Text, folded_name Text, erased_at Integer, next_seq Integer,
         head Bytes, weekly_after Integer, due_at Integer, reflect_after Integer, budget_share Integer,
-        removable_tokens Integer, lost_share Integer, version Integer, open Json, sealed Bytes;
+        removable_tokens Integer, archived_share Integer, version Integer, open Json, sealed Bytes;
     agent_prompts(1): agent_id Bytes, body Bytes;
     memories(2): agent_id Bytes, number Integer, version Integer, kind Text, tokens Integer, constitutional Flag,
-        created_at Integer, updated_at Integer, discarded_at Integer, shredded_at Integer, body Bytes;
+        created_at Integer, updated_at Integer, discarded_at Integer, shredded_at Integer, under Integer, archived_at Integer,
+        archived_by Text, is_summary Flag, core_seq Integer, recorded_at Integer, body Bytes;
     memory_vectors(3): agent_id Bytes, number Integer, model Text, version Integer, body Bytes;
     sessions(1): id Bytes, agent_id Bytes, account_id Bytes, state Text, driver Text, model Text,
         started_at Integer, ended_at Integer, lease_until Integer, lease_holder Integer, version Integer,

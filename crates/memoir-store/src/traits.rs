@@ -10,9 +10,9 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, AuditRow, Commit, Commits, Document, FleetLoad, FleetPage,
-    FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow, Result,
-    SessionRow, StoredText, SummaryRow, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, Document, FleetLoad,
+    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow,
+    Result, RowCounts, SessionRow, StoredText, SummaryRow, TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -23,17 +23,22 @@ pub enum Selection {
     None,
     /// Those of these numbers, discarded ones included; numbers that do not exist are passed over.
     Numbers(Vec<Number>),
-    /// The kept core memories.
-    KeptCore,
+    /// The active core memories.
+    ActiveCore,
     /// All core memories, discarded ones included.
     Core,
-    /// The kept core memories, and the kept journal entries with an origin date after this one.
+    /// The active core and the active archival memories.
+    Searchable,
+    /// The active archival memories.
+    Archive,
+    /// What may be in the prompt: the active core memories, and the active journal entries with an origin date after
+    /// this one.
     Context {
         /// Exclusive.
         journal_after: Timestamp,
     },
-    /// All kept ones.
-    Kept,
+    /// All active ones: those that are not discarded.
+    Active,
     /// All, discarded ones included.
     All,
     /// Those of one page.
@@ -79,6 +84,8 @@ pub struct Snapshot {
     pub running_session: Option<SessionId>,
     /// The open requests for access; none where they were not wanted.
     pub open_requests: Vec<AccessRow>,
+    /// What the rows of all its memories come to, whichever were wanted.
+    pub row_counts: RowCounts,
 }
 
 /// Which records of an agent's log are wanted, oldest first. Every part narrows the answer.
@@ -151,6 +158,15 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
 
     /// One page of the agent's memories, by number.
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>>;
+
+    /// How the archive hangs together: the memories of these numbers, discarded ones included, and the active archival
+    /// memories under one of them. By number, each once; numbers that do not exist are passed over. None of an agent
+    /// that was erased.
+    async fn archive_links(
+        &self,
+        scope: AgentScope,
+        numbers: &[Number],
+    ) -> Result<Vec<ArchiveLink>>;
 
     /// The agent's sessions begun before that one (by time, then identifier; `None` from the newest on),
     /// newest first, at most `limit` of them.
@@ -252,11 +268,13 @@ pub struct MemoryPage {
     pub with_discarded: bool,
     /// Only constitutional ones, or only others.
     pub protected: Option<bool>,
-    /// Only what has left the prompt, or only what has not.
+    /// Only journal entries that have left the prompt, or only all other memories.
     pub faded: Option<Faded>,
+    /// Only archival memories under that one.
+    pub under: Option<Number>,
 }
 
-/// What has left the prompt (SPEC 1), or what has not.
+/// Journal entries that have left the prompt (SPEC 1), or all other memories: archival ones too, which are never in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faded {
     /// Journal entries of an origin date at this time or before have left it.

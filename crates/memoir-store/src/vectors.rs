@@ -18,12 +18,12 @@ pub struct VectorRow {
     pub body: StoredText,
 }
 
-/// Vectors of kept memories. They are of one version of a memory's row each: [`Store::commit`](crate::Store::commit)
+/// Vectors of active memories of every kind. They are of one version of a memory's row each: [`Store::commit`](crate::Store::commit)
 /// takes away those of every memory that it writes, and all where the agent is erased. They can be made again, and
 /// leave the agent's version as it is.
 #[async_trait]
 pub trait Vectors: Send + Sync {
-    /// Those that a model made of the agent's kept memories as they are, in no order: of these memories, or of all.
+    /// Those that a model made of the agent's active memories as they are, in no order: of these memories, or of all.
     async fn vectors(
         &self,
         scope: AgentScope,
@@ -34,7 +34,7 @@ pub trait Vectors: Send + Sync {
     /// Of how many memories each model has made one, by the model's name.
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>>;
 
-    /// The agent's kept memories with higher numbers than that one of which the model has made none, by number, at
+    /// The agent's active memories with higher numbers than that one of which the model has made none, by number, at
     /// most `limit` of them. None of an agent that was erased.
     async fn without_vector(
         &self,

@@ -226,7 +226,7 @@ impl InstallationFolder {
         self.open_at(&self.database())
     }
 
-    /// Opens it with another database, such as a copy that was kept.
+    /// Opens it with another database, such as a copy.
     ///
     /// # Panics
     /// It cannot be opened.

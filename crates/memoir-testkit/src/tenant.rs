@@ -18,8 +18,8 @@ pub struct Tenant {
     pub token: String,
 }
 
-/// The settings of an agent of a scripted model with nothing that guards against loss: what may be let go has tests of
-/// its own, and elsewhere edits may say what they like.
+/// The settings of an agent of a scripted model without a loss guard: what may leave the prompt has tests of its own,
+/// and elsewhere edits may write any text.
 pub const SCRIPTED_AGENT: [(Field, Option<&str>); 2] = [
     (Field::Model, Some("scripted:model")),
     (Field::LossGuard, Some("off")),

@@ -9,25 +9,25 @@ use serde_json::Value;
 
 /// What each crate may depend on, tests aside.
 const MAY_USE: [(&str, &[&str]); 15] = [
-    ("memoir-details", &[]),
-    ("memoir-domain", &["memoir-details"]),
+    ("memoir-text", &[]),
+    ("memoir-domain", &["memoir-text"]),
     ("memoir-store", &["memoir-domain"]),
     (
         "memoir-store-postgres",
         &["memoir-domain", "memoir-store", "memoir-vault"],
     ),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
-    ("memoir-model", &["memoir-domain"]),
+    ("memoir-model", &["memoir-domain", "memoir-text"]),
     ("memoir-transcripts", &["memoir-domain"]),
     ("memoir-import", &["memoir-domain", "memoir-transcripts"]),
     ("memoir-vault", &["memoir-domain"]),
     (
         "memoir-app",
         &[
-            "memoir-details",
             "memoir-domain",
             "memoir-model",
             "memoir-store",
+            "memoir-text",
             "memoir-vault",
         ],
     ),
@@ -48,7 +48,6 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         "memoir",
         &[
             "memoir-app",
-            "memoir-details",
             "memoir-domain",
             "memoir-import",
             "memoir-mcp",
@@ -138,7 +137,7 @@ fn dependencies_point_inward() {
 #[test]
 fn the_domain_asks_the_machine_for_nothing() {
     let found = dependencies();
-    for name in ["memoir-domain", "memoir-details"] {
+    for name in ["memoir-domain", "memoir-text"] {
         for other in &found[name] {
             assert!(
                 !NOT_IN_THE_DOMAIN.contains(&other.as_str()),

@@ -7,7 +7,7 @@ use memoir_app::DEFAULT_ACCOUNT;
 
 use crate::commands;
 
-/// With the commit that it was built from, in a release.
+/// In a release, with the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
 
 /// Long-term memory for LLM agents that can be refined but not destroyed
@@ -53,11 +53,11 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Say nothing on stderr but what went wrong
+    /// Print errors only
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Log to stderr what is done; twice: all of it. `MEMOIR_LOG` says it more exactly
+    /// Log to stderr what is done; twice: all of it. `MEMOIR_LOG` is more exact
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
@@ -95,23 +95,28 @@ pub(crate) enum Command {
     Session(commands::session::Arguments),
     Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
-    /// Bring one memory back, or the words of it that sessions let go
+    /// Restore one discarded memory
     ///
-    /// A memory that was discarded is kept again, with all that it stood for. One that is kept, and of whose
-    /// own wording sessions let words go, says that again under its number; where it stands for other
-    /// wordings too, a new memory says it.
-    Restore(commands::handle::Arguments),
-    /// Make one memory constitutional: no session can delete or merge it
+    /// It returns to where it was: the prompt, the journal or the archive. An archival memory that is not discarded
+    /// comes back into the prompt with `memoir promote`. A discarded summary returns only with the undo of what
+    /// discarded it.
+    Restore(commands::handle::OneArguments),
+    /// Move archival memories back into the prompt
+    ///
+    /// At any time and without limit. Text, origin, tags and date stay as they are.
+    Promote(commands::handle::Arguments),
+    /// Make core memories constitutional: no session can delete, merge or archive them
     Protect(commands::handle::Arguments),
-    /// Take the constitutional flag from one memory
+    /// Remove the constitutional flag from core memories
     Unprotect(commands::handle::Arguments),
-    /// Take one memory out of the prompt; it is kept, and `memoir restore` brings it back
+    /// Discard memories: they leave prompt, search and counts, and `memoir restore` brings each back
     Discard(commands::handle::Arguments),
     Edit(commands::edit::Arguments),
     Rewind(commands::rewind::Arguments),
     Shred(commands::shred::Arguments),
     History(commands::history::Arguments),
     Doubles(commands::doubles::Arguments),
+    Archive(commands::archive::Arguments),
     Kept(commands::kept::Arguments),
     Stats(commands::stats::Arguments),
     Reflect(commands::reflect::Arguments),

@@ -14,10 +14,7 @@ use memoir_app::{
     ADDRESSES_LIMIT, ClientAddress, InstallationSettings, NAME_LIMIT, OAuthClient, Price,
     RecallSettings, SessionLimits,
 };
-use memoir_domain::{
-    loss::{DEFAULT_SESSION_PERCENT, DEFAULT_YEAR_PERCENT, LossLimits},
-    schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time},
-};
+use memoir_domain::schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time};
 use memoir_model::{ModelName, ProviderSettings};
 use memoir_service::Programs;
 use serde::Deserialize;
@@ -54,7 +51,6 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 struct ConfigFile {
     model: Option<ModelName>,
-    loss: LossSection,
     lease_seconds: Option<u64>,
     context_tokens: Option<u32>,
     master_key_file: Option<PathBuf>,
@@ -62,7 +58,6 @@ struct ConfigFile {
     keys: KeysSection,
     schedule: ScheduleSection,
     limits: LimitsSection,
-    ledger: LedgerSection,
     recall: RecallSection,
     telemetry: TelemetrySection,
     oauth: OauthSection,
@@ -107,20 +102,6 @@ struct ScheduleSection {
     weekly: Option<String>,
     daily: Option<String>,
     time_zone: Option<String>,
-}
-
-/// How much sessions may let go, in percent of what is said (SPEC 3.14).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct LossSection {
-    session_percent: Option<f64>,
-    year_percent: Option<f64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct LedgerSection {
-    near_doubles: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -250,13 +231,8 @@ impl Config {
             weekly_slot,
             limits: limits(&file.limits)?,
             recall: recall(file.recall)?,
-            near_doubles_in_ledger: file
-                .ledger
-                .near_doubles
-                .unwrap_or(defaults.near_doubles_in_ledger),
             prices: prices(file.prices)?,
             default_model: file.model,
-            loss_limits: loss_limits(&file.loss)?,
             context_tokens: match file.context_tokens {
                 Some(tokens) => whole("context_tokens", tokens, 1_000, 100_000_000)?,
                 None => defaults.context_tokens,
@@ -453,14 +429,6 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
     })
 }
 
-fn loss_limits(section: &LossSection) -> Result<LossLimits, String> {
-    LossLimits::new(
-        section.session_percent.unwrap_or(DEFAULT_SESSION_PERCENT),
-        section.year_percent.unwrap_or(DEFAULT_YEAR_PERCENT),
-    )
-    .map_err(|invalid| format!("`loss.{}` {}", invalid.field, invalid.problem))
-}
-
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
     const DAY: f64 = 86_400.0;
     let defaults = SessionLimits::default();
@@ -621,9 +589,6 @@ mod tests {
             daily = "5:15"
             time_zone = "Europe/Berlin"
 
-            [ledger]
-            near_doubles = true
-
             [recall]
             index_mb = 8
             embeddings = "ollama:nomic-embed-text"
@@ -665,7 +630,6 @@ mod tests {
         let daily = settings.daily_slot;
         assert_eq!((daily.time.hour(), daily.time.minute()), (5, 15));
         assert_eq!(daily.time_zone.iana_name(), Some("Europe/Berlin"));
-        assert!(settings.near_doubles_in_ledger);
         let recall = &settings.recall;
         assert_eq!(recall.index_bytes, 8 << 20);
         let model = recall.embeddings.as_ref().map(ModelName::as_str);
@@ -779,7 +743,7 @@ mod tests {
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
             (
                 "\n[loss]\nsession_percent = 6",
-                "`loss.session_percent` must be a percentage from 0 to 5",
+                "line 2: unknown field `loss`",
             ),
             (
                 "lease_seconds = 1",

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Each command that does something, as it is typed.
-const EXAMPLES: [&str; 69] = [
+const EXAMPLES: [&str; 71] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -16,7 +16,7 @@ const EXAMPLES: [&str; 69] = [
     "agent history wren system_prompt",
     "agent undo wren system_prompt",
     "agent erase wren",
-    "remember wren \"Marta prefers linen thread.\"",
+    "remember wren \"Marta prefers silk thread.\" --replaces 12",
     "recall wren \"what did Mia break?\"",
     "context wren --max-tokens 4000",
     "ledger wren --protected",
@@ -34,12 +34,14 @@ const EXAMPLES: [&str; 69] = [
     "doubles wren",
     "rollback last",
     "restore wren 17",
+    "promote wren 17",
     "rewind wren --to 2026-05-03T14:00:00Z --dry-run",
     "protect wren 17",
     "unprotect wren 17",
     "discard wren 17",
     "shred wren 17",
     "history wren 17",
+    "archive wren",
     "kept wren",
     "stats wren --plot mass.svg",
     "audit list wren",

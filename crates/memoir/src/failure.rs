@@ -1,9 +1,12 @@
-//! How a command ends: done, refused, or with a failure that is told on stderr with its hint.
+//! How a command ends: done, refused, or with a failure, printed on stderr with its hint.
 
 use std::fmt::{self, Write};
 
 use memoir_app::Error;
-use memoir_domain::{lifecycle::StartRefusal, manage::ChangeRefusal};
+use memoir_domain::{
+    lifecycle::{NothingToRefine, StartRefusal},
+    manage::ChangeRefusal,
+};
 use memoir_store as store;
 use memoir_vault::archive::ArchiveError;
 
@@ -22,7 +25,7 @@ pub(crate) enum Ending {
     Done,
     /// It was not, and the outcome says so already.
     Refused,
-    /// Somebody pressed Ctrl-C.
+    /// Ctrl-C was pressed.
     Interrupted,
 }
 
@@ -32,16 +35,16 @@ pub(crate) type Outcome = Result<Ending, Failure>;
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// To be told.
+    /// To be shown.
     ShownFailure(Box<ShownFailure>),
-    /// Nobody reads stdout any more, as with `| head`.
+    /// Stdout is no longer read, as with `| head`.
     PipeClosed,
 }
 
-/// What is told of a failure.
+/// What is shown of a failure.
 #[derive(Debug)]
 pub(crate) struct ShownFailure {
-    /// As the service's answers have it; `None` for what only a command line can meet.
+    /// As in the service's responses; `None` for what only a command line can meet.
     code: Option<&'static str>,
     message: String,
     /// A list or a table that belongs to it.
@@ -145,10 +148,19 @@ fn hint(error: &Error) -> Option<String> {
             "wait for it to end, or end it with `memoir cancel SESSION`; if its process died, it is closed as soon as its lease lapses"
         }
         Error::Change(ChangeRefusal::SessionRunning(_)) => {
-            "`memoir cancel SESSION` ends it, `memoir rollback SESSION` takes it back"
+            "`memoir cancel SESSION` ends it, `memoir rollback SESSION` undoes it"
         }
-        Error::Start(StartRefusal::NothingToRefine) => {
-            "save core memories with `memoir remember` first"
+        Error::Start(StartRefusal::NothingToRefine(reason)) => match reason {
+            NothingToRefine::NoCoreMemories => "save core memories with `memoir remember` first",
+            NothingToRefine::AllProtected => {
+                "`memoir unprotect AGENT NUMBER` opens a memory to sessions; `immutable_tags` is the list of tags"
+            }
+            NothingToRefine::NoDuplicates => {
+                "under the loss guard `archive`, a session of the mode `full` may do more"
+            }
+        },
+        Error::Change(ChangeRefusal::NotArchival(_)) => {
+            "`memoir archive AGENT` lists the archival memories; `memoir restore` brings a discarded one back"
         }
         Error::Start(StartRefusal::Inactive) => {
             "`memoir agent set NAME active true` puts it into service"
@@ -162,19 +174,18 @@ fn hint(error: &Error) -> Option<String> {
         Error::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`",
         Error::InTheWay { .. } => "`--cascade` undoes these too",
         Error::NotReplaceable(_) => {
-            "put its page back as it was, and change it in a session; `memoir history AGENT NUMBER` shows what it stands for"
+            "put its page back as it was; `memoir unprotect` removes the flag, and a summary is changed in a session"
         }
         Error::ImportInTheWay { .. } => {
-            "undo the sessions since with `memoir rollback SESSION`, or take the protection away with `memoir unprotect`"
+            "undo the sessions since with `memoir rollback SESSION`, or remove the flag with `memoir unprotect`"
         }
         Error::BeyondAgent { .. } => "an administrator can undo it",
-        Error::EditRefused { .. } => "rehearse again",
         Error::BadLines { .. } => "correct them, or import the rest with `--skip-bad`",
         Error::NameTaken(_) => "names are compared without regard to case; choose another one",
         Error::NotDiscarded(_) => {
-            "a memory can be restored that was discarded, or of which sessions let words go; `memoir kept AGENT` lists these by the numbers that bring them back"
+            "only a discarded memory can be restored; `memoir promote` brings an archival one back into the prompt"
         }
-        Error::Connect(_) => "`memoir doctor` looks over the models in use",
+        Error::Connect(_) => "`memoir doctor` checks the models in use",
         Error::Contended
         | Error::Store(store::Error::Busy)
         | Error::Keys(memoir_vault::Error::Busy) => "try again",
@@ -188,7 +199,7 @@ fn hint(error: &Error) -> Option<String> {
         }
         Error::Store(store::Error::Open { problem, .. })
         | Error::Keys(memoir_vault::Error::Unusable { problem, .. })
-            // The stores have no error of their own for missing migrations, so the wording tells.
+            // The stores have no error of their own for missing migrations; the message shows it.
             if problem.starts_with("migrations") =>
         {
             "`memoir migrate` runs them, and so does `memoir serve --migrate`"
@@ -238,7 +249,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::Keys(memoir_vault::Error::ReadOnly | memoir_vault::Error::File { .. }) => {
             "check the permissions of the file and of its folder"
         }
-        Error::Sealed(_) => "`memoir audit verify --all` names everything that does not fit",
+        Error::Sealed(_) | Error::Tampered(_) => "`memoir audit verify --all` names everything that does not fit",
         Error::Archive(ArchiveError::NotAnArchive) => {
             "`memoir export AGENT --format archive --output FILE` writes one"
         }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Command;
 
-/// Each command in one group, in the order in which somebody meets them.
+/// Each command in one group, in the order in which a user meets them.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("First", &["demo", "setup", "doctor", "help"]),
     (
@@ -21,20 +21,24 @@ const GROUPS: [(&str, &[&str]); 7] = [
         ],
     ),
     (
-        "Taking back",
+        "Undoing and protecting",
         &[
             "rollback",
-            "restore",
             "rewind",
+            "restore",
+            "promote",
             "protect",
             "unprotect",
             "discard",
             "shred",
         ],
     ),
-    ("Looking back", &["history", "kept", "stats", "audit"]),
     (
-        "Doors",
+        "Inspecting",
+        &["archive", "kept", "history", "stats", "audit"],
+    ),
+    (
+        "Interfaces",
         &[
             "mcp",
             "hook",

@@ -178,9 +178,8 @@ impl Installation {
     /// Refuses whoever may not see the agent's words.
     pub(crate) fn refuse<T>(&self, agent: &AgentHandle) -> Result<T, Failure> {
         let name = agent.name();
-        let message = format!(
-            "this installation is closed: the words of `{name}` are shown to the agent only"
-        );
+        let message =
+            format!("this installation is closed: the text of `{name}` is shown to the agent only");
         let hint = format!("give the agent's token in {TOKEN}");
         Err(Failure::new(message).hint(hint))
     }

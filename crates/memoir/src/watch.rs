@@ -1,4 +1,4 @@
-//! What a person watching a session sees while it runs; with `--json`, what a program reads.
+//! The progress of a running session: lines for people, or with `--json` objects for programs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use memoir_app::{
     SessionFacts,
     sessions::{Progress, drive::Measure},
 };
-use memoir_domain::{SessionId, memory::Number, session::State};
+use memoir_domain::{SessionId, memory::Number, session::State, tools::RefusalCode};
 
 use crate::{
     show::{self, counted, thousands},
@@ -102,10 +102,12 @@ impl ProgressPrinter {
                 styled(GREEN, "flag", &done(tool, memories))
             }
             Progress::Edited { .. } => self.edited(progress),
-            Progress::Answered { tool, refused } => answered(tool, *refused)?,
+            Progress::Answered { tool, refused } => {
+                answered(tool, refused.map(RefusalCode::as_str))?
+            }
             Progress::Tripped { measure } => {
                 let mass = thousands(measure.core_tokens_after);
-                let text = format!("the breaker; everything was taken back to {mass} tokens");
+                let text = format!("the breaker; everything was undone, back to {mass} tokens");
                 styled(RED, "tripped", &text)
             }
             Progress::Reminded => styled(DIM, "reminded", "it stopped without completing"),
@@ -121,16 +123,16 @@ impl ProgressPrinter {
         let Progress::Edited {
             tool,
             memories,
-            lost_words,
+            archived,
             measure,
         } = progress
         else {
             return String::new();
         };
         let mut text = format!("{}: {}", done(tool, memories), self.measured(measure));
-        if *lost_words > 0 {
-            let lost = counted(*lost_words as u64, "word", "words");
-            text.push_str(&format!(" {YELLOW}({lost} let go){YELLOW:#}"));
+        if *archived > 0 {
+            let archived = thousands(*archived as u64);
+            text.push_str(&format!(" {DIM}({archived} archived){DIM:#}"));
         }
         self.edits += 1;
         styled(GREEN, &format!("edit {}", self.edits), &text)
@@ -143,7 +145,6 @@ impl ProgressPrinter {
             threshold: _,
             removable_tokens,
             limit,
-            nothing_can_go,
             listed,
             left_out,
         } = progress
@@ -151,7 +152,7 @@ impl ProgressPrinter {
             return String::new();
         };
         self.removable_tokens = *removable_tokens;
-        let doubles = counted(*duplicates_removed as u64, "double", "doubles");
+        let duplicates = counted(*duplicates_removed as u64, "duplicate", "duplicates");
         let mut rows = counted(*listed as u64, "memory", "memories");
         if *left_out > 0 {
             rows.push_str(&format!(
@@ -160,14 +161,11 @@ impl ProgressPrinter {
             ));
         }
         let opened = format!("{rows}, {} tokens", thousands(*pre_session_tokens));
-        let mut lines = vec![
-            styled(DIM, "cleaned", &doubles),
+        let lines = [
+            styled(DIM, "cleaned", &duplicates),
             styled(DIM, "opened", &opened),
             styled(DIM, "limit", limit),
         ];
-        if let Some(note) = nothing_can_go {
-            lines.push(styled(YELLOW, "note", note));
-        }
         lines.join("\n")
     }
 
@@ -201,7 +199,7 @@ fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
     match (tool, refused) {
         (tool, Some(code)) => {
             let tool = match tool {
-                "unknown" => "a tool that there is not",
+                "unknown" => "an unknown tool",
                 tool => tool,
             };
             Some(styled(YELLOW, "refused", &format!("{tool}: {code}")))
@@ -217,7 +215,7 @@ fn ended(session: &SessionFacts) -> Option<String> {
         // Told already, in the agent's words.
         (State::Declined, _) => return None,
         (_, Some(_)) => session.stats.to_string(),
-        // The knife was not handed over.
+        // It was never opened.
         (_, None) => String::new(),
     };
     let style = show::session::state_style(session.state);
@@ -231,9 +229,8 @@ fn ended(session: &SessionFacts) -> Option<String> {
 /// What was done to which memories.
 fn done(tool: &str, memories: &[Number]) -> String {
     match (tool, memories) {
-        ("consolidate_memories", [merged @ .., new]) => {
-            format!("merged {} into {new}", show::numbers(merged))
-        }
+        ("consolidate_memories", _) => format!("consolidated {}", show::numbers(memories)),
+        ("update_memory", [old, new]) => format!("rewrote {old} as {new}"),
         ("update_memory", _) => format!("rewrote {}", show::numbers(memories)),
         ("delete_memory", _) => format!("deleted {}", show::numbers(memories)),
         ("protect_memory", _) => format!("protected {}", show::numbers(memories)),

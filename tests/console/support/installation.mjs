@@ -158,7 +158,7 @@ export class Installation {
 
   /**
    * Makes an agent with `builtin:careful` and these memories, each with the canary in every place that
-   * takes words. Its guard of losses is off: the sessions let go of more than a year may.
+   * takes text. Its loss guard is off, so that small sessions may remove anything.
    * @param {string} name
    * @param {string[]} texts
    */

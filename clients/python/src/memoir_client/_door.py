@@ -22,7 +22,6 @@ from .models import (
     Shown,
     Transcripts,
     Verified,
-    Wording,
     read,
 )
 
@@ -87,7 +86,7 @@ class Door:
         return self._post(Session, f"/v1/sessions/{segment(session_id)}/cancel")
 
     def apply(self, session_id: str) -> Session:
-        """Does what a rehearsal came to; the session that this became."""
+        """Applies the edits of a rehearsal that still hold; the session that it made."""
         return self._post(Session, f"/v1/sessions/{segment(session_id)}/apply")
 
     def rollback(self, session_id: str, *, cascade: bool = False) -> Session:
@@ -101,11 +100,11 @@ class Door:
         return self._post(Session, path, {"cascade": cascade})
 
     def access_request(self, request_id: str) -> AccessRequest:
-        """One request to an agent to let somebody in."""
+        """One access request to an agent."""
         return self._get(AccessRequest, f"/v1/access-requests/{segment(request_id)}")
 
     def revoke_access(self, request_id: str) -> AccessRequest:
-        """Takes a request back, answered or not: what it granted ends at once."""
+        """Revokes a request, answered or not: what it granted ends immediately."""
         return self._post(AccessRequest, f"/v1/access-requests/{segment(request_id)}/revoke")
 
     def _hand_over(
@@ -126,8 +125,8 @@ class Door:
     ) -> Iterator[Memory]:
         return self._pages(Memory, f"{of(agent)}/memories", query, page_size)
 
-    def _wordings(self, agent: str, number: int, *, page_size: int) -> Iterator[Wording]:
-        return self._pages(Wording, f"{of(agent)}/memories/{int(number)}/wordings", {}, page_size)
+    def _promote(self, agent: str, number: int) -> Memory:
+        return self._post(Memory, f"{of(agent)}/memories/{int(number)}/promote")
 
     def _audit(self, agent: str, query: Mapping[str, Any], *, page_size: int) -> Iterator[Record]:
         return self._pages(Record, f"{of(agent)}/audit", query, page_size)
@@ -183,9 +182,12 @@ def moment(time: datetime | str | None) -> str | None:
     return time.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
-def listed(protected: bool | None, faded: bool | None, include_discarded: bool) -> dict[str, Any]:
+def listed(
+    protected: bool | None, faded: bool | None, under: int | None, include_discarded: bool
+) -> dict[str, Any]:
     """What a list of memories is narrowed or widened by, for the wire."""
     return {
+        "under": under,
         "protected": None if protected is None else str(protected).lower(),
         "faded": None if faded is None else str(faded).lower(),
         "include": "discarded" if include_discarded else None,

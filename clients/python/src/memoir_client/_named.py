@@ -1,7 +1,8 @@
 """Memories under the names that frameworks give them.
 
-A name is kept as the memory's source, and a digest of it as a tag, by which it is found. A memory
-that a session merged has the names of all that it stands for.
+A name is stored as the memory's source, and a digest of it as a tag, by which it is found. A
+memory that leaves the prompt keeps both: its name still leads to it, word for word. A summary has
+no name.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from .models import Memory
 _LONGEST = 200
 
 WHAT_GOES = (
-    "nothing is taken out of Memoir from outside of a refinement session. The agent refines its "
-    "own memory with AgentMemory.refine(step), or with open_refinement over MCP, which removes "
-    "what is there twice and can be undone; words that must not exist (a key, a person's data) go "
-    "with AgentMemory.shred(number, reason=...)"
+    "nothing is deleted from outside of a refinement session. The agent refines its own memory "
+    "with AgentMemory.refine(step), or with open_refinement over MCP, which moves memories to its "
+    "archive and can be undone; text that must not exist (a key, a person's data) is removed with "
+    "AgentMemory.shred(number, reason=...)"
 )
 
 
@@ -30,29 +31,27 @@ class Named:
         self.memory = memory
         self._prefix = f"{framework}:"
 
-    def new(self, name: str, content: str) -> NewMemory:
-        """A memory to save under a name."""
+    def new(self, name: str, content: str, replaces: tuple[int, ...] = ()) -> NewMemory:
+        """A memory to save under a name, in place of others."""
         source = self._prefix + name
         if len(source) > _LONGEST:
             raise Refused(
                 f"a name of {len(name)} characters is too long: {_LONGEST - len(self._prefix)} fit"
             )
-        return NewMemory(content=content, source=source, tags=(self._tag(name),))
+        tags = (self._tag(name),)
+        return NewMemory(content=content, source=source, tags=tags, replaces=replaces)
 
     def under(self, name: str) -> list[Memory]:
-        """The kept memories of a name, the oldest first."""
+        """The active memories of a name, archival ones included, the oldest first."""
         found = self.memory.memories(tag=self._tag(name))
         return sorted(
             (each for each in found if name in self.names(each)), key=lambda each: each.number
         )
 
     def names(self, memory: Memory) -> list[str]:
-        """The names that a memory has."""
-        return [
-            source.removeprefix(self._prefix)
-            for source in memory.sources or ()
-            if source.startswith(self._prefix)
-        ]
+        """The name that a memory has, or none."""
+        source = memory.source or ""
+        return [source.removeprefix(self._prefix)] if source.startswith(self._prefix) else []
 
     def all(self) -> Iterator[tuple[str, Memory]]:
         """Every name with each of its memories, the oldest first."""

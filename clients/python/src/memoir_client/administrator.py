@@ -31,7 +31,6 @@ from .models import (
     SignedIn,
     Transcripts,
     Verified,
-    Wording,
     read,
 )
 
@@ -130,10 +129,14 @@ class Administrator(Door):
         source: str | None = None,
         origin: str | None = None,
         created_at: datetime | str | None = None,
+        replaces: Iterable[int] = (),
         constitutional: bool = False,
         idempotency_key: str | None = None,
     ) -> SavedMemory:
-        """Gives an agent a memory; a constitutional one is beyond deleting and merging."""
+        """Saves a memory for an agent; no session deletes, merges or archives a constitutional one.
+
+        It replaces only memories that administrators saved, too.
+        """
         fields = {
             "content": content,
             "kind": kind,
@@ -141,6 +144,7 @@ class Administrator(Door):
             "source": source,
             "origin": origin,
             "created_at": moment(created_at),
+            "replaces": [int(number) for number in replaces] or None,
             "constitutional": constitutional,
         }
         body = {name: value for name, value in fields.items() if value is not None}
@@ -155,15 +159,16 @@ class Administrator(Door):
         until: datetime | str | None = None,
         protected: bool | None = None,
         faded: bool | None = None,
+        under: int | None = None,
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
-        """An agent's memories, without their words but where it lets you look."""
+        """An agent's memories, without their text but under an access grant."""
         wanted = {
             "kind": kind,
             "since": moment(since),
             "until": moment(until),
-            **listed(protected, faded, include_discarded),
+            **listed(protected, faded, under, include_discarded),
         }
         return self._memories(agent, wanted, page_size=page_size)
 
@@ -175,19 +180,16 @@ class Administrator(Door):
         """Lifts that again."""
         return self._protection("DELETE", agent, number)
 
-    def wordings(self, agent: str, number: int, *, page_size: int = 100) -> Iterator[Wording]:
-        """The wordings that a memory stands for, and how much was let go of them, without words."""
-        return self._wordings(agent, number, page_size=page_size)
+    def promote(self, agent: str, number: int) -> Memory:
+        """Moves an archival memory back into the prompt."""
+        return self._promote(agent, number)
 
     def restore(self, agent: str, number: int) -> Memory:
-        """Gives one discarded memory back, or the wording of one that sessions let words go of.
-
-        The answer is the memory that says it again: a new one where the old one stands for others.
-        """
+        """Restores one discarded memory to where it was; not a summary."""
         return self._post(Memory, f"{of(agent)}/memories/{int(number)}/restore")
 
     def discard(self, agent: str, number: int) -> Memory:
-        """Discards one memory; it can be restored."""
+        """Discards one memory; it can be restored. What it replaced stays in the archive."""
         return self._post(Memory, f"{of(agent)}/memories/{int(number)}/discard")
 
     def sessions(self, agent: str, *, page_size: int = 100) -> Iterator[Session]:
@@ -235,10 +237,15 @@ class Administrator(Door):
         """The requests to an agent, newest first."""
         return self._pages(AccessRequest, f"{of(agent)}/access-requests", {}, page_size)
 
-    def request_shredding(self, agent: str, number: int, *, reason: str) -> AccessRequest:
-        """Asks an agent to have one memory shredded; with its yes that is done at once."""
+    def request_shredding(
+        self, agent: str, number: int, *, reason: str, derived: bool = False
+    ) -> AccessRequest:
+        """Asks an agent to have one memory shredded; with its consent that is done immediately.
+
+        With `derived`, also the summaries and session reports that rest on it.
+        """
         path = f"{of(agent)}/memories/{int(number)}/shred"
-        return self._post(AccessRequest, path, {"reason": reason})
+        return self._post(AccessRequest, path, {"reason": reason, "derived": derived})
 
     def hand_over(
         self,

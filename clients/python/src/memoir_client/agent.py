@@ -34,7 +34,6 @@ from .models import (
     ShreddedMemory,
     Transcripts,
     Verified,
-    Wording,
     private,
     read,
     read_all,
@@ -48,11 +47,13 @@ class NewMemory(Shown):
 
     Attributes:
         content: 1 to 10,000 characters.
-        kind: `core` stays in the prompt; `journal` leaves it a week after `created_at`.
+        kind: `core` stays in the prompt; `journal` expires from it a week after `created_at`;
+            `archival` is never in it, and is found by recall.
         tags: up to 16, each up to 50 characters.
         source: where it came from, up to 200 characters.
         origin: `external` for what quotes a page, a file, a tool's output or another person.
-        created_at: when what it tells happened; now where it is left out.
+        created_at: the time that its content dates from; now where it is left out.
+        replaces: core memories that it replaces, itself core. They become archival under it.
     """
 
     content: str = private()
@@ -61,6 +62,7 @@ class NewMemory(Shown):
     source: str | None = private(default=None)
     origin: str | None = None
     created_at: datetime | str | None = None
+    replaces: tuple[int, ...] = ()
 
     def wire(self) -> dict[str, Any]:
         """As the service takes it."""
@@ -71,6 +73,7 @@ class NewMemory(Shown):
             "source": self.source,
             "origin": self.origin,
             "created_at": moment(self.created_at),
+            "replaces": [int(number) for number in self.replaces] or None,
         }
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -118,9 +121,12 @@ class AgentMemory(Door):
         source: str | None = None,
         origin: str | None = None,
         created_at: datetime | str | None = None,
+        replaces: Iterable[int] = (),
         idempotency_key: str | None = None,
     ) -> SavedMemory:
-        """Saves one memory.
+        """Saves one memory, in place of the core memories that it `replaces`.
+
+        What cannot be replaced stays where it is, and `not_replaced` names it with the reason.
 
         A program that may be killed between the request and its answer gives an `idempotency_key`
         of its own, and the same one when it tries again.
@@ -132,6 +138,7 @@ class AgentMemory(Door):
             source=source,
             origin=origin,
             created_at=created_at,
+            replaces=tuple(replaces),
         )
         path = f"{of(self.agent)}/memories"
         return self._post(SavedMemory, path, memory.wire(), idempotency_key)
@@ -164,8 +171,10 @@ class AgentMemory(Door):
     ) -> Recalled:
         """The memories that match best: words or a whole question, what must occur in quotes.
 
-        With `explain` each has a `match`, which tells by what it was found. What is given back is
-        a list; its `meaning` tells whether they were looked for by their meaning too.
+        Archival memories are found like others. One that was replaced comes directly after the one
+        that replaced it, with `until` and `now`. With `explain` each has a `match`, which reports
+        why it was found. The result is a list; its `meaning` reports whether they were searched by
+        their meaning too.
         """
         wanted = _filters(query, kind, tag, origin, since, until) | {"limit": limit}
         wanted["explain"] = "true" if explain else None
@@ -183,26 +192,32 @@ class AgentMemory(Door):
         until: datetime | str | None = None,
         protected: bool | None = None,
         faded: bool | None = None,
+        under: int | None = None,
         include_discarded: bool = False,
         page_size: int = 100,
     ) -> Iterator[Memory]:
-        """Every memory that fits, page after page as they are asked for.
+        """Every active memory that fits, page after page as they are requested.
 
         Args:
             protected: constitutional ones only, or others only; not beside a query or a tag.
-            faded: journal entries only that have left the prompt, or what has not; likewise.
+            faded: journal entries only that have expired from the prompt, or all others; likewise.
+            under: the archival memories directly under that one only.
         """
         wanted = _filters(query, kind, tag, origin, since, until)
-        wanted |= listed(protected, faded, include_discarded)
+        wanted |= listed(protected, faded, under, include_discarded)
         return self._memories(self.agent, wanted, page_size=page_size)
 
     def memory(self, number: int) -> Memory:
         """One memory, also a discarded one."""
         return self._get(Memory, f"{of(self.agent)}/memories/{int(number)}")
 
-    def wordings(self, number: int, *, page_size: int = 100) -> Iterator[Wording]:
-        """The wordings that a memory stands for, the oldest first, with what was let go of them."""
-        return self._wordings(self.agent, number, page_size=page_size)
+    def promote(self, number: int) -> Memory:
+        """Moves an archival memory back into the prompt, at any time and without limit.
+
+        Raises:
+            Problem: with the code `not_archival` where it is of another kind.
+        """
+        return self._promote(self.agent, number)
 
     def hand_over(
         self,
@@ -302,9 +317,10 @@ class AgentMemory(Door):
         return self._pages(Session, f"{of(self.agent)}/sessions", {}, page_size)
 
     def shred(self, number: int, *, reason: str, derived: bool = False) -> ShreddedMemory:
-        """Takes the words of one memory out of it, its history and the audit, for good.
+        """Removes the text of one memory from everywhere, permanently.
 
-        With `derived`, those of the kept memories too that still say a sentence of it.
+        With `derived`, also the summaries that were written over it, and the session reports that
+        rest on it.
         """
         path = f"{of(self.agent)}/memories/{int(number)}/shred"
         return self._post(ShreddedMemory, path, {"reason": reason, "derived": derived})
@@ -335,7 +351,7 @@ class AgentMemory(Door):
         return self._verify(self.agent)
 
     def access_requests(self, *, page_size: int = 100) -> Iterator[AccessRequest]:
-        """Who asks to be let in, and who looks or looked, newest first."""
+        """The access requests to the agent, newest first."""
         return self._pages(AccessRequest, f"{of(self.agent)}/access-requests", {}, page_size)
 
     def answer_access_request(

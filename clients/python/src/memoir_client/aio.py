@@ -35,7 +35,6 @@ from .models import (
     ShreddedMemory,
     Transcripts,
     Verified,
-    Wording,
 )
 from .refine import Reply, Turn, advance, turns
 
@@ -85,6 +84,7 @@ class AsyncAgentMemory:
         source: str | None = None,
         origin: str | None = None,
         created_at: datetime | str | None = None,
+        replaces: Iterable[int] = (),
         idempotency_key: str | None = None,
     ) -> SavedMemory:
         """See `AgentMemory.remember`."""
@@ -96,6 +96,7 @@ class AsyncAgentMemory:
                 source=source,
                 origin=origin,
                 created_at=created_at,
+                replaces=replaces,
                 idempotency_key=idempotency_key,
             )
         )
@@ -124,9 +125,9 @@ class AsyncAgentMemory:
         """See `AgentMemory.memory`."""
         return await _thread(lambda: self.sync.memory(number))
 
-    def wordings(self, number: int, *, page_size: int = 100) -> AsyncIterator[Wording]:
-        """See `AgentMemory.wordings`."""
-        return _each(self.sync.wordings(number, page_size=page_size))
+    async def promote(self, number: int) -> Memory:
+        """See `AgentMemory.promote`."""
+        return await _thread(lambda: self.sync.promote(number))
 
     async def hand_over(
         self,

@@ -38,7 +38,7 @@ class MemoirMemoryTool(BetaAbstractMemoryTool):
     """The memory tool, where a file is the list of the memories that were saved under its path.
 
     `create` saves the first, `insert` another one at the end. Viewing `/memories` shows the files
-    and all that the agent remembers. What would take words away is refused, with what to do.
+    and all that the agent remembers. What would delete text is refused, with what to do.
     """
 
     def __init__(self, memory: AgentMemory) -> None:
@@ -62,9 +62,9 @@ class MemoirMemoryTool(BetaAbstractMemoryTool):
         return _told(lambda: self._insert(command))
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Refused: it would lose the words that are replaced."""
+        """Refused: a saved text is not rewritten in place."""
         raise ToolError(
-            f"No replacement was performed: words that were said are kept. Use insert on "
+            f"No replacement was performed: a saved text is not rewritten in place. Use insert on "
             f"{command.path} with a sentence that says what is right now and since when; what is "
             f"saved later is read as newer. And {WHAT_GOES}."
         )

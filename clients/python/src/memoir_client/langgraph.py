@@ -51,10 +51,10 @@ def memoir_prompt(
 class MemoirStore(BaseStore):
     """The memory of one agent as a store: each value becomes a core memory.
 
-    A value `{"content": text}` is kept as the text, any other as JSON. Putting another value under
-    a key keeps what was there: the store gives the newest, and the older one stays in the agent's
-    memory until a session of its own merges them. A search with a query ranks by words, among the
-    200 that match best; one without reads all memories.
+    A value `{"content": text}` is stored as the text, any other as JSON. Putting another value
+    under a key replaces what was there: the store returns the newest, and the older one moves to
+    the agent's archive, or stays in its prompt where it cannot be replaced. A search with a query
+    ranks by words, among the 200 that match best; one without reads all memories.
 
     Raises:
         Refused: for `delete`, and for names over 190 characters.
@@ -76,11 +76,13 @@ class MemoirStore(BaseStore):
                     raise Refused(f"the store deletes nothing: {WHAT_GOES}")
                 puts[_name(op.namespace, op.key)] = op
         answers = [None if isinstance(op, PutOp) else self._read(op) for op in wanted]
-        new = [
-            self._named.new(name, _content(op.value))
-            for name, op in puts.items()
-            if op.value is not None and self._value(name) != dict(op.value)
-        ]
+        new = []
+        for name, op in puts.items():
+            kept = self._named.under(name)
+            if op.value is None or (kept and _value(kept[-1]) == dict(op.value)):
+                continue
+            replaces = tuple(each.number for each in kept if each.kind == "core")
+            new.append(self._named.new(name, _content(op.value), replaces))
         if new:
             self._named.memory.remember_all(new)
         return answers
@@ -98,10 +100,6 @@ class MemoirStore(BaseStore):
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(op)
         raise Refused(f"{type(op).__name__} is no operation that this store knows")
-
-    def _value(self, name: str) -> dict[str, Any] | None:
-        kept = self._named.under(name)
-        return _value(kept[-1]) if kept else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         held = self._by_name()
@@ -175,7 +173,6 @@ def _value(memory: Memory) -> dict[str, Any]:
             read = None
         if isinstance(read, dict):
             return read
-    # As it was put, or as a session of the agent's worded it since.
     return {"content": content}
 
 

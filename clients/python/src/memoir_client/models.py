@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-Kind = Literal["core", "journal"]
+Kind = Literal["core", "journal", "archival"]
 Mode = Literal["full", "dedup_only"]
 Driver = Literal["agent", "model"]
 Meaning = Literal["merged", "partial", "unavailable", "not_allowed"]
@@ -72,14 +72,12 @@ class Due(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Kept(Shown):
-    """How much of what was ever said is still said, in wordings and in words."""
+class OriginalCounts(Shown):
+    """Where an agent's originals are: texts as their authors saved them."""
 
-    wordings: int
-    carried: int
-    words: int
-    lost_words: int
-    lost_words_year: int
+    total: int
+    in_prompt: int
+    archived: int
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -115,29 +113,40 @@ class Match(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Memory(Shown):
-    """One memory. `content`, `tags` and `sources` are None for an administrator.
+    """One memory. `content`, `tags` and `source` are None for an administrator.
 
     Attributes:
+        is_summary: whether a session wrote its text in place of others.
+        sources: the archival memories directly under it.
+        under: the memory that took its place; None where there is none.
         origin: `agent`, `administrator`, `conversation`, `import` or `external`.
-        wordings: how many wordings it stands for.
-        fades_at: when a journal entry leaves the prompt, or has left it; None for a core memory.
-        match: by what it was found, where `explain` asked for it.
+        fades_at: when a journal entry expires from the prompt, or has expired; else None.
+        archived_at: when it became archival; None for other kinds.
+        source: a free-text reference to where its text came from.
+        until: the date until which a memory held that was replaced; only where recall found it.
+        now: the core memory that says what is so now; likewise.
+        match: why it was found, where `explain` requested it.
     """
 
     number: int
     kind: Kind
     tokens: int
     constitutional: bool
+    is_summary: bool
+    sources: tuple[int, ...]
+    under: int | None = None
     origin: str
-    wordings: int
     created_at: datetime
     updated_at: datetime
+    fades_at: datetime | None = None
+    archived_at: datetime | None = None
     discarded_at: datetime | None = None
     shredded_at: datetime | None = None
-    fades_at: datetime | None = None
     content: str | None = private(default=None)
     tags: tuple[str, ...] | None = private(default=None)
-    sources: tuple[str, ...] | None = private(default=None)
+    source: str | None = private(default=None)
+    until: datetime | None = None
+    now: int | None = None
     match: Match | None = None
 
 
@@ -157,10 +166,32 @@ class Recalled(list[Memory]):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class NotReplaced(Shown):
+    """A memory that was named in `replaces`, and stays where it is.
+
+    Attributes:
+        reason: `not_found`, `not_core`, `constitutional`, `immutable`, `origin`, `side`,
+            `week_limit` or `age_limit`.
+    """
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SavedMemory(Memory):
-    """A memory that was saved, and whether a session is due now."""
+    """A memory that was saved, and whether a session is due now.
+
+    Attributes:
+        same_as: an active memory with the same text; only for the agent itself.
+        replaced: the memories that it replaced, which are archival now; None without `replaces`.
+        not_replaced: those that stay where they are, with the reason; likewise.
+    """
 
     refinement_due: Due | None = None
+    same_as: int | None = None
+    replaced: tuple[int, ...] | None = None
+    not_replaced: tuple[NotReplaced, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -168,49 +199,14 @@ class ShreddedMemory(Memory):
     """What is left of a memory that was shredded.
 
     Attributes:
-        redacted_records: how many earlier records its words were taken from.
-        still_said_by: kept memories that still say a sentence of it.
-        derived: those that said one and were shredded with it.
+        redacted_records: how many earlier records its text was removed from.
+        summaries: summaries, active or discarded, that a session wrote over it.
+        derived: summaries and reports that were shredded with it.
     """
 
     redacted_records: int
-    still_said_by: tuple[int, ...]
+    summaries: tuple[int, ...]
     derived: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class LetGo(Shown):
-    """What one edit of a session let go of a wording. `words` is None for an administrator.
-
-    Attributes:
-        words: the words, in the author's own form.
-        lost_words: how many count as lost: all of a sentence whose meaning may have changed.
-        deleted: whether the memory that stood for the wording was deleted, and nothing carries it.
-    """
-
-    session_id: str
-    at: datetime
-    lost_words: int
-    deleted: bool
-    words: tuple[str, ...] | None = private(default=None)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Wording(Shown):
-    """A text as its author gave it. `content` and `source` are None for an administrator.
-
-    Attributes:
-        number: the memory that it was given to; `restore` brings it back by this number.
-        origin: `agent`, `administrator`, `conversation`, `import` or `external`.
-        let_go: what sessions let go of it, oldest first; empty where all of it is said.
-    """
-
-    number: int
-    origin: str
-    created_at: datetime
-    let_go: tuple[LetGo, ...]
-    content: str | None = private(default=None)
-    source: str | None = private(default=None)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -261,10 +257,11 @@ class SettingVersion(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Agent(Shown):
-    """An agent: its settings as set (None where unset), those in force, and its counts.
+    """An agent: its settings as set (None where unset), the effective ones, and its counts.
 
     Attributes:
-        journal_tokens: tokens of the journal entries, faded ones included.
+        journal_tokens: tokens of the journal entries, expired ones included.
+        replaced_count: archival memories that a new memory replaced.
         next_refinement_reason: why the schedule never asks it; None where it does.
         warnings: where a prompt that was just set is not what it seems.
     """
@@ -286,6 +283,7 @@ class Agent(Shown):
     answer_tokens: int | None = None
     context_journal_tokens: int | None = None
     context_core_tokens: int | None = None
+    near_duplicates: bool | None = None
     system_prompt: str | None = private(default=None)
     reflection_prompt: str | None = private(default=None)
     memory_reflection_prompt: str | None = private(default=None)
@@ -301,18 +299,24 @@ class Agent(Shown):
     effective_refinement_mode: Mode
     effective_answer_tokens: int
     effective_context_journal_tokens: int
+    effective_near_duplicates: bool
     effective_system_prompt: str | None = private(default=None)
     effective_reflection_prompt: str | None = private(default=None)
     effective_memory_reflection_prompt: str | None = private(default=None)
     effective_refinement_prompt: str | None = private(default=None)
     core_tokens: int
     core_count: int
+    summary_count: int
+    summary_tokens: int
+    constitutional_count: int
     journal_count: int
     journal_tokens: int
-    constitutional_count: int
+    archival_count: int
+    archival_tokens: int
+    replaced_count: int
     discarded_count: int
     shredded_count: int
-    kept: Kept
+    originals: OriginalCounts
     needs_refinement: bool
     refinement_due: Due | None = None
     last_refinement_at: datetime | None = None
@@ -331,11 +335,17 @@ class ErasedAgent(Shown):
     erased_at: datetime
     core_tokens: int
     core_count: int
+    summary_count: int
+    summary_tokens: int
+    constitutional_count: int
     journal_count: int
     journal_tokens: int
-    constitutional_count: int
+    archival_count: int
+    archival_tokens: int
+    replaced_count: int
     discarded_count: int
     shredded_count: int
+    originals: OriginalCounts
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -368,7 +378,15 @@ class RehearsedChange(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Session(Shown):
-    """A refinement session. `summary` and a `reason` in words are for the agent only."""
+    """A refinement session. `summary` and a `reason` as text are for the agent only.
+
+    Attributes:
+        loss_guard: the guard when it was opened; None before.
+        archived: memories that it moved to the archive.
+        archived_under_summaries: of these, those that came under a summary.
+        summaries: summaries that it wrote.
+        summary: the agent's report.
+    """
 
     id: str
     agent: str
@@ -383,8 +401,11 @@ class Session(Shown):
     threshold: float | None = None
     edits: int
     stats: Stats
+    loss_guard: str | None = None
     removed_tokens: int
-    lost_words: int
+    archived: int
+    archived_under_summaries: int
+    summaries: int
     refused_calls: int
     end_reason: str | None = None
     summary: str | None = private(default=None)
@@ -430,14 +451,10 @@ class Tool(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OpenSession(Session):
-    """A session that the agent drives: what the model is to read, and its tools.
-
-    `nothing_can_go` says that no memory can be taken away in it, and why; None where one can.
-    """
+    """A session that the agent drives: what the model is to read, and its tools."""
 
     prompt: str = private()
     tools: tuple[Tool, ...]
-    nothing_can_go: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -463,10 +480,10 @@ class LiveSession(Session):
     """A session as it is watched, with what the breaker looks at.
 
     Attributes:
-        core_tokens: the mass now, or at the end; None where the session ended without the knife,
+        core_tokens: the core size now, or at the end; None where the session was never opened,
             and of a rehearsal that runs.
-        breaker_tokens: the smallest mass at which the breaker holds; None before the knife is
-            handed over.
+        breaker_tokens: the smallest core size at which the breaker holds; None before the session
+            is open.
         removable_tokens: how many more tokens edits may take away; likewise, and None at the end.
         edits_left: edits that are left.
     """
@@ -479,7 +496,7 @@ class LiveSession(Session):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LiveRecord(Record):
-    """A record of a session that is watched; `core_tokens` is the mass after it, where measured."""
+    """A record of a session that is watched; `core_tokens` is the core size after it, if known."""
 
     core_tokens: int | None = None
 
@@ -533,11 +550,15 @@ class Reflection(Shown):
     Attributes:
         considered: journal entries that the agent saw.
         promoted: the numbers of those that are core memories now.
+        replaced: the core memories that they replaced.
+        not_replaced: how many were named to be replaced and stay where they are.
         failure: why nothing was promoted, where something went wrong.
     """
 
     considered: int
     promoted: tuple[int, ...]
+    replaced: tuple[int, ...]
+    not_replaced: int
     failure: str | None = None
 
 
@@ -550,22 +571,30 @@ class Misfit(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Carried(Shown):
-    """How many of all wordings are said by the memories that stand for them, and were let go."""
+class Originals(Shown):
+    """Where the originals are, by the log and the stored memories.
 
-    wordings: int
-    carried: int
-    let_go: int
+    Attributes:
+        total: the sum of the other four.
+        removed_off: those that sessions under the loss guard `off` discarded or rewrote.
+        lost: those that are missing, or not word for word as recorded.
+    """
+
+    total: int
+    in_prompt: int
+    archived: int
+    removed_off: int
+    lost: int
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Verified(Shown):
-    """What came of verifying an agent's audit; `carried` is None where something does not fit."""
+    """The result of verifying an agent's audit; `originals` is None where something is wrong."""
 
     valid: bool
     records: int
     head: str
-    carried: Carried | None = None
+    originals: Originals | None = None
     first_bad: Misfit | None = None
 
 
@@ -589,14 +618,15 @@ class AccessRequest(Shown):
         scope: what may be seen: `core`, `all` or `session`; None where it is not to look.
         minutes: for how long from the answer on; None where it is not to look.
         memory: the memory to be shredded.
+        derived: whether the summaries and reports that rest on it go, too.
         purpose: why, in the words of whoever asks.
         state: `asked`, `granted`, `refused`, `revoked` or `expired`; `done` where the token was
             made or the memory shredded.
         expires_at: until when it waits for its answer; once granted, until when it can be used.
         reason: what the agent said to it: for the agent, and for whoever asked.
         reads, memories_read, tokens_read: what was seen under it.
-        still_said_by: kept memories that still say a sentence of what was shredded; only in the
-            answer to the agent's yes.
+        summaries: summaries that were written over what was shredded; only in the response to the
+            agent's consent.
     """
 
     id: str
@@ -606,6 +636,7 @@ class AccessRequest(Shown):
     session_id: str | None = None
     minutes: int | None = None
     memory: int | None = None
+    derived: bool = False
     token_expires_at: datetime | None = None
     purpose: str = private()
     asked_by: Actor
@@ -618,7 +649,7 @@ class AccessRequest(Shown):
     reads: int
     memories_read: int
     tokens_read: int
-    still_said_by: tuple[int, ...] | None = None
+    summaries: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

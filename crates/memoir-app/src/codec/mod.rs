@@ -26,13 +26,13 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
     draft::Decision,
     lifecycle::fresh_gauge,
-    memory::{Memory, Number, Tags},
+    memory::{Archived, Kind, Memory, Number, Place, Tags},
+    origin::SavedBy,
     recall::Vector,
     schedule::{self, NextDue},
     session::Session,
     summary::LogSummary,
     text::Digester,
-    wording::{SavedBy, Wording},
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
@@ -60,16 +60,13 @@ struct MemoryBody {
     tags: Tags,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<PrivateText>,
-    door: SavedBy,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    wordings: Vec<Wording>,
+    saved_by: SavedBy,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     protected_seq: Option<u64>,
 }
 
-/// A memory is no document: there are a hundred of them to an agent's row, and each is read with every context.
-/// These are all the columns that it ever binds in this way, since the rows that are there are bound to just
-/// these: what comes later goes into [`MemoryBody`], by name.
+/// A memory is no document: there are a hundred of them to an agent's row, and each is read with every context. All
+/// its open columns are bound to the seal.
 fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
     SealedColumns::of(&(
         row.kind.as_str(),
@@ -79,29 +76,43 @@ fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
         row.updated_at.microseconds(),
         microseconds(row.discarded_at),
         microseconds(row.shredded_at),
+        (
+            row.under.map(|number| number.0),
+            microseconds(row.archived_at),
+            row.archived_by.map(|by| by.as_str()),
+            row.is_summary,
+            row.core_seq,
+            row.recorded_at.microseconds(),
+        ),
     ))
 }
 
 /// Under the agent's version `version`, which is the one that the commit writes.
 pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
+    let archived = memory.place.archived();
     let mut row = MemoryRow {
         number: memory.number,
         version,
-        kind: memory.kind,
+        kind: memory.kind(),
         tokens: memory.tokens(),
         constitutional: memory.is_constitutional(),
         created_at: memory.created_at,
         updated_at: memory.updated_at,
         discarded_at: memory.discarded_at,
         shredded_at: memory.shredded_at,
+        under: archived.and_then(|archived| archived.under),
+        archived_at: archived.map(|archived| archived.at),
+        archived_by: archived.map(|archived| archived.by),
+        is_summary: memory.is_summary,
+        core_seq: memory.core_seq,
+        recorded_at: memory.recorded_at,
         body: StoredText::default(),
     };
     let body = MemoryBody {
         content: memory.content,
         tags: memory.tags,
         source: memory.source,
-        door: memory.door,
-        wordings: memory.wordings,
+        saved_by: memory.saved_by,
         protected_seq: memory.protected_seq,
     };
     // The seal is bound to the number and the version, so that no row opens in the place of another (SPEC 5.3).
@@ -112,30 +123,42 @@ pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> R
 
 pub(crate) fn memory(key: &AgentKey, row: &MemoryRow) -> Result<Memory> {
     let columns = memory_columns(row)?;
-    let place = SealedRow::Memory(row.number);
-    let body: MemoryBody = open(key, place, row.version, &columns, &row.body)?;
+    let sealed_row = SealedRow::Memory(row.number);
+    let body: MemoryBody = open(key, sealed_row, row.version, &columns, &row.body)?;
+    let inconsistent = |problem: &str| {
+        let problem = format!("table `memories`, row {}: {problem}", row.number);
+        Err(Error::Inconsistent(problem))
+    };
+    let place = match (row.kind, row.archived_at.zip(row.archived_by)) {
+        (Kind::Core, None) => Place::Core,
+        (Kind::Journal, None) => Place::Journal,
+        (Kind::Archival, Some((at, by))) => Place::Archival(Archived {
+            under: row.under,
+            at,
+            by,
+        }),
+        _ => return inconsistent("kind and `archived_at` do not agree"),
+    };
     let memory = Memory {
         number: row.number,
-        kind: row.kind,
+        place,
         content: body.content,
         tags: body.tags,
         source: body.source,
-        door: body.door,
-        wordings: body.wordings,
+        saved_by: body.saved_by,
+        is_summary: row.is_summary,
         protected_seq: body.protected_seq,
+        core_seq: row.core_seq,
+        recorded_at: row.recorded_at,
         created_at: row.created_at,
         updated_at: row.updated_at,
         discarded_at: row.discarded_at,
         shredded_at: row.shredded_at,
     };
-    // The columns are covered by the seal, so that nobody else than Memoir can have made them
-    // differ from the text. It is compared all the same: mass and protection are decided by these.
+    // The columns are covered by the seal, so that only Memoir can have made them differ from the text. They are
+    // compared all the same: core size and protection are decided by these.
     if memory.tokens() != row.tokens || memory.is_constitutional() != row.constitutional {
-        let problem = format!(
-            "table `memories`, row {}: size or flag do not fit the text",
-            row.number
-        );
-        return Err(Error::Inconsistent(problem));
+        return inconsistent("size or flag do not fit the text");
     }
     Ok(memory)
 }
@@ -223,7 +246,7 @@ fn ranks(agent: &Agent) -> FleetRanks {
     FleetRanks {
         budget_share: millionths(tally.core_tokens, settings.effective_core_token_budget()),
         removable_tokens: fresh_gauge(agent).removable_tokens(),
-        lost_share: millionths(tally.lost_words, tally.words),
+        archived_share: millionths(tally.archival_count, tally.originals()),
     }
 }
 

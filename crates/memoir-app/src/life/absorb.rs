@@ -9,11 +9,14 @@ use memoir_domain::{
     absorption::{
         self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, Known, MessageState,
     },
+    agent::Agent,
     answer::Unreadable,
     audit::ActorKind,
     draft::Decision,
     lifecycle::StartRefusal,
-    memory::{Invalid, NewMemory},
+    manage::Saving,
+    memory::Invalid,
+    replace::Replacing,
 };
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, MessageRow, Selection, TranscriptRow};
@@ -25,6 +28,7 @@ use crate::{
     codec::{self, Writing},
     memories::memory_query,
     model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+    replacing::query_to_save,
     retry::doubled,
     sessions::{RefineOptions, room},
 };
@@ -98,6 +102,10 @@ pub struct Absorbed {
     pub messages: u64,
     /// Memories that were saved.
     pub saved: u64,
+    /// Core memories that they replaced.
+    pub replaced: u64,
+    /// Memories that were named to be replaced and stay where they are.
+    pub not_replaced: u64,
     /// Chunks that were read.
     pub chunks: u64,
     /// Messages that still wait.
@@ -157,7 +165,9 @@ struct Chunk {
 /// What became of one chunk.
 enum ChunkOutcome {
     Absorbed {
-        notes: Vec<NewMemory>,
+        notes: Vec<Saving>,
+        replaced: u64,
+        not_replaced: u64,
     },
     /// Somebody else read it meanwhile.
     Lost,
@@ -184,7 +194,7 @@ struct AbsorptionUnderWay<'a> {
     /// model, the next large one would be too.
     shrunk: u32,
     /// What was noted of the chunks before.
-    noted: Vec<NewMemory>,
+    noted: Vec<Saving>,
     absorbed: Absorbed,
 }
 
@@ -405,10 +415,16 @@ impl AgentHandle {
             let count = chunk.places.len() as u64;
             let absorbed = &mut reading.absorbed;
             match self.read_chunk(reading.model, &chunk, stop).await? {
-                ChunkOutcome::Absorbed { notes } => {
+                ChunkOutcome::Absorbed {
+                    notes,
+                    replaced,
+                    not_replaced,
+                } => {
                     reading.failures = 0;
                     absorbed.messages += count;
                     absorbed.saved += notes.len() as u64;
+                    absorbed.replaced += replaced;
+                    absorbed.not_replaced += not_replaced;
                     reading.noted.extend(notes);
                     absorbed.chunks += 1;
                 }
@@ -470,7 +486,7 @@ impl AgentHandle {
 
     /// The messages that are read next; `None` where none waits.
     async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
-        let query = memory_query(Selection::KeptCore).with_prompts();
+        let query = memory_query(Selection::ActiveCore).with_prompts();
         let loaded = self.load(&query).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
@@ -528,7 +544,7 @@ impl AgentHandle {
         let added_by = absorption::added_by(&chunk.messages);
         let read = |answer: &str| absorption::read(answer, at, added_by);
         let answer = self.memoir.question(model, question, read, stop).await;
-        let notes: Vec<NewMemory> = match answer {
+        let notes: Vec<Saving> = match answer {
             Ok(notes) => notes,
             Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
                 return Ok(ChunkOutcome::Failed { code, problem });
@@ -546,15 +562,25 @@ impl AgentHandle {
             }
             Err(NotAnswered::Stopped) => return Ok(ChunkOutcome::Stopped),
         };
-        let decide =
-            |agent, now| absorption::absorb(agent, notes.clone(), chunk.messages.len(), now);
-        match self
-            .settle(&chunk.places, MessageState::Absorbed, decide)
-            .await?
-        {
-            true => Ok(ChunkOutcome::Absorbed { notes }),
-            false => Ok(ChunkOutcome::Lost),
-        }
+        let count = chunk.messages.len();
+        let absorb = |agent, replacing: &mut Replacing, now| {
+            let (decision, saved) = absorption::absorb(agent, notes.clone(), replacing, count, now);
+            let all = || saved.iter().map(|one| &one.replacements);
+            let replaced: usize = all().map(|done| done.replaced.len()).sum();
+            let not_replaced: usize = all().map(|done| done.not_replaced.len()).sum();
+            (decision, (replaced as u64, not_replaced as u64))
+        };
+        let settled = self
+            .settle(&chunk.places, MessageState::Absorbed, &notes, absorb)
+            .await?;
+        Ok(match settled {
+            Some((replaced, not_replaced)) => ChunkOutcome::Absorbed {
+                notes,
+                replaced,
+                not_replaced,
+            },
+            None => ChunkOutcome::Lost,
+        })
     }
 
     /// Why a chunk of one message is not asked about: some providers cut what is too long for their model
@@ -577,8 +603,8 @@ impl AgentHandle {
     /// As [`AgentHandle::give_up`], of the messages at these places.
     pub(super) async fn give_up_at(&self, places: &[u64], why: &'static str) -> Result<()> {
         let count = places.len();
-        let decide = |agent, now| absorption::fail(agent, count, why, now);
-        self.settle(places, MessageState::Failed, decide)
+        let decide = |agent, _: &mut Replacing, now| (absorption::fail(agent, count, why, now), ());
+        self.settle(places, MessageState::Failed, &[], decide)
             .await
             .map(drop)
     }
@@ -592,26 +618,28 @@ impl AgentHandle {
         .await
     }
 
-    /// Writes a decision together with what became of the messages at these places; `false` where somebody else read
-    /// them meanwhile, and nothing was written.
-    async fn settle(
+    /// Writes a decision, which saves `notes`, together with what became of the messages at these places; `None` where
+    /// another reader was faster, and nothing was written.
+    async fn settle<T>(
         &self,
         places: &[u64],
         state: MessageState,
-        decide: impl Fn(memoir_domain::agent::Agent, Timestamp) -> Decision,
-    ) -> Result<bool> {
+        notes: &[Saving],
+        decide: impl Fn(Agent, &mut Replacing, Timestamp) -> (Decision, T),
+    ) -> Result<Option<T>> {
         let decide = &decide;
-        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
+        self.decide_reading(&query_to_save(notes), |loaded, now| async move {
             // After the agent: whoever reads them from now on makes this a conflict.
             if !self.is_still_pending(places).await? {
-                return Ok((None, false));
+                return Ok((None, None));
             }
-            let decision = decide(loaded.agent, now);
+            let mut replacing = self.replacing_for(notes, &loaded.memories).await?;
+            let (decision, answer) = decide(loaded.agent, &mut replacing, now);
             let beside = codec::WrittenBeside {
                 messages: places.iter().map(|place| (*place, state)).collect(),
                 ..codec::WrittenBeside::default()
             };
-            Ok((Some(Writing { decision, beside }), true))
+            Ok((Some(Writing { decision, beside }), Some(answer)))
         })
         .await
     }

@@ -3,25 +3,28 @@
 
 use memoir_domain::{
     PrivateText,
-    absorption::{self, MessageState},
+    absorption::{self, CoreNote, Known, MessageState},
     answer::Unreadable,
     lifecycle::StartRefusal,
-    memory::Invalid,
+    memory::{Invalid, Number},
 };
 use memoir_model::ModelName;
-use memoir_store::{AgentQuery, MessageRow};
+use memoir_store::{AgentQuery, MessageRow, Selection};
 use serde::Serialize;
 
 use super::{RULES_ONLY, absorb::opened};
 use crate::{
     AgentHandle, Error, Loaded, OwnAgent, Result,
     codec::{self, Writing},
+    memories::{NotReplaced, memory_query},
 };
 
 /// About so many tokens are shown at once: programs take little of what one tool answers.
 const PART_TOKENS: u64 = 8_000;
 /// A larger message is shown by no program in one piece.
 const MESSAGE_TOKENS: u64 = 20_000;
+/// The room for core memories, where the agent's own prompt has a place for them.
+const KNOWN_TOKENS: u64 = 4_000;
 
 /// Messages that wait, as they are shown to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,12 +40,16 @@ pub struct UnreadPart {
 }
 
 /// What became of a part that the agent has read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotedPart {
     /// Messages that were read.
     pub messages: u64,
     /// Memories that were saved.
     pub saved: u64,
+    /// The core memories that they replaced.
+    pub replaced: Vec<Number>,
+    /// Those that were named to be replaced and stay where they are, with the reason.
+    pub not_replaced: Vec<NotReplaced>,
 }
 
 impl AgentHandle {
@@ -72,7 +79,8 @@ impl OwnAgent {
     pub async fn read_part(&self) -> Result<UnreadPart> {
         let mut too_large = 0;
         loop {
-            let loaded = self.load(&AgentQuery::default()).await?;
+            let query = memory_query(Selection::ActiveCore).with_prompts();
+            let loaded = self.load(&query).await?;
             check_in_service(&loaded)?;
             let rows = self.waiting(None).await?;
             // The store gives one message at least, however large; a part of several is within its size.
@@ -86,7 +94,11 @@ impl OwnAgent {
             }
             let part = code(&rows);
             let text = match part {
-                Some(_) => absorption::show(&loaded.agent, &opened(&loaded, &rows)?),
+                Some(_) => {
+                    let agent = &loaded.agent;
+                    let known = Known::new(agent, &loaded.memories, &[], KNOWN_TOKENS);
+                    absorption::show(agent, &known, &opened(&loaded, &rows)?)
+                }
                 None => PrivateText::default(),
             };
             let waiting = self.memoir.store.transcript(self.scope).await?.pending;
@@ -109,9 +121,14 @@ impl OwnAgent {
         &self,
         part: &str,
         journal: &[PrivateText],
-        core: &[PrivateText],
+        core: &[CoreNote],
     ) -> Result<NotedPart> {
-        self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
+        let replaces = core.iter().any(CoreNote::replaces_any);
+        let query = memory_query(match replaces {
+            true => Selection::All,
+            false => Selection::None,
+        });
+        self.decide_reading(&query, |loaded, now| async move {
             check_in_service(&loaded)?;
             // Cut at the part's own end: what came since must not make its code another one.
             let rows = self.waiting(Some(last_place(part)?)).await?;
@@ -125,10 +142,6 @@ impl OwnAgent {
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
-            let noted = NotedPart {
-                messages: messages.len() as u64,
-                saved: notes.len() as u64,
-            };
             let beside = codec::WrittenBeside {
                 messages: rows
                     .iter()
@@ -136,7 +149,20 @@ impl OwnAgent {
                     .collect(),
                 ..codec::WrittenBeside::default()
             };
-            let decision = absorption::absorb(loaded.agent, notes, messages.len(), now);
+            let mut replacing = self.replacing_for(&notes, &loaded.memories).await?;
+            let (agent, count) = (loaded.agent, messages.len());
+            let (decision, saved) = absorption::absorb(agent, notes, &mut replacing, count, now);
+            let mut noted = NotedPart {
+                messages: count as u64,
+                saved: saved.len() as u64,
+                replaced: Vec::new(),
+                not_replaced: Vec::new(),
+            };
+            for one in saved {
+                noted.replaced.extend(one.replacements.replaced);
+                let not_replaced = one.replacements.not_replaced.into_iter();
+                noted.not_replaced.extend(not_replaced.map(NotReplaced::from));
+            }
             Ok((Some(Writing { decision, beside }), noted))
         })
         .await

@@ -1,9 +1,12 @@
 //! Reflection: the agent's model names journal entries that become core memories (SPEC 2.5).
 
+use std::collections::BTreeSet;
+
 use memoir_domain::{
+    audit::Action,
     context,
     memory::Number,
-    reflection::{self, ANSWER, ReflectionSeen},
+    reflection::{self, ANSWER, Promotions, ReflectionSeen},
     schedule,
 };
 use memoir_model::{AnswerSchema, Model};
@@ -14,16 +17,21 @@ use crate::{
     AgentHandle, Error, Result,
     memories::memory_query,
     model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+    replacing::without_replacing,
     sessions::{RefineOptions, room},
 };
 
 /// What a reflection came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Reflected {
     /// Journal entries that the agent saw.
     pub considered: usize,
     /// Those that are core memories now.
     pub promoted: Vec<Number>,
+    /// The core memories that they replaced.
+    pub replaced: Vec<Number>,
+    /// How many were named to be replaced and stay where they are; the record has the reasons.
+    pub not_replaced: u64,
     /// Why nothing was promoted, where it was for a reason; never in the model's words.
     pub failure: Option<String>,
     /// Whether it was told to stop before the model had answered.
@@ -104,12 +112,7 @@ impl AgentHandle {
             })
             .await?;
         let (Some(question), seen) = looked else {
-            return Ok(Reflected {
-                considered: 0,
-                promoted: Vec::new(),
-                failure: None,
-                is_interrupted: false,
-            });
+            return Ok(Reflected::default());
         };
         self.finish_reflection(model.as_ref(), question, &seen, stop)
             .await
@@ -139,25 +142,7 @@ impl AgentHandle {
         let read = |answer: &str| reflection::read(answer, &reflection_question.entries);
         let answer = self.memoir.question(model, question, read, stop).await;
         let (code, failure) = match answer {
-            Ok(numbers) => {
-                let numbers: Vec<Number> = numbers.into_iter().collect();
-                let promoted = self
-                    // Loaded anew: the model may have thought for minutes, and others wrote.
-                    .decide(&memory_query(Selection::Numbers(numbers)), |loaded, now| {
-                        let named = loaded.memories;
-                        let decision = reflection::promote(loaded.agent, &named, seen, now);
-                        let promoted = decision.changes.iter().map(|change| change.number());
-                        let promoted: Vec<Number> = promoted.collect();
-                        Ok((Some(decision), promoted))
-                    })
-                    .await?;
-                return Ok(Reflected {
-                    considered: seen.entries,
-                    promoted,
-                    failure: None,
-                    is_interrupted: false,
-                });
-            }
+            Ok(promotions) => return self.promote_entries(&promotions, seen).await,
             Err(NotAnswered::Unreadable(unreadable)) => (unreadable.code, unreadable.problem),
             Err(NotAnswered::Model(
                 ModelFailure::Refused(problem) | ModelFailure::Failed(problem),
@@ -169,9 +154,9 @@ impl AgentHandle {
                 .await?;
                 return Ok(Reflected {
                     considered: seen.entries,
-                    promoted: Vec::new(),
                     failure: Some("it was interrupted".to_owned()),
                     is_interrupted: true,
+                    ..Reflected::default()
                 });
             }
         };
@@ -181,9 +166,51 @@ impl AgentHandle {
         .await?;
         Ok(Reflected {
             considered: seen.entries,
-            promoted: Vec::new(),
             failure: Some(failure),
-            is_interrupted: false,
+            ..Reflected::default()
         })
+    }
+
+    /// Promotes the entries that the model named, and replaces what it named for each.
+    async fn promote_entries(
+        &self,
+        promotions: &Promotions,
+        seen: &ReflectionSeen,
+    ) -> Result<Reflected> {
+        let replaces = promotions.values().any(|replaces| !replaces.is_empty());
+        let query = memory_query(match replaces {
+            true => Selection::All,
+            false => Selection::Numbers(promotions.keys().copied().collect()),
+        });
+        // Loaded anew: the model may have thought for minutes, and others wrote.
+        self.decide_reading(&query, |loaded, now| async move {
+            let mut replacing = match replaces {
+                true => self.replacing(&loaded.memories).await?,
+                false => without_replacing(&loaded.memories),
+            };
+            let decision = reflection::promote(loaded.agent, promotions, &mut replacing, seen, now);
+            let of = |action: Action| {
+                let records = decision.records.iter();
+                let records = records.filter(move |record| record.action == action);
+                records.filter_map(|record| record.memory)
+            };
+            let replaced: Vec<Number> = of(Action::MemoryReplaced).collect();
+            let promoted: Vec<Number> = of(Action::MemoryPromoted).collect();
+            let named = promotions.iter();
+            let named = named.filter(|(number, _)| promoted.contains(number));
+            // A number that is named twice for an entry counts once.
+            let named: usize = named
+                .map(|(_, replaces)| replaces.iter().collect::<BTreeSet<_>>().len())
+                .sum();
+            let reflected = Reflected {
+                considered: seen.entries,
+                not_replaced: named.saturating_sub(replaced.len()) as u64,
+                replaced,
+                promoted,
+                ..Reflected::default()
+            };
+            Ok((Some(decision), reflected))
+        })
+        .await
     }
 }

@@ -1,9 +1,9 @@
-//! Commits: how long they take, and what the decisions that they write come to.
+//! Commits: how long they take, and what the decisions that they write are counted as.
 
 use std::time::Instant;
 
 use memoir_domain::{
-    audit::Action,
+    audit::{Action, Record},
     draft::Decision,
     session::{Session, State},
 };
@@ -20,9 +20,37 @@ const RESENT: usize = 4;
 /// What a decision is counted as, once it is written.
 #[derive(Default)]
 pub(crate) struct Counted {
-    /// Of each record its action, and the tokens and the words that an edit took away.
-    records: Vec<(Action, u64, u64)>,
+    records: Vec<CountedRecord>,
     ended: Vec<EndedSession>,
+}
+
+/// What a record is counted as.
+struct CountedRecord {
+    action: Action,
+    /// The tokens that an edit took out of the core memories.
+    removed_tokens: u64,
+    /// The memories that an edit moved to the archive.
+    archived: u64,
+    /// The summaries that an edit wrote.
+    summaries: u64,
+}
+
+impl CountedRecord {
+    fn of(record: &Record) -> Self {
+        let (action, facts) = (record.action, &record.facts);
+        // Records of other actions may have facts of the same names.
+        let is_edit = action.is_session_edit();
+        let count = |name| facts.count_of(name).filter(|_| is_edit).unwrap_or(0);
+        Self {
+            action,
+            removed_tokens: count("tokens_removed"),
+            archived: match is_edit {
+                true => facts.places_of("archived").count() as u64,
+                false => 0,
+            },
+            summaries: count("summaries"),
+        }
+    }
 }
 
 /// A session that ends with the decision.
@@ -56,12 +84,7 @@ impl Counted {
             .collect();
         let records = decision.records.iter();
         Self {
-            records: records
-                .map(|record| {
-                    let count = |name| record.facts.count_of(name).unwrap_or(0);
-                    (record.action, count("tokens_removed"), count("lost_words"))
-                })
-                .collect(),
+            records: records.map(CountedRecord::of).collect(),
             ended,
         }
     }
@@ -168,16 +191,21 @@ impl Memoir {
 
 impl Metrics {
     fn written(&self, counted: &Counted) {
-        for (action, removed, lost) in &counted.records {
+        for record in &counted.records {
+            let action = record.action;
             self.records.with_label_values(&[action.as_str()]).inc();
-            if let Some(tool) = tool_of(*action) {
+            if let Some(tool) = tool_of(action) {
                 self.edits.with_label_values(&[tool.as_str()]).inc();
                 self.removed_tokens
                     .with_label_values(&[tool.as_str()])
-                    .inc_by(*removed);
-                self.lost_words
-                    .with_label_values(&[tool.as_str()])
-                    .inc_by(*lost);
+                    .inc_by(record.removed_tokens);
+            }
+            self.session_archived.inc_by(record.archived);
+            self.session_summaries.inc_by(record.summaries);
+            match action {
+                Action::MemoryReplaced => self.memories_replaced.inc(),
+                Action::MemoryPromoted => self.memories_promoted.inc(),
+                _ => {}
             }
         }
         for ended in &counted.ended {

@@ -52,7 +52,7 @@ impl Gauges {
                 IntGaugeVec::new(
                     Opts::new(
                         "memoir_sessions_running",
-                        "Sessions that somebody holds, by driver (agent or model).",
+                        "Running sessions under a lease, by driver (agent or model).",
                     ),
                     driver,
                 ),

@@ -1,16 +1,16 @@
 //! What is counted of an installation's work, for Prometheus: how sessions end, edits, trips of the
 //! breaker, refusals, calls of models, commits, and the queue.
 //!
-//! Labels are words of Memoir's own from short lists, and the names of models. None names an agent or an
-//! account, and none holds anybody's words (SPEC 5.1). Counted is where it is decided or written, once for
-//! all doors. What a rehearsal does to its copy is not counted; what its model costs is, and its end.
+//! Labels are codes from short lists, and the names of models. None names an agent or an account, and none holds
+//! text (SPEC 5.1). Everything is counted where it is decided or written, once for all interfaces. What a rehearsal
+//! does to its copy is not counted; what its model costs is, and its end.
 //!
 //! Records and ends of sessions are counted where a decision is written (`Memoir::write`), tools where a call
-//! is answered, requests to models in a wrapper around every model that a use case gets (`models.rs`). What
-//! only the database knows is asked for at most every five seconds and for at most a hundredth of the time
-//! (`load.rs`). Each `Memoir` has counters of its own, so that tests can compare them exactly and a
-//! rehearsal's copy counts into nothing. At most a hundred models are told apart. The service adds its
-//! requests by route, and serves all of it at `/metrics`.
+//! returns, requests to models in a wrapper around every model that a use case gets (`models.rs`). What only the
+//! database knows is requested at most every five seconds and for at most a hundredth of the time (`load.rs`).
+//! Each `Memoir` has its own counters, so that tests can compare them exactly and a rehearsal's copy counts into
+//! nothing. At most a hundred models are distinguished. The service adds its requests by route, and serves all of
+//! it at `/metrics`.
 //!
 //! The crate is `prometheus` and not the newer `prometheus-client`: that one writes OpenMetrics only, where a
 //! counter's `TYPE` line has another name than its samples, which Prometheus' own `promtool` and other
@@ -29,12 +29,12 @@ use std::{
 
 use memoir_domain::{
     audit::Action,
-    knife::{Tool, ToolResult},
     session::{Driver, EndReason, State},
+    tools::{RefusalCode, Tool, ToolResult},
 };
 use memoir_model::ModelName;
 use prometheus::{
-    CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry,
+    CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry,
     core::Collector, proto::MetricFamily,
 };
 
@@ -45,8 +45,8 @@ pub(crate) use recall::IndexBuild;
 use self::load::Gauges;
 use crate::Memoir;
 
-/// Most models that are told apart; all beyond them are counted as `other`. Whoever begins a session can
-/// name any, and each takes some forty lines.
+/// Most models that are distinguished; all others are counted as `other`. A caller that begins a session can name any,
+/// and each takes some forty lines.
 const MODELS: usize = 100;
 
 /// From a tenth of a millisecond, which a commit to memory takes, to what a full disk queue does.
@@ -71,7 +71,10 @@ pub(crate) struct Metrics {
     breaker_trips: IntCounterVec,
     edits: IntCounterVec,
     removed_tokens: IntCounterVec,
-    lost_words: IntCounterVec,
+    session_archived: IntCounter,
+    session_summaries: IntCounter,
+    memories_replaced: IntCounter,
+    memories_promoted: IntCounter,
     records: IntCounterVec,
     tool_calls: IntCounterVec,
     refusals: IntCounterVec,
@@ -83,7 +86,7 @@ pub(crate) struct Metrics {
     commit_seconds: Histogram,
     gauges: Gauges,
     recall: recall::Recall,
-    /// The models that are told apart.
+    /// The models that are distinguished.
     models: Mutex<BTreeSet<String>>,
 }
 
@@ -100,6 +103,7 @@ impl Metrics {
         let counter = |name, help, labels: &[&str]| {
             entered(&registry, IntCounterVec::new(Opts::new(name, help), labels))
         };
+        let total = |name, help| entered(&registry, IntCounter::new(name, help));
         let histogram = |name, help, labels: &[&str], buckets: &[f64]| {
             let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
             entered(&registry, HistogramVec::new(options, labels))
@@ -133,13 +137,24 @@ impl Metrics {
             ),
             removed_tokens: counter(
                 "memoir_session_removed_tokens_total",
-                "Tokens that edits of sessions took away, by tool; those rolled back later included.",
+                "Tokens that edits of sessions took out of the core memories, by tool; those rolled back later included.",
                 &["tool"],
             ),
-            lost_words: counter(
-                "memoir_session_lost_words_total",
-                "Words that edits of sessions let go, by tool; those rolled back later included.",
-                &["tool"],
+            session_archived: total(
+                "memoir_session_archived_total",
+                "Memories that edits of sessions moved to the archive; those rolled back later included.",
+            ),
+            session_summaries: total(
+                "memoir_session_summaries_total",
+                "Summaries that edits of sessions wrote; those rolled back later included.",
+            ),
+            memories_replaced: total(
+                "memoir_memories_replaced_total",
+                "Memories that new ones replaced.",
+            ),
+            memories_promoted: total(
+                "memoir_memories_promoted_total",
+                "Archival and journal memories that became core.",
             ),
             records: counter(
                 "memoir_audit_records_total",
@@ -221,9 +236,8 @@ impl Metrics {
         for tool in EDITS.map(Tool::as_str) {
             self.edits.with_label_values(&[tool]);
             self.removed_tokens.with_label_values(&[tool]);
-            self.lost_words.with_label_values(&[tool]);
         }
-        for code in REFUSALS {
+        for code in RefusalCode::ALL.map(RefusalCode::as_str) {
             self.refusals.with_label_values(&[code]);
         }
         for result in ["written", "conflict", "failed"] {
@@ -240,7 +254,7 @@ impl Metrics {
         let kind = match result {
             None => "failed",
             Some(ToolResult::Error { code, .. }) => {
-                self.refusals.with_label_values(&[*code]).inc();
+                self.refusals.with_label_values(&[code.as_str()]).inc();
                 "refused"
             }
             Some(ToolResult::RefinementRolledBack { .. }) => "rolled_back",
@@ -281,24 +295,6 @@ const ENDS: [State; 5] = [
     State::Declined,
     State::Abandoned,
     State::Failed,
-];
-
-/// The codes of refusals.
-const REFUSALS: [&str; 14] = [
-    "session_over",
-    "unknown_tool",
-    "mode",
-    "edit_cap",
-    "invalid_argument",
-    "too_long",
-    "not_found",
-    "not_core",
-    "constitutional",
-    "immutable",
-    "words_added",
-    "wording_gutted",
-    "loss_limit",
-    "words_lost",
 ];
 
 /// The tools that change memories.

@@ -1,4 +1,4 @@
-//! From a wish to a session whose knife is handed over (SPEC 3.1 to 3.5).
+//! From a request to an open session (SPEC 3.1 to 3.5).
 
 use std::sync::Arc;
 
@@ -9,8 +9,10 @@ use memoir_domain::{
     breaker::TokenAllowance,
     context,
     ledger::{Ledger, LedgerRoom},
-    lifecycle::{self, NothingCanGo, Start, StartRefusal},
+    lifecycle::{self, NothingToRefine, Start, StartRefusal},
+    memories::AllMemories,
     memory::tokens,
+    origin::Side,
     prompt::{self, Prompt},
     session::{Driver, Lease, Mode, Session, Trigger, is_builtin},
 };
@@ -66,10 +68,10 @@ impl RefineOptions {
     }
 }
 
-/// A session whose knife is handed over.
+/// A session that is open.
 #[derive(Debug, Clone)]
 pub struct OpenedSession {
-    /// What the model is told.
+    /// The prompt for the model.
     pub prompt: Prompt,
     /// What of it is the ledger.
     pub ledger: Ledger,
@@ -79,9 +81,7 @@ pub struct OpenedSession {
     pub threshold: f64,
     /// From what loss on everything is undone.
     pub allowance: TokenAllowance,
-    /// That nothing can be taken away, why, and what to do; `None` where something can.
-    pub nothing_can_go: Option<NothingCanGo>,
-    /// Doubles that were put together by code.
+    /// Duplicates that code joined.
     pub duplicates_removed: usize,
 }
 
@@ -93,7 +93,6 @@ impl From<lifecycle::SessionOpening> for OpenedSession {
             pre_session_tokens: opened.gauge.pre_session_tokens,
             threshold: opened.gauge.threshold.share(),
             allowance: opened.gauge.allowance(),
-            nothing_can_go: opened.nothing_can_go,
             duplicates_removed: opened.duplicates_removed,
         }
     }
@@ -139,17 +138,18 @@ impl AgentHandle {
         // Drawn before the decision, which may be made several times: each attempt is about the
         // same session.
         let id = self.memoir.ids().session()?;
-        // Before the session is begun and by a decision of its own: where the schedule would ask an
-        // agent of which nothing can go, no model is asked, and the attempt counts, so that it is
-        // not proposed again at once.
-        Box::pin(self.spare(options)).await?;
+        // Before the session is begun and by a decision of its own: where the schedule would ask an agent with nothing
+        // to refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
+        Box::pin(self.check_not_empty(options)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
-        let query = AgentQuery::default();
+        let query = memory_query(Selection::ActiveCore);
         let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
             let start = options.start(id, trigger, &loaded.agent, model, lease);
-            let decision = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+            let nothing = nothing_to_refine(&loaded, start.mode);
+            let running = loaded.running_session;
+            let decision = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
             let session = decision.sessions.first().cloned();
             Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
         });
@@ -186,24 +186,20 @@ impl AgentHandle {
         due.map(|due| due.reason).ok_or(Error::NotDue)
     }
 
-    /// Does not let the schedule ask an agent of which nothing can be taken away, and notes that it was looked
-    /// at.
+    /// Does not let the schedule ask an agent with nothing to refine, and puts that down as an attempt.
     ///
     /// # Errors
-    /// [`StartRefusal::NothingCanGo`].
-    pub(super) async fn spare(&self, options: &RefineOptions) -> Result<()> {
+    /// [`StartRefusal::NothingToRefine`].
+    pub(super) async fn check_not_empty(&self, options: &RefineOptions) -> Result<()> {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(());
         }
-        let query = AgentQuery {
-            memories: Selection::KeptCore,
-            ..AgentQuery::default()
-        };
+        let query = memory_query(Selection::ActiveCore);
         let found = self
             .decide(&query, |loaded, now| {
-                self.trigger(options, &loaded)?;
-                let digester = loaded.digester();
-                let found = lifecycle::nothing_can_go(&loaded.agent, &loaded.memories, &digester);
+                let trigger = self.trigger(options, &loaded)?;
+                let mode = options.mode_for(trigger, &loaded.agent);
+                let found = nothing_to_refine(&loaded, mode);
                 let decision = found.map(|_| lifecycle::pass_over(loaded.agent, now));
                 Ok((decision, found))
             })
@@ -236,18 +232,18 @@ impl AgentHandle {
         );
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
         if session.model.as_deref().is_some_and(is_builtin) {
-            // Its yes follows from which texts are equal, too.
-            let memories = &mut loaded.memories;
-            // `builtin:careful` says yes exactly where it sees doubles. With texts of an
-            // administrator among them, its yes would tell whether one of these equals one of the
-            // agent's (SPEC 5.1).
-            memories.retain(|memory| !memory.is_added_by_administrator());
+            // `builtin:careful` consents exactly where it sees duplicates. With texts of an administrator among them, its
+            // consent would reveal whether one of these equals one of the agent's (SPEC 5.1).
+            loaded
+                .memories
+                .retain(|memory| memory.side() == Side::Agent);
         }
-        let context = context::build(&loaded.memories, now, bounds);
+        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+        let context = context::build(&loaded.memories, now, bounds, &archive);
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
 
-    /// Hands the knife over: puts doubles together, fixes mass and threshold, and builds the prompt.
+    /// Opens the session: joins duplicates, fixes core size, budget and threshold, and builds the prompt.
     ///
     /// # Errors
     /// The session was closed meanwhile.
@@ -265,7 +261,7 @@ impl AgentHandle {
             let opened = lifecycle::open(
                 loaded.agent.clone(),
                 session,
-                &loaded.memories,
+                AllMemories::new(loaded.memories.shared()),
                 &digester,
                 room,
                 now,
@@ -293,9 +289,13 @@ impl AgentHandle {
         let (prompt, ledger, gauge) = match rehearsal.and_then(Rehearsal::into_copy) {
             Some(copy) => {
                 let memories = copy.lay_over_all(&loaded.memories);
+                let memories = AllMemories::new(memories.shared());
                 lifecycle::resume(&copy.agent(loaded.agent), &session, &memories, room)
             }
-            None => lifecycle::resume(&loaded.agent, &session, &loaded.memories, room),
+            None => {
+                let memories = AllMemories::new(loaded.memories.shared());
+                lifecycle::resume(&loaded.agent, &session, &memories, room)
+            }
         };
         let opened = OpenedSession {
             prompt,
@@ -303,7 +303,6 @@ impl AgentHandle {
             pre_session_tokens: gauge.pre_session_tokens,
             threshold: gauge.threshold.share(),
             allowance: gauge.allowance(),
-            nothing_can_go: None,
             duplicates_removed: 0,
         };
         Ok((session, opened))
@@ -322,7 +321,7 @@ impl AgentHandle {
         ];
         LedgerRoom {
             tokens: room(self.context_of(context_tokens), own),
-            near_doubles: self.memoir.settings.near_doubles_in_ledger,
+            near_duplicates: true,
             leaves_out_administrators: model.is_some_and(is_builtin),
         }
     }
@@ -352,8 +351,14 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),
-        ..memory_query(Selection::KeptCore).with_prompts()
+        ..memory_query(Selection::All).with_prompts()
     }
+}
+
+/// Why nothing could be done in a session of that mode; `loaded` has the active core memories.
+pub(super) fn nothing_to_refine(loaded: &Loaded, mode: Mode) -> Option<NothingToRefine> {
+    let memories = AllMemories::new(loaded.memories.shared());
+    lifecycle::nothing_to_refine(&loaded.agent, mode, &memories, &loaded.digester())
 }
 
 /// The session, where it has not ended.

@@ -17,8 +17,8 @@ use memoir_domain::{
     AgentScope, SessionId,
     agent::Agent,
     breaker::Gauge,
-    knife::session_gauge,
     session::{EDIT_CAP, Session},
+    tools::session_gauge,
 };
 use memoir_store::{AgentQuery, AgentRow, RecordFilter, SessionRow};
 use serde::Serialize;

@@ -2,9 +2,9 @@
 //! drives a model through one (SPEC 3).
 
 mod begin;
+mod calls;
 pub mod drive;
 mod end;
-mod knife;
 mod live;
 mod own;
 mod queue;
@@ -16,7 +16,7 @@ mod sweep;
 mod turns;
 mod undo;
 
-use memoir_domain::{PrivateText, knife::Tool};
+use memoir_domain::{PrivateText, tools::Tool};
 use memoir_model::OfferedTool;
 
 pub(crate) use begin::room;
@@ -28,7 +28,10 @@ pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
 pub(crate) use recent::{BoundedCache, KnownSession, Recent, open_in};
 pub(crate) use refusals::Refusals;
-pub use rehearse::{AppliedMass, Rehearsal, RehearsalFacts, RehearsedChangeFacts, RehearsedMemory};
+pub use rehearse::{
+    AppliedMass, AppliedRehearsal, NotApplied, Rehearsal, RehearsalFacts, RehearsedChangeFacts,
+    RehearsedMemory,
+};
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
 pub use undo::RollBackPreview;

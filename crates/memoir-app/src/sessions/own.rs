@@ -5,12 +5,13 @@ use std::time::Duration;
 use memoir_domain::{
     SessionId, Timestamp,
     lifecycle::{self, Start},
+    memories::AllMemories,
     session::{Driver, Lease, Mode, Session, State, Trigger},
 };
 use memoir_store::{AgentQuery, Selection};
 
 use super::{
-    begin::{OpenedSession, as_it_stands},
+    begin::{OpenedSession, as_it_stands, nothing_to_refine},
     rehearsal_copy::RehearsalCopy,
 };
 use crate::{
@@ -53,7 +54,7 @@ impl OwnAgent {
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on what is read here.
         self.memoir.opened.expect(self.scope);
-        let query = memory_query(Selection::KeptCore).with_prompts();
+        let query = memory_query(Selection::All).with_prompts();
         let begun = self.decide(&query, |loaded, now| {
             let start = Start {
                 id,
@@ -83,14 +84,16 @@ impl OwnAgent {
     ) -> Result<(Writing, OpenedSession)> {
         let (id, rehearsal) = (start.id, start.rehearsal);
         let digester = loaded.digester();
-        let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
+        let nothing = nothing_to_refine(&loaded, start.mode);
+        let running = loaded.running_session;
+        let begun = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
         let session = begun.sessions.first().cloned();
         let session = session.ok_or(Error::SessionLost(id))?;
         let budget = self.ledger_room(&begun.agent, None, None);
         let opened = lifecycle::open(
             begun.agent.clone(),
             session,
-            &loaded.memories,
+            AllMemories::new(loaded.memories.shared()),
             &digester,
             budget,
             now,

@@ -2,22 +2,20 @@
 //! fewer look-ups. Nothing is ever answered from here alone: a commit that rests on it fails where
 //! anybody else wrote meanwhile, and whatever is not a commit is decided again on what the store says.
 //!
-//! So a call that names memories takes one look-up before its commit, of the texts that they stand for, and none
-//! where this process has read these in the course of the session.
+//! So an edit takes no look-up before its commit where this process has made the session's edit before.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     hash::Hash,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use memoir_domain::{
-    AgentScope, SessionId,
+    AgentScope, PrivateText, SessionId,
     agent::Agent,
     draft::Decision,
-    memory::Number,
+    memories::AllMemories,
     session::{Session, State},
-    survey::Survey,
 };
 
 use crate::codec::Base;
@@ -25,9 +23,8 @@ use crate::codec::Base;
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 // Some kilobytes each. One that was forgotten costs its next call a look at the store.
 const SESSIONS: usize = 1_024;
-/// Bytes that all kept looks together take: about 1.5 KB a memory of two sentences. A look that takes more is kept
-/// alone.
-const LOOK_BYTES: usize = 200 << 20;
+/// Bytes that the memories of all open sessions together take. Those of an agent that take more are kept alone.
+const MEMORIES_BYTES: usize = 200 << 20;
 
 /// An agent and its open session after a commit of this process.
 pub(crate) struct KnownSession {
@@ -57,21 +54,32 @@ pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
     Some((decision.agent.clone(), session.clone()))
 }
 
-/// What this process learned in the course of an open session, refusals included.
+/// All memories of an agent, as its open session sees them.
+pub(crate) struct KnownMemories {
+    /// The version of the agent that they are of.
+    pub(crate) version: u64,
+    pub(crate) memories: AllMemories,
+    /// The agent's system prompt, in which names may occur that a summary may use.
+    pub(crate) system_prompt: Option<PrivateText>,
+}
+
+/// What this process learned in the course of an open session.
 #[derive(Default)]
 pub(crate) struct SessionNotes {
-    /// A look at all memories, and the version of the agent that it is of.
-    pub(crate) survey: Option<(u64, Survey)>,
-    /// How often edits of a memory were refused.
-    pub(crate) refusals: BTreeMap<Number, u32>,
+    pub(crate) memories: Option<KnownMemories>,
 }
 
 impl SessionNotes {
+    /// The memories, where they are known for this version of the agent.
+    pub(crate) fn memories_at(&self, version: Option<u64>) -> Option<&KnownMemories> {
+        let known = self.memories.as_ref();
+        known.filter(|known| Some(known.version) == version)
+    }
+
     /// About how many bytes they take.
     fn weight(&self) -> usize {
-        let survey = self.survey.as_ref();
-        let refusals = self.refusals.len() * size_of::<(Number, u32)>();
-        size_of::<Self>() + refusals + survey.map_or(0, |(_, survey)| survey.bytes())
+        let known = self.memories.as_ref();
+        size_of::<Self>() + known.map_or(0, |known| known.memories.bytes())
     }
 }
 
@@ -94,6 +102,11 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
             kept: HashMap::new(),
             turn: 0,
         }
+    }
+
+    /// Whether something is kept under that key.
+    pub(crate) fn has(&self, key: K) -> bool {
+        self.kept.contains_key(&key)
     }
 
     pub(crate) fn take(&mut self, key: K) -> Option<V> {
@@ -151,7 +164,7 @@ impl Default for Recent {
     fn default() -> Self {
         Self {
             known: Mutex::new(BoundedCache::new(SESSIONS)),
-            notes: Mutex::new(BoundedCache::new(LOOK_BYTES)),
+            notes: Mutex::new(BoundedCache::new(MEMORIES_BYTES)),
         }
     }
 }
@@ -178,7 +191,7 @@ impl Recent {
 
     pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
         // Where nothing was learned, no other session's look gives way to it.
-        if kept.survey.is_some() || !kept.refusals.is_empty() {
+        if kept.memories.is_some() {
             let gone = lock(&self.notes).put(session, kept.weight(), kept);
             drop(gone);
         }

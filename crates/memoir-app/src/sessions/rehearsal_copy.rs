@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 
 use memoir_domain::{
-    agent::{Agent, LostByDay},
+    agent::Agent,
     audit::Record,
     draft::Decision,
     memory::{Memory, Number, SharedMemory, Tally},
+    tools::ToolCall,
 };
 use serde::{Deserialize, Serialize};
 
-use super::rehearse::{Rehearsal, Touched};
+use super::rehearse::{Rehearsal, RehearsedEdit, Touched};
 use crate::{
     codec::{Writing, WrittenBeside},
     opened::MemoryList,
@@ -23,8 +24,6 @@ use crate::{
 pub(crate) struct RehearsalCopy {
     /// The counts as they are on the copy.
     tally: Tally,
-    /// The words let go as they are counted on the copy.
-    lost_words: LostByDay,
     /// The number that the copy's next memory gets.
     next_number: Number,
     /// The place that the copy's next record would have.
@@ -34,6 +33,8 @@ pub(crate) struct RehearsalCopy {
     first_new: Number,
     /// The edits so far, oldest first.
     history: Vec<Record>,
+    /// The calls that made them, with protections, oldest first.
+    edits: Vec<RehearsedEdit>,
     /// The memories touched so far, by number.
     touched: BTreeMap<Number, Touched>,
 }
@@ -58,11 +59,11 @@ impl RehearsalCopy {
     fn over(agent: &Agent) -> Self {
         Self {
             tally: agent.tally,
-            lost_words: agent.lost_words.clone(),
             next_number: agent.next_number,
             next_seq: agent.next_seq,
             first_new: agent.next_number,
             history: Vec::new(),
+            edits: Vec::new(),
             touched: BTreeMap::new(),
         }
     }
@@ -71,7 +72,6 @@ impl RehearsalCopy {
     pub(super) fn agent(&self, agent: Agent) -> Agent {
         Agent {
             tally: self.tally,
-            lost_words: self.lost_words.clone(),
             next_number: self.next_number,
             next_seq: self.next_seq,
             // The settings are those of the agent now, so a change of settings counts on the copy too.
@@ -104,10 +104,20 @@ impl RehearsalCopy {
         &self.history
     }
 
+    /// The successful edits and protections so far, oldest first.
+    pub(super) fn edits(&self) -> &[RehearsedEdit] {
+        &self.edits
+    }
+
+    /// Takes in what a call came to on the copy.
+    pub(super) fn note_call(&mut self, call: &ToolCall, decision: &Decision) {
+        self.edits.extend(RehearsedEdit::of(call, decision));
+        self.note(decision);
+    }
+
     /// Takes in what was decided on the copy.
     pub(super) fn note(&mut self, decision: &Decision) {
         self.tally = decision.agent.tally;
-        self.lost_words.clone_from(&decision.agent.lost_words);
         self.next_number = decision.agent.next_number;
         self.next_seq = decision.agent.next_seq;
         for change in &decision.changes {

@@ -1,35 +1,32 @@
-//! Rehearsals: the same loop and the same refusals on a copy, and applying what came of one in a single
-//! step (SPEC 3.17).
+//! Rehearsals: the same loop and the same refusals on a copy, and applying the result in a single step (SPEC 3.17).
 //!
-//! A rehearsal is an ordinary session on a copy, which is in `rehearsal_copy.rs`, and what it came to is kept with the
-//! session. Applying makes the same calls again through the same checks, as one commit, if none of the memories
-//! that it touches changed since.
+//! A rehearsal is an ordinary session on a copy, which is in `rehearsal_copy.rs`, and its result is stored with the
+//! session. Applying makes the same calls again through the same checks, as one commit: those that still hold are
+//! applied, and the others are named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     agent::Agent,
-    audit::{Action, Actor, Change, Record},
+    audit::Actor,
     draft::Decision,
-    knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
     lifecycle::{self, Start},
-    loss::LossLimits,
+    memories::AllMemories,
     memory::{Kind, Memory, Number, by_number},
     session::{Lease, Session, State, Trigger},
-    survey::Survey,
-    text::Digester,
-    wording::{self, WordingTexts},
+    tools::{self, CallOutcome, RefusalCode, ToolCall, ToolRequest, ToolResult, View},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{knife::look_at, rehearsal_copy::RehearsalCopy};
+use super::rehearsal_copy::RehearsalCopy;
 use crate::{
-    AgentHandle, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
+    AgentHandle, ArchiveLinks, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
     codec::{Writing, WrittenBeside},
+    memories::memory_query,
     opened::MemoryList,
 };
 
@@ -53,14 +50,14 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Whether it is a core memory that is not as it was, or a new one that is kept.
+    /// Whether it is a core or archival memory that is not as it was, or a new one that is active.
     pub(super) fn is_difference(&self) -> bool {
         let differs = self.before.as_ref() != Some(&self.after);
-        let counts = self.before.is_some() || self.after.is_kept();
-        self.after.kind == Kind::Core && differs && counts
+        let counts = self.before.is_some() || self.after.is_active();
+        self.after.kind() != Kind::Journal && differs && counts
     }
 
-    /// Whether the memory is not as it was any more, where `present` holds the kept core memories.
+    /// Whether the memory is not as it was any more, where `present` has all memories.
     fn is_outdated(&self, present: &BTreeMap<Number, &Memory>) -> bool {
         let before = self.before.as_ref();
         // Of one that the rehearsal made there is nothing that could have changed.
@@ -82,17 +79,39 @@ pub struct RehearsedMemory {
     pub after: ShownMemory,
 }
 
-impl From<&Touched> for RehearsedMemory {
-    fn from(touched: &Touched) -> Self {
-        Self {
-            number: touched.number,
-            before: touched.before.clone().map(ShownMemory::with_words),
-            after: ShownMemory::with_words(touched.after.clone()),
-        }
-    }
+/// The links among the memories that a rehearsal changed, before it and after it.
+fn links(memories: &[Touched]) -> (ArchiveLinks, ArchiveLinks) {
+    let before = memories
+        .iter()
+        .filter_map(|touched| touched.before.as_ref());
+    let after = memories.iter().map(|touched| &touched.after);
+    (ArchiveLinks::among(before), ArchiveLinks::among(after))
 }
 
-/// What applying a rehearsal would do, without words (SPEC 5.1).
+/// An edit of a rehearsal that does not hold any more, without text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct NotApplied {
+    /// The tool.
+    pub tool: String,
+    /// The memories that it names, by their numbers in the rehearsal.
+    #[schema(value_type = Vec<u64>)]
+    pub numbers: Vec<Number>,
+    /// Why: the code of a refusal, `breaker` where it would undo the session, or `depends` where it names a memory
+    /// made by an edit that does not hold.
+    pub code: String,
+}
+
+/// What applying a rehearsal came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AppliedRehearsal {
+    /// The session that it made.
+    #[serde(flatten)]
+    pub session: ShownSession,
+    /// The edits that did not hold any more, in their order.
+    pub not_applied: Vec<NotApplied>,
+}
+
+/// What applying a rehearsal would do, without text (SPEC 5.1).
 #[derive(Debug)]
 pub struct RehearsalFacts {
     /// The core memories that would not be as they were, by number.
@@ -101,11 +120,15 @@ pub struct RehearsalFacts {
     pub applied_by: Option<SessionId>,
     /// The place of the agent's newest record, which says of when this is.
     pub newest_seq: u64,
-    /// What the mass would become; or why it cannot be applied as things are now.
+    /// How many edits it has.
+    pub edits: usize,
+    /// Those that do not hold now, in their order; none where it cannot be applied at all.
+    pub not_applied: Vec<NotApplied>,
+    /// What the core size would become; or why it cannot be applied as things are now.
     pub outcome: Result<AppliedMass>,
 }
 
-/// What the mass becomes where a rehearsal is applied, in tokens.
+/// What the core size becomes where a rehearsal is applied, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppliedMass {
     /// Now.
@@ -121,23 +144,21 @@ pub struct RehearsedChangeFacts {
     pub before: Option<MemoryFacts>,
     /// As it would be. The number of a new one may be another when the rehearsal is applied.
     pub after: MemoryFacts,
-    /// Whether its words become others.
+    /// Whether its text becomes another in place.
     pub is_reworded: bool,
-    /// The new memory that it is merged into; `None` where it is not merged.
-    pub merged_into: Option<Number>,
-    /// The memories that a new one is made of.
+    /// The memory that takes its place; `None` where it does not move to the archive, or under none.
+    pub under: Option<Number>,
+    /// The memories that a new one takes the place of.
     pub made_of: Vec<Number>,
-    /// Whether it is not any more as it was when it was rehearsed, which stands in the way.
+    /// Whether it is not any more as it was when it was rehearsed.
     pub changed_since: bool,
 }
 
 /// One successful edit or protection, to be made again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct RehearsedEdit {
-    tool: String,
-    numbers: Vec<Number>,
-    content: Option<PrivateText>,
-    /// The memory that a consolidation made.
+pub(super) struct RehearsedEdit {
+    call: ToolCall,
+    /// The memory that it made.
     created: Option<Number>,
 }
 
@@ -155,8 +176,7 @@ impl Rehearsal {
     /// One that is over.
     pub(super) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
-            // From the records of the copy and not from the calls: one that was refused has none.
-            edits: copy.history().iter().filter_map(edit_of).collect(),
+            edits: copy.edits().to_vec(),
             memories: copy.differences(),
             applied_by: None,
             copy: None,
@@ -188,23 +208,22 @@ impl Rehearsal {
         // The edits are in the order in which they were made, so a memory that one of them created is known before a
         // later one uses it.
         for edit in &mut self.edits {
-            if edit.numbers.iter().any(|number| holding.contains(number)) {
+            if edit
+                .call
+                .numbers()
+                .iter()
+                .any(|number| holding.contains(number))
+            {
                 touches = true;
-                edit.content = edit.content.as_ref().map(|_| PrivateText::default());
+                edit.empty();
                 holding.extend(edit.created);
             }
         }
         for memory in &mut self.memories {
             if holding.contains(&memory.number) {
                 touches = true;
-                memory.before = memory.before.as_ref().map(Memory::without_words);
-                memory.after = memory.after.without_words();
-            }
-            // What others stand for tells its words where they were let go.
-            for side in memory.before.iter_mut().chain([&mut memory.after]) {
-                let count = side.wordings.len();
-                side.wordings.retain(|wording| wording.number != number);
-                touches |= side.wordings.len() < count;
+                memory.before = memory.before.as_ref().map(Memory::without_text);
+                memory.after = memory.after.without_text();
             }
         }
         touches
@@ -224,25 +243,33 @@ impl Rehearsal {
             Some(copy) => copy.differences(),
             None => self.memories.clone(),
         };
-        memories.iter().map(RehearsedMemory::from).collect()
+        let (before, after) = links(&memories);
+        let shown = memories.into_iter().map(|touched| RehearsedMemory {
+            number: touched.number,
+            before: touched
+                .before
+                .map(|memory| ShownMemory::with_words(memory, &before)),
+            after: ShownMemory::with_words(touched.after, &after),
+        });
+        shown.collect()
     }
 
-    /// What it would do to each memory, `kept` being the core memories as they are now.
-    fn change_facts(&self, kept: &MemoryList) -> Vec<RehearsedChangeFacts> {
-        let present = by_number(kept);
-        let merges = |edit: &&RehearsedEdit| edit.created.is_some();
+    /// What it would do to each memory, `present` being all memories as they are now.
+    fn change_facts(&self, present: &MemoryList) -> Vec<RehearsedChangeFacts> {
+        let present = by_number(present);
+        let (links_before, links_after) = links(&self.memories);
         let change = |touched: &Touched| {
-            let number = touched.number;
             let before = touched.before.as_ref();
-            let mut merged = self.edits.iter().filter(merges);
-            let into = merged.find(|edit| edit.numbers.contains(&number));
-            let made = self.edits.iter().find(|edit| edit.created == Some(number));
+            let mut made = self.edits.iter();
+            let made = made.find(|edit| edit.created == Some(touched.number));
             RehearsedChangeFacts {
-                before: before.map(MemoryFacts::from),
-                after: MemoryFacts::from(&touched.after),
+                before: before.map(|memory| MemoryFacts::new(memory, &links_before)),
+                after: MemoryFacts::new(&touched.after, &links_after),
                 is_reworded: before.is_some_and(|before| before.content != touched.after.content),
-                merged_into: into.and_then(|edit| edit.created),
-                made_of: made.map(|edit| edit.numbers.clone()).unwrap_or_default(),
+                under: touched.after.under(),
+                made_of: made
+                    .map(|edit| edit.call.numbers().to_vec())
+                    .unwrap_or_default(),
                 changed_since: touched.is_outdated(&present),
             }
         };
@@ -251,19 +278,19 @@ impl Rehearsal {
 }
 
 impl AgentHandle {
-    /// Does for real, in one step, what a rehearsal came to. Cap, protection, losses and breaker are
-    /// checked again.
+    /// Applies the result of a rehearsal in one step: its edits are made again through all checks, and those that still
+    /// hold are applied.
     ///
     /// # Errors
-    /// A memory that it touches changed since, or an edit is refused now: then nothing is changed.
-    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<ShownSession> {
-        self.decide_reading(&self.applying(id), |loaded, _| async move {
-            self.attempt_apply(loaded, id, actor).await
+    /// It was not completed or was applied before; no edit holds any more: then nothing is changed.
+    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
+        self.decide_reading(&applying(id), |loaded, now| async move {
+            self.attempt_apply(loaded, id, actor, now)
         })
         .await
     }
 
-    /// What applying a rehearsal would do, without words; `None` where nothing came of it: it was cancelled,
+    /// What applying a rehearsal would do, without text; `None` where there is no result: it was cancelled,
     /// or is none. One that runs has no changes yet.
     ///
     /// # Errors
@@ -273,7 +300,7 @@ impl AgentHandle {
         id: SessionId,
         actor: &Actor,
     ) -> Result<Option<RehearsalFacts>> {
-        let mut loaded = self.load(&self.applying(id)).await?;
+        let mut loaded = self.load(&applying(id)).await?;
         let newest_seq = loaded.newest_seq();
         let core_tokens_before = loaded.agent.tally.core_tokens;
         let no_session = || Error::NoSession(id.to_string());
@@ -283,108 +310,80 @@ impl AgentHandle {
         };
         let changes = rehearsal.change_facts(&loaded.memories);
         let applied_by = rehearsal.applied_by;
-        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor).await;
-        let outcome = match planned {
-            Ok((_, decision)) => Ok(AppliedMass {
-                core_tokens_before,
-                core_tokens_after: decision.agent.tally.core_tokens,
-            }),
-            // The reason why the rehearsal cannot be applied is part of the answer. Any other error, such as one of the
+        let edits = rehearsal.edits.len();
+        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, self.memoir.now());
+        let (outcome, not_applied) = match planned {
+            Ok(plan) => {
+                let mass = AppliedMass {
+                    core_tokens_before,
+                    core_tokens_after: plan.decision.agent.tally.core_tokens,
+                };
+                (Ok(mass), plan.not_applied)
+            }
+            // The reason why the rehearsal cannot be applied is part of the response. Any other error, such as one of the
             // store, is an error here too.
-            Err(
-                error @ (Error::NotApplicable { .. } | Error::EditRefused { .. } | Error::Start(_)),
-            ) => Err(error),
+            Err(error @ (Error::NotApplicable { .. } | Error::Start(_))) => {
+                (Err(error), Vec::new())
+            }
             Err(error) => return Err(error),
         };
         Ok(Some(RehearsalFacts {
             changes,
             applied_by,
             newest_seq,
+            edits,
+            not_applied,
             outcome,
         }))
     }
 
-    /// What applying is decided by.
-    fn applying(&self, id: SessionId) -> AgentQuery {
-        AgentQuery {
-            memories: Selection::Core,
-            session: Some(id),
-            ..AgentQuery::default()
-        }
-    }
-
-    async fn attempt_apply(
+    fn attempt_apply(
         &self,
         mut loaded: Loaded,
         id: SessionId,
         actor: &Actor,
-    ) -> Result<(Option<Writing>, ShownSession)> {
+        now: Timestamp,
+    ) -> Result<(Option<Writing>, AppliedRehearsal)> {
         let no_session = || Error::NoSession(id.to_string());
         let (rehearsed, rehearsal) = loaded.session.take().ok_or_else(no_session)?;
         let rehearsal = rehearsal.ok_or_else(|| match rehearsed.rehearsal {
             true => not_applicable(id, "it was not completed"),
             false => not_applicable(id, "it is no rehearsal"),
         })?;
-        let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor);
-        let (applied, mut decision) = planned.await?;
+        let plan = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, now)?;
+        let mut decision = plan.decision;
         let session = decision
             .sessions
             .iter()
-            .find(|session| session.id == applied)
+            .find(|session| session.id == plan.session)
             .cloned();
         let session = session.ok_or_else(no_session)?;
-        // The row of the rehearsed session is written as well, because it says by which session the rehearsal was
+        // The row of the rehearsed session is written as well, because it names the session by which the rehearsal was
         // applied.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
-            applied_by: Some(applied),
+            applied_by: Some(plan.session),
             ..rehearsal
         };
         let beside = WrittenBeside::rehearsed(id, applied_rehearsal);
-        let shown = ShownSession::answered(&self.name, session, actor);
-        Ok((Some(Writing { decision, beside }), shown))
+        let applied = AppliedRehearsal {
+            session: ShownSession::answered(&self.name, session, actor),
+            not_applied: plan.not_applied,
+        };
+        Ok((Some(Writing { decision, beside }), applied))
     }
 
-    /// Applying as one decision, and the session that it makes.
-    async fn plan_apply(
+    /// Applying as one decision.
+    fn plan_apply(
         &self,
         loaded: Loaded,
         rehearsed: &Session,
         rehearsal: &Rehearsal,
-        actor: &Actor,
-    ) -> Result<(SessionId, Decision)> {
-        check_applicable(rehearsed, rehearsal, &loaded.memories)?;
-        let applied = self.memoir.ids().session()?;
-        let now = self.memoir.now();
-        let named: BTreeSet<&Number> = rehearsal
-            .edits
-            .iter()
-            .flat_map(|edit| &edit.numbers)
-            .collect();
-        let members = loaded
-            .memories
-            .iter()
-            .filter(|one| named.contains(&one.number));
-        let texts = self.texts(loaded.base.key(), members).await?;
-        let survey = look_at(&loaded.memories).await?;
-        let decision = self.apply(
-            loaded, survey, texts, rehearsed, rehearsal, applied, actor, now,
-        )?;
-        Ok((applied, decision))
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "all that one decision rests on")]
-    fn apply(
-        &self,
-        loaded: Loaded,
-        survey: Survey,
-        texts: WordingTexts,
-        rehearsed: &Session,
-        rehearsal: &Rehearsal,
-        applied: SessionId,
         actor: &Actor,
         now: Timestamp,
-    ) -> Result<Decision> {
+    ) -> Result<ApplyPlan> {
+        check_applicable(rehearsed, rehearsal)?;
+        let applied = self.memoir.ids().session()?;
         let start = Start {
             id: applied,
             mode: rehearsed.mode,
@@ -393,230 +392,236 @@ impl AgentHandle {
             rehearsal: false,
             model: rehearsed.model.clone(),
             lease: Some(Lease {
-                // The session begins and ends in one commit: nobody ever meets this lease.
+                // The session begins and ends in one commit, so that no process meets this lease.
                 until: now,
                 holder: self.memoir.ids().holder()?,
             }),
             started_by: actor.clone(),
         };
         let digester = loaded.digester();
-        let limits = self.memoir.settings.loss_limits;
-        let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, now)?;
-        // `begin` returns exactly one session.
-        let session = begun.sessions[0].clone();
+        let system_prompt = loaded.agent.settings.system_prompt.clone();
+        // Whether anything could be done is judged edit by edit.
+        let begun = lifecycle::begin(loaded.agent, loaded.running_session, start, None, now)?;
+        let session = begun.sessions.first().cloned();
+        let session = session.ok_or(Error::SessionLost(applied))?;
         let opened = lifecycle::open(
             begun.agent,
             session,
-            &loaded.memories,
+            AllMemories::new(loaded.memories.shared()),
             &digester,
             LedgerRoom {
                 // No model reads this ledger.
                 tokens: u64::MAX,
-                near_doubles: false,
+                near_duplicates: false,
                 leaves_out_administrators: false,
             },
             now,
         );
-        let mut made = RehearsedAgent {
+        let session = opened.decision.sessions.first().cloned();
+        let mut applying = Applying {
             agent: opened.decision.agent.clone(),
-            session: opened.decision.sessions[0].clone(),
-            survey,
-            memories: by_number(loaded.memories.copies()),
-            texts,
-            limits,
-            digester,
-            decision: None,
+            session: session.ok_or(Error::SessionLost(applied))?,
+            system_prompt,
+            memories: opened.memories,
+            decision: opened.decision,
             renumbered: BTreeMap::new(),
+            missing: BTreeSet::new(),
+            not_applied: Vec::new(),
         };
-        made.take(opened.decision);
+        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of the actor that
+        // applies them.
         for edit in &rehearsal.edits {
-            made.make(edit, rehearsed.id, &self.as_actor(), now)?;
+            applying.make(edit, &self.as_actor(), now);
         }
-        // A completed session has a summary; the other text is never used.
+        if applying.not_applied.len() == rehearsal.edits.len() {
+            let problem = match rehearsal.edits.is_empty() {
+                true => "it has no edits",
+                false => "none of its edits holds any more; rehearse again",
+            };
+            return Err(not_applicable(rehearsed.id, problem));
+        }
+        // A completed session has a report; the other text is never used.
         let summary = rehearsed
             .summary
             .clone()
             .unwrap_or_else(|| "A rehearsal was applied.".into());
-        let complete = KnifeRequest {
-            tool: Some(knife::Tool::Complete),
-            call: Ok(KnifeCall::Complete { summary }),
-        };
-        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of whoever applies
-        // them.
-        made.decide(&complete, rehearsed.id, actor, now)?;
-        made.decision
-            .ok_or_else(|| not_applicable(rehearsed.id, "it has no edits"))
+        applying
+            .decide(ToolCall::Complete { summary }, actor, now)
+            .map_err(|code| not_applicable(rehearsed.id, &format!("its end is refused: {code}")))?;
+        Ok(ApplyPlan {
+            session: applied,
+            decision: applying.decision,
+            not_applied: applying.not_applied,
+        })
     }
 }
 
-/// The agent as it becomes, edit by edit, before anything is written.
-struct RehearsedAgent {
-    agent: Agent,
-    session: Session,
-    memories: BTreeMap<Number, Memory>,
-    /// A look at these memories, which follows them.
-    survey: Survey,
-    texts: WordingTexts,
-    limits: LossLimits,
-    digester: Digester,
-    decision: Option<Decision>,
-    renumbered: BTreeMap<Number, Number>,
+/// What applying is decided by.
+fn applying(id: SessionId) -> AgentQuery {
+    AgentQuery {
+        session: Some(id),
+        ..memory_query(Selection::All).with_prompts()
+    }
 }
 
-impl RehearsedAgent {
+/// A rehearsal as it would be applied.
+struct ApplyPlan {
+    session: SessionId,
+    decision: Decision,
+    not_applied: Vec<NotApplied>,
+}
+
+/// The agent as it becomes, edit by edit, before anything is written.
+struct Applying {
+    agent: Agent,
+    session: Session,
+    system_prompt: Option<PrivateText>,
+    memories: AllMemories,
+    decision: Decision,
+    /// The numbers that memories have here which the rehearsal made, by those that they had there.
+    renumbered: BTreeMap<Number, Number>,
+    /// The memories that the rehearsal made by edits that do not hold.
+    missing: BTreeSet<Number>,
+    not_applied: Vec<NotApplied>,
+}
+
+impl Applying {
+    fn make(&mut self, edit: &RehearsedEdit, actor: &Actor, now: Timestamp) {
+        let made = match edit.names(&self.missing) {
+            true => Err("depends"),
+            // Other memories may have been saved in the meantime, so that a memory that the rehearsal made may get
+            // another number here.
+            false => self.decide(edit.renumbered(&self.renumbered), actor, now),
+        };
+        match made {
+            Ok(number) => {
+                let made = edit.created.zip(number);
+                self.renumbered.extend(made);
+            }
+            Err(code) => {
+                self.missing.extend(edit.created);
+                self.not_applied.push(NotApplied {
+                    tool: edit.call.tool().as_str().to_owned(),
+                    numbers: edit.call.numbers().to_vec(),
+                    code: code.to_owned(),
+                });
+            }
+        }
+    }
+
+    /// Makes a call; the number of the memory that it made or kept.
+    ///
+    /// # Errors
+    /// The code for why it does not hold.
+    fn decide(
+        &mut self,
+        call: ToolCall,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<Option<Number>, &'static str> {
+        let view = View {
+            agent: &self.agent,
+            system_prompt: self.system_prompt.as_ref(),
+            session: Some(&self.session),
+            memories: &self.memories,
+        };
+        let request = ToolRequest {
+            tool: Some(call.tool()),
+            call: Ok(call),
+        };
+        match tools::decide(view, &request, actor, now) {
+            CallOutcome::Commit(decision, result) => {
+                self.take(*decision);
+                Ok(match result {
+                    ToolResult::Consolidated { number, .. }
+                    | ToolResult::Updated { number, .. } => Some(number),
+                    _ => None,
+                })
+            }
+            // Protecting what was protected since changes nothing.
+            CallOutcome::Answer(ToolResult::Protected { .. }) => Ok(None),
+            CallOutcome::Answer(result) => {
+                let code = result.refusal().unwrap_or(RefusalCode::InvalidArgument);
+                Err(code.as_str())
+            }
+            // Nothing is written yet, so that nothing has to be rolled back: the edit is left out.
+            CallOutcome::Tripped(_) => Err("breaker"),
+            // A rehearsal stores edits and protections only.
+            CallOutcome::Search(_) => Err(RefusalCode::UnknownTool.as_str()),
+        }
+    }
+
     fn take(&mut self, decision: Decision) {
         self.agent = decision.agent.clone();
         if let Some(session) = decision.sessions.first() {
             self.session = session.clone();
         }
-        for change in &decision.changes {
-            self.memories.insert(change.number(), change.after());
-        }
-        self.survey.follow(&decision.changes);
-        self.texts.extend(wording::texts_in(&decision.records));
-        self.decision = Some(match self.decision.take() {
-            Some(earlier) => earlier.then(decision),
-            None => decision,
-        });
-    }
-
-    fn make(
-        &mut self,
-        edit: &RehearsedEdit,
-        id: SessionId,
-        actor: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        // A memory that the rehearsal created may get another number here, since other memories may have been saved in
-        // the meantime.
-        let renumber = |number: &Number| self.renumbered.get(number).copied().unwrap_or(*number);
-        let numbers: Vec<Number> = edit.numbers.iter().map(renumber).collect();
-        let request = edit
-            .request(&numbers)
-            .ok_or_else(|| not_applicable(id, "it cannot be read"))?;
-        match self.decide(&request, id, actor, now)? {
-            ToolResult::Consolidated { number, .. } => {
-                self.renumbered
-                    .extend(edit.created.map(|rehearsed| (rehearsed, number)));
-            }
-            // Code chooses what carries a deleted memory. A memory that was brought back since may say it too, and would
-            // be changed although nobody was shown that.
-            ToolResult::Deleted {
-                number, carried_by, ..
-            } if carried_by != numbers.get(1).copied() => {
-                let problem = format!("another memory would carry {number} now; rehearse again");
-                return Err(not_applicable(id, &problem));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn decide(
-        &mut self,
-        request: &KnifeRequest,
-        id: SessionId,
-        actor: &Actor,
-        now: Timestamp,
-    ) -> Result<ToolResult> {
-        // There are no earlier refusals, because the first one ends the applying.
-        let refusals = BTreeMap::new();
-        let view = View {
-            agent: &self.agent,
-            session: Some(&self.session),
-            memories: &self.memories,
-            texts: &self.texts,
-            survey: Some(&self.survey),
-            limits: self.limits,
-            digester: &self.digester,
-            refusals: &refusals,
-            // What it let go was confirmed when it was rehearsed; the limits are checked anew.
-            is_confirmed: true,
-        };
-        let refused = |result| Error::EditRefused {
-            session: id,
-            result: Box::new(result),
-        };
-        match knife::decide(view, request, actor, now) {
-            CallOutcome::Commit(decision, result) => {
-                self.take(*decision);
-                Ok(result)
-            }
-            // Protecting a memory that somebody has protected since changes nothing, and is no reason to refuse.
-            CallOutcome::Answer(result @ ToolResult::Protected { .. }) => Ok(result),
-            CallOutcome::Answer(result) => Err(refused(result)),
-            // Nothing is written yet, so nothing has to be rolled back. Only the answer of the rollback is used.
-            CallOutcome::Tripped(trip) => Err(refused(trip.roll_back(&[], BTreeMap::new()).1)),
-            CallOutcome::Search(_) | CallOutcome::Survey => {
-                Err(not_applicable(id, "it holds a search"))
-            }
-        }
+        self.memories.follow(&decision.changes);
+        let earlier = std::mem::replace(
+            &mut self.decision,
+            Decision::of_sessions(self.agent.clone(), Vec::new()),
+        );
+        self.decision = earlier.then(decision);
     }
 }
 
 impl RehearsedEdit {
-    fn request(&self, numbers: &[Number]) -> Option<KnifeRequest> {
-        let number = numbers.first().copied()?;
-        let tool = knife::Tool::from_name(&self.tool)?;
-        let call = match tool {
-            knife::Tool::Consolidate => KnifeCall::Consolidate {
-                numbers: numbers.to_vec(),
-                content: self.content.clone()?,
-                // No edit needs a code here, because `View::is_confirmed` is set.
-                confirm: None,
-            },
-            knife::Tool::Update => KnifeCall::Update {
-                number,
-                content: self.content.clone()?,
-                confirm: None,
-            },
-            knife::Tool::Delete => KnifeCall::Delete {
-                number,
-                confirm: None,
-            },
-            knife::Tool::Protect => KnifeCall::Protect { number },
-            knife::Tool::Search | knife::Tool::Complete => return None,
-        };
-        Some(KnifeRequest {
-            tool: Some(tool),
-            call: Ok(call),
+    /// Of a call that came to this decision; `None` where it is no edit and no protection.
+    pub(super) fn of(call: &ToolCall, decision: &Decision) -> Option<Self> {
+        let mut records = decision.records.iter();
+        let record = records.find(|record| record.action.is_session_edit())?;
+        let mut changes = record.body.changes.iter();
+        let is_new = changes
+            .any(|change| Some(change.number()) == record.memory && change.before().is_none());
+        Some(Self {
+            call: call.clone(),
+            created: record.memory.filter(|_| is_new),
         })
+    }
+
+    /// Whether it names one of these memories.
+    fn names(&self, numbers: &BTreeSet<Number>) -> bool {
+        let in_place = match &self.call {
+            ToolCall::Delete { replaced_by, .. } => *replaced_by,
+            _ => None,
+        };
+        let mut named = self.call.numbers().iter().chain(&in_place);
+        named.any(|number| numbers.contains(number))
+    }
+
+    /// The same call, with other numbers for memories that the rehearsal made.
+    fn renumbered(&self, renumbered: &BTreeMap<Number, Number>) -> ToolCall {
+        let one = |number: &Number| renumbered.get(number).copied().unwrap_or(*number);
+        let mut call = self.call.clone();
+        match &mut call {
+            ToolCall::Consolidate { numbers, .. } => {
+                numbers.iter_mut().for_each(|number| *number = one(number));
+            }
+            ToolCall::Delete {
+                numbers,
+                replaced_by,
+            } => {
+                let named = numbers.iter_mut().chain(replaced_by);
+                named.for_each(|number| *number = one(number));
+            }
+            ToolCall::Update { number, .. } | ToolCall::Protect { number } => *number = one(number),
+            ToolCall::Search { .. } | ToolCall::Complete { .. } => {}
+        }
+        call
+    }
+
+    /// Removes its text.
+    fn empty(&mut self) {
+        match &mut self.call {
+            ToolCall::Consolidate { content, .. } | ToolCall::Update { content, .. } => {
+                *content = PrivateText::default();
+            }
+            _ => {}
+        }
     }
 }
 
-/// The edit that a record tells of; `None` for records of other things.
-fn edit_of(record: &Record) -> Option<RehearsedEdit> {
-    let changes = &record.body.changes;
-    let altered = || {
-        changes
-            .iter()
-            // In the order of the changes: of a deletion the memory that went is the first, and
-            // what carries it the second. That is looked for anew when it is applied, and is to be the same.
-            .filter(|change| change.before().is_some())
-            .map(Change::number)
-            .collect()
-    };
-    let edit = |tool: knife::Tool, content, created| RehearsedEdit {
-        tool: tool.as_str().to_owned(),
-        numbers: altered(),
-        content,
-        created,
-    };
-    let written = || changes.first().map(|change| change.after().content);
-    Some(match record.action {
-        Action::MemoryRefinementConsolidate => {
-            edit(knife::Tool::Consolidate, written(), record.memory)
-        }
-        // A rewriting to the same text is an edit that changed nothing.
-        Action::MemoryRefinementUpdate if changes.is_empty() => return None,
-        Action::MemoryRefinementUpdate => edit(knife::Tool::Update, written(), None),
-        Action::MemoryRefinementDelete => edit(knife::Tool::Delete, None, None),
-        Action::MemoryRefinementProtect => edit(knife::Tool::Protect, None, None),
-        _ => return None,
-    })
-}
-
-fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &MemoryList) -> Result<()> {
+fn check_applicable(session: &Session, rehearsal: &Rehearsal) -> Result<()> {
     if let Some(applied) = rehearsal.applied_by {
         return Err(not_applicable(
             session.id,
@@ -626,23 +631,7 @@ fn check_applicable(session: &Session, rehearsal: &Rehearsal, memories: &MemoryL
     if session.state != State::Completed {
         return Err(not_applicable(session.id, "it was not completed"));
     }
-    let present = by_number(memories);
-    let changed: Vec<String> = rehearsal
-        .memories
-        .iter()
-        .filter(|touched| touched.is_outdated(&present))
-        .map(|touched| touched.number.to_string())
-        .collect();
-    if changed.is_empty() {
-        return Ok(());
-    }
-    Err(not_applicable(
-        session.id,
-        &format!(
-            "these memories changed since: {}; rehearse again",
-            changed.join(", ")
-        ),
-    ))
+    Ok(())
 }
 
 fn not_applicable(session: SessionId, problem: &str) -> Error {

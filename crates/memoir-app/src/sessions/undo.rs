@@ -7,17 +7,15 @@ use memoir_domain::{
     audit::{Actor, Record},
     draft::Decision,
     manage::ChangeRefusal,
-    memory::{Memory, Number, by_number},
+    memory::{Memory, Number},
     rewind::RewindPreview,
     rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
 };
-use memoir_store::{RecordFilter, Selection};
+use memoir_store::RecordFilter;
 
 use super::end::with_session;
-use crate::{
-    AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession, memories::memory_query,
-};
+use crate::{AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession};
 
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,12 +251,7 @@ impl AgentHandle {
             log.iter()
                 .filter(|record| plan.records.contains(&record.seq)),
         );
-        let loaded: Loaded = self
-            .load(&memory_query(Selection::Numbers(
-                touched.into_iter().collect(),
-            )))
-            .await?;
-        Ok(by_number(loaded.memories.copies()))
+        self.with_sources(touched.into_iter().collect()).await
     }
 }
 

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::{AgentLens, Viewer, schema, schemas};
 use crate::{Result, codec};
 
-/// A request for access without words of the agent's.
+/// An access request without text of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AccessRequestFacts {
     /// Its identifier.
@@ -25,48 +25,51 @@ pub struct AccessRequestFacts {
     pub id: AccessRequestId,
     /// The agent's name.
     pub agent: String,
-    /// `read`: to look for a while; `token`: to make one more token of the agent; `connection`: to connect a program,
-    /// which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its words to a server of
-    /// embeddings, until that is taken back.
+    /// `read`: to read for a limited time; `token`: to create one more token of the agent; `connection`: to connect a
+    /// program, which the purpose names; `shred`: to have a memory shredded; `embeddings`: to send its text to a server
+    /// of embeddings, until that is revoked.
     #[schema(value_type = schemas::AccessKind)]
     pub kind: AccessKindName,
-    /// What may be seen; null where it is not to look.
+    /// What may be seen; null where it is not to read.
     #[schema(required, value_type = Option<schemas::AccessScope>)]
     pub scope: Option<AccessScopeName>,
     /// The session, where its changes are what may be seen.
     #[schema(required, value_type = Option<String>, format = Uuid)]
     pub session_id: Option<SessionId>,
-    /// For how many minutes from the answer on; null where it is not to look.
+    /// For how many minutes from the response on; null where it is not to read.
     #[schema(required)]
     pub minutes: Option<u32>,
     /// The memory to be shredded.
     #[schema(required, value_type = Option<u64>)]
     pub memory: Option<Number>,
-    /// When a token that is asked for ends.
+    /// Whether the summaries and reports that rest on the memory are to be shredded with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub derived: bool,
+    /// When the requested token ends.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub token_expires_at: Option<Timestamp>,
-    /// Why, in the words of whoever asks.
+    /// Why, in the words of the administrator who requests it.
     #[schema(value_type = String)]
     pub purpose: PrivateText,
-    /// Who asks, and alone can use what is granted.
+    /// The administrator who requests it, and alone can use what is granted.
     #[schema(value_type = schemas::Actor)]
     pub asked_by: Actor,
-    /// Where it stands.
+    /// Its state.
     #[schema(value_type = schemas::AccessState)]
     pub state: AccessState,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
-    /// Until when it waits for its answer; once granted, until when it can be used.
+    /// Until when it waits for its response; once granted, until when it can be used.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp,
     /// When it was answered; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub answered_at: Option<Timestamp>,
-    /// When it was over, however that came.
+    /// When it was over, for whatever reason.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
-    /// How often words were read under it.
+    /// How often text was read under it.
     pub reads: u64,
     /// How many memories these reads showed in all, each read counted by itself.
     pub memories_read: u64,
@@ -74,25 +77,25 @@ pub struct AccessRequestFacts {
     pub tokens_read: u64,
 }
 
-/// What the agent said to a request for access, and what only the agent is told of it.
+/// The agent's response to an access request, and what only the agent is shown of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AccessRequestWords {
-    /// What the agent said to it: for the agent, and for whoever asked.
+    /// The reason that the agent gave: for the agent, and for the administrator who made the request.
     #[schema(required, value_type = Option<String>)]
     pub reason: Option<PrivateText>,
-    /// Kept memories that still say a sentence of what was shredded: only in the answer to the agent's yes.
+    /// Summaries that were written over the shredded text: only in the response to the agent's consent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<u64>>)]
-    pub still_said_by: Option<Vec<Number>>,
+    pub summaries: Option<Vec<Number>>,
 }
 
-/// A request for access, with what the agent said to it for whoever may read that.
+/// An access request, with the agent's response for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownAccessRequest {
-    /// What is no word of the agent's.
+    /// What is no text of the agent.
     #[serde(flatten)]
     pub facts: AccessRequestFacts,
-    /// Empty for whoever may not read them.
+    /// Empty for a viewer that may not read them.
     #[serde(flatten)]
     pub words: AccessRequestWords,
 }
@@ -101,18 +104,25 @@ schema::one_object!(
     ShownAccessRequest,
     "AccessRequest",
     [AccessRequestFacts, AccessRequestWords],
-    "A request to an agent to let somebody in, and what became of it. `reason` is for the agent itself, and for\n\
-     whoever asked."
+    "An access request, and its outcome. `reason` is for the agent itself, and for the administrator who made the\n\
+     request."
 );
 
 impl AccessRequestFacts {
     pub(crate) fn new(agent: &str, request: AccessRequest) -> Self {
         let scope = request.kind.scope();
         let (mut minutes, mut memory, mut token_expires_at) = (None, None, None);
+        let mut derived = false;
         match request.kind {
             AccessKind::Read { minutes: asked, .. } => minutes = Some(asked),
             AccessKind::Token { expires_at } => token_expires_at = expires_at,
-            AccessKind::Shred { number } => memory = Some(number),
+            AccessKind::Shred {
+                number,
+                derived: with_derived,
+            } => {
+                memory = Some(number);
+                derived = with_derived;
+            }
             AccessKind::Connection { .. } | AccessKind::Embeddings { .. } => {}
         }
         Self {
@@ -123,6 +133,7 @@ impl AccessRequestFacts {
             session_id: scope.and_then(AccessScope::session),
             minutes,
             memory,
+            derived,
             token_expires_at,
             purpose: request.purpose,
             asked_by: request.asked_by,
@@ -137,7 +148,7 @@ impl AccessRequestFacts {
         }
     }
 
-    /// Whether it is granted until somebody takes it back: its `expires_at` lies a hundred years ahead.
+    /// Whether it is granted until it is revoked: its `expires_at` lies a hundred years ahead.
     pub fn is_standing(&self) -> bool {
         self.kind.is_standing(self.state)
     }
@@ -156,7 +167,7 @@ impl ShownAccessRequest {
     pub(crate) fn with_words(agent: &str, mut request: AccessRequest) -> Self {
         let words = AccessRequestWords {
             reason: request.reason.take(),
-            still_said_by: None,
+            summaries: None,
         };
         let facts = AccessRequestFacts::new(agent, request);
         Self { facts, words }
@@ -198,7 +209,7 @@ impl AgentLens<'_> {
         Ok(self.seen_request(self.agent.end_if_over(id).await?))
     }
 
-    /// Not by a grant: who may read what was said to a request does not depend on whether it was granted.
+    /// Not by a grant: who may read the response to a request does not depend on whether it was granted.
     fn seen_request(&self, request: AccessRequest) -> ShownAccessRequest {
         let name = &self.agent.name;
         match &self.viewer {

@@ -1,4 +1,4 @@
-//! Agents as they are shown: their settings as set, those in force beside them, and their counts.
+//! Agents as they are shown: their settings as set, the effective ones beside them, and their counts.
 
 use std::ops::Deref;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas};
-use crate::{AgentHandle, KeptView, Memoir, RefinementDue, Result};
+use crate::{AgentHandle, Memoir, RefinementDue, Result};
 
 /// An agent without the prompts that it has set itself.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -28,26 +28,26 @@ pub struct AgentFacts {
     pub id: AgentId,
     /// Its name.
     pub name: String,
-    /// The settings; prompts that the agent itself has set are left out for an administrator, but under an
-    /// access to all that the agent has granted.
+    /// The settings; prompts that the agent itself has set are left out for an administrator, except under an access
+    /// grant of the scope `all`.
     #[serde(flatten)]
     #[schema(value_type = schemas::SettingsAsSet)]
     pub settings: PrivateJson,
     /// The model that refines it; null where there is none.
     #[schema(required)]
     pub effective_model: Option<String>,
-    /// The share of the mass that a session must leave.
+    /// The share of the core size that a session must leave.
     pub effective_refinement_threshold: f64,
     /// Tokens of core memories that its runtime has room for.
     pub effective_core_token_budget: u64,
-    /// The mass over which a session is due.
+    /// The core size over which a session is due.
     pub effective_refinement_trigger_tokens: u64,
-    /// Tags that put a memory beyond merging, deleting and rewriting.
+    /// Tags that exclude a memory from all edits.
     pub effective_immutable_tags: Vec<String>,
     /// When two core memories are the same text.
     #[schema(value_type = schemas::DuplicateMatch)]
     pub effective_duplicate_match: DuplicateMatch,
-    /// What becomes of an edit that would let something go.
+    /// What may leave the prompt by an edit of a session.
     #[schema(value_type = schemas::LossGuard)]
     pub effective_loss_guard: LossGuard,
     /// `weekly`, `off`, or a slot such as `Thu 03:30`.
@@ -58,17 +58,17 @@ pub struct AgentFacts {
     pub effective_refinement_mode: Mode,
     /// The most tokens that the journal takes of a context.
     pub effective_context_journal_tokens: u64,
-    /// The most tokens of one answer of its model.
+    /// Whether a session's prompt lists pairs of memories that look alike.
+    pub effective_near_duplicates: bool,
+    /// The most tokens of one response of its model.
     pub effective_answer_tokens: u32,
     /// What is counted of its memories.
     #[serde(flatten)]
     #[schema(inline)]
     pub counts: MemoryCounts,
-    /// How much of what was ever said is still said.
-    pub kept: KeptView,
     /// Whether a session is due.
     pub needs_refinement: bool,
-    /// Whether the schedule asks it now, and why; null where it does not.
+    /// Whether a session is due now, and why; null where none is.
     #[schema(required)]
     pub refinement_due: Option<RefinementDue>,
     /// When its last session ended; null where there was none.
@@ -88,20 +88,54 @@ pub struct AgentFacts {
 /// What is counted of an agent's memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MemoryCounts {
-    /// The mass: tokens of the kept core memories.
+    /// The core size: tokens of the active core memories.
     pub core_tokens: u64,
-    /// Kept core memories.
+    /// Active core memories.
     pub core_count: u64,
-    /// Kept journal entries, faded ones included.
-    pub journal_count: u64,
-    /// Kept constitutional memories.
+    /// Active summaries; they are among the core memories.
+    pub summary_count: u64,
+    /// Tokens of the active summaries.
+    pub summary_tokens: u64,
+    /// Active constitutional memories; they are among the core memories.
     pub constitutional_count: u64,
+    /// Active journal entries, expired ones included.
+    pub journal_count: u64,
+    /// Tokens of the active journal entries, expired ones included.
+    pub journal_tokens: u64,
+    /// Active archival memories.
+    pub archival_count: u64,
+    /// Tokens of the active archival memories.
+    pub archival_tokens: u64,
+    /// Active archival memories that a new memory replaced.
+    pub replaced_count: u64,
     /// Discarded memories, without the shredded ones.
     pub discarded_count: u64,
     /// Shredded memories.
     pub shredded_count: u64,
-    /// Tokens of the journal entries, faded ones included.
-    pub journal_tokens: u64,
+    /// Where its originals are.
+    #[schema(inline)]
+    pub originals: OriginalCounts,
+}
+
+/// Where the originals are: texts as their authors saved them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
+pub struct OriginalCounts {
+    /// In the prompt and in the archive.
+    pub total: u64,
+    /// Active core memories that are no summaries.
+    pub in_prompt: u64,
+    /// Active archival memories.
+    pub archived: u64,
+}
+
+impl From<Tally> for OriginalCounts {
+    fn from(tally: Tally) -> Self {
+        Self {
+            total: tally.originals(),
+            in_prompt: tally.originals_in_prompt(),
+            archived: tally.archival_count,
+        }
+    }
 }
 
 impl From<Tally> for MemoryCounts {
@@ -109,36 +143,41 @@ impl From<Tally> for MemoryCounts {
         Self {
             core_tokens: tally.core_tokens,
             core_count: tally.core_count,
-            journal_count: tally.journal_count,
+            summary_count: tally.summary_count,
+            summary_tokens: tally.summary_tokens,
             constitutional_count: tally.constitutional_count,
+            journal_count: tally.journal_count,
+            journal_tokens: tally.journal_tokens,
+            archival_count: tally.archival_count,
+            archival_tokens: tally.archival_tokens,
+            replaced_count: tally.replaced_count,
             discarded_count: tally.discarded_count,
             shredded_count: tally.shredded_count,
-            journal_tokens: tally.journal_tokens,
+            originals: tally.into(),
         }
     }
 }
 
-/// What an agent and whoever sets it say.
+/// The text of an agent's settings.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AgentWords {
-    /// The prompts that the agent has set itself, among the settings; `None` for whoever may not read them.
+    /// The prompts that the agent has set itself, among the settings; `None` for a viewer that may not read them.
     #[serde(flatten)]
     #[schema(ignore)]
     pub own_prompts: Option<PrivateJson>,
-    /// Where a prompt that was just set is not what it seems, such as one with a placeholder that nothing
-    /// fills.
+    /// Warnings about a prompt that was just set, such as one with a placeholder that nothing fills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<String>, required = false)]
     pub warnings: Vec<PrivateText>,
 }
 
-/// An agent, with the prompts of its own for whoever may read them.
+/// An agent, with its own prompts for a viewer that may read them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownAgent {
-    /// What is no word of the agent's.
+    /// What is no text of the agent.
     #[serde(flatten)]
     pub facts: AgentFacts,
-    /// The agent's own prompts, and what is odd about one that was just set.
+    /// The agent's own prompts, and warnings about one that was just set.
     #[serde(flatten)]
     pub words: AgentWords,
 }
@@ -147,7 +186,7 @@ schema::one_object!(
     ShownAgent,
     "Agent",
     [AgentFacts, AgentWords],
-    "An agent: its settings as set (null where unset), those in force beside them, and its counts."
+    "An agent: its settings as set (null where unset), the effective ones beside them, and its counts."
 );
 
 impl Deref for ShownAgent {
@@ -181,7 +220,7 @@ impl ShowsWords for ShownAgent {
 }
 
 impl AgentFacts {
-    /// The text that is in force in place of a prompt that is not set; `None` where it is set, or is not shown.
+    /// The effective text of a prompt that is not set; `None` where it is set, or is not shown.
     pub fn default_prompt(&self, field: Field) -> Option<String> {
         let set = self.settings.expose().get(field.as_str())?;
         set.is_null()
@@ -213,7 +252,7 @@ impl ShownAgent {
         }
     }
 
-    /// On the answer to a change, for whoever made it.
+    /// In the response to a change, for the actor who made it.
     pub(crate) fn answered(memoir: &Memoir, agent: &Agent, actor: &Actor) -> Self {
         Self::seen(memoir, agent, Sight::of_answer(actor))
     }
@@ -248,11 +287,11 @@ impl Memoir {
             effective_refinement_schedule: settings.effective_refinement_schedule(),
             effective_refinement_mode: settings.effective_refinement_mode(),
             effective_context_journal_tokens: settings.effective_context_journal_tokens(),
+            effective_near_duplicates: settings.effective_near_duplicates(),
             effective_answer_tokens: settings
                 .answer_tokens
                 .unwrap_or(self.settings.limits.answer_tokens),
             counts: agent.tally.into(),
-            kept: KeptView::new(agent, now),
             needs_refinement: agent.needs_refinement(),
             refinement_due: self.refinement_due(agent),
             last_refinement_at: agent.last_refinement_at,

@@ -8,22 +8,22 @@ use memoir_domain::{
     audit::Actor,
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
+    origin::Origin,
     recall::{RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
-    wording::Origin,
 };
 use memoir_store::{Faded, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas};
+use super::{AgentLens, ArchiveLinks, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
     AgentHandle, Error, Result, codec,
     memories::{check_length, memory_query},
-    recall::{RecallPage, ShownMatch, found_among},
+    recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
     spans,
 };
 
-/// A memory without its words: what anybody may see who may see the agent.
+/// A memory without its text: numbers, dates, flags and codes only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MemoryFacts {
     /// Its number within the agent, from 1.
@@ -34,32 +34,41 @@ pub struct MemoryFacts {
     pub kind: Kind,
     /// Its size: characters / 4, rounded up.
     pub tokens: u64,
-    /// Whether no session can delete or merge it.
+    /// Whether no session can delete, consolidate or archive it.
     pub constitutional: bool,
-    /// The weakest of the doors through which what it stands for came.
+    /// Whether a session wrote its text in place of others.
+    pub is_summary: bool,
+    /// The archival memories directly under it. They stay archival where it is discarded.
+    #[schema(value_type = Vec<u64>)]
+    pub sources: Vec<Number>,
+    /// The memory that took its place; null where there is none, or where that one is discarded or shredded.
+    #[schema(required, value_type = Option<u64>)]
+    pub under: Option<Number>,
+    /// Its origin; of a summary, the weakest origin of its sources.
     #[schema(value_type = schemas::Origin)]
     pub origin: Origin,
-    /// How many wordings it stands for.
-    pub wordings: u64,
     /// The origin date.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// When it was changed last.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
-    /// When a journal entry leaves the prompt, or has left it; null for a core memory.
+    /// When a journal entry expires from the prompt, or has expired; null for other kinds.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub fades_at: Option<Timestamp>,
-    /// When it was discarded; null for a kept one.
+    /// When it became archival; null for other kinds.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub archived_at: Option<Timestamp>,
+    /// When it was discarded; null for an active one.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub discarded_at: Option<Timestamp>,
-    /// When its words were taken out for good.
+    /// When its text was shredded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub shredded_at: Option<Timestamp>,
 }
 
-/// The words of a memory.
+/// The text of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MemoryWords {
     /// Its text.
@@ -68,47 +77,53 @@ pub struct MemoryWords {
     /// Its tags.
     #[schema(value_type = Option<Vec<String>>)]
     pub tags: Tags,
-    /// Where it came from, in the words of whoever saved what it stands for.
-    #[schema(value_type = Option<Vec<String>>)]
-    pub sources: Vec<PrivateText>,
+    /// A free-text reference to where its text came from; left out where there is none, as of every summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub source: Option<PrivateText>,
 }
 
-/// A memory. `content`, `tags` and `sources` are for the agent itself, and for an administrator under an access
-/// that the agent has granted.
+/// A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access grant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownMemory {
-    /// What is no word.
+    /// What is no text.
     #[serde(flatten)]
     pub facts: MemoryFacts,
-    /// `None` for whoever may not read them.
+    /// `None` for a viewer that may not read them.
     #[serde(flatten)]
     pub words: Option<MemoryWords>,
-    /// By what it was found; `None` where nobody asks for it.
+    /// That it was replaced; set of what recall found alone.
+    #[serde(flatten)]
+    pub replaced: Option<ShownReplaced>,
+    /// Why it was found; `None` where that was not requested.
     #[serde(flatten)]
     pub explanation: Option<Explanation>,
 }
 
-/// By what a memory was found.
+/// Why a memory was found.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Explanation {
-    /// By what it was found, where `explain` asks for it.
+    /// Why it was found, where `explain` requests it.
     #[serde(rename = "match")]
     #[schema(value_type = Option<ShownMatch>)]
     pub found: ShownMatch,
 }
 
-impl From<&Memory> for MemoryFacts {
-    fn from(memory: &Memory) -> Self {
+impl MemoryFacts {
+    pub(crate) fn new(memory: &Memory, links: &ArchiveLinks) -> Self {
         Self {
             number: memory.number,
-            kind: memory.kind,
+            kind: memory.kind(),
             tokens: memory.tokens(),
             constitutional: memory.is_constitutional(),
+            is_summary: memory.is_summary,
+            sources: links.sources(memory.number),
+            under: links.read_under(memory),
             origin: memory.origin(),
-            wordings: memory.wordings.len() as u64,
             created_at: memory.created_at,
             updated_at: memory.updated_at,
             fades_at: memory.fades_at(),
+            archived_at: memory.place.archived().map(|archived| archived.at),
             discarded_at: memory.discarded_at,
             shredded_at: memory.shredded_at,
         }
@@ -120,25 +135,33 @@ impl From<MemoryFacts> for ShownMemory {
         Self {
             facts,
             words: None,
+            replaced: None,
             explanation: None,
         }
     }
 }
 
 impl ShownMemory {
-    pub(crate) fn with_words(memory: Memory) -> Self {
+    pub(crate) fn with_words(memory: Memory, links: &ArchiveLinks) -> Self {
         Self {
-            facts: (&memory).into(),
+            facts: MemoryFacts::new(&memory, links),
             words: Some(MemoryWords {
-                sources: memory.sources().into_iter().cloned().collect(),
                 content: memory.content,
                 tags: memory.tags,
+                source: memory.source,
             }),
+            replaced: None,
             explanation: None,
         }
     }
 
-    /// With what it was found by.
+    /// With the mark of a memory that was replaced (SPEC 2.8).
+    fn marked(mut self, found: &RecallMatch) -> Self {
+        self.replaced = found.replaced.map(ShownReplaced::from);
+        self
+    }
+
+    /// With why it was found.
     #[must_use]
     pub fn explained(mut self, found: RecallMatch) -> Self {
         let found = found.into();
@@ -146,31 +169,31 @@ impl ShownMemory {
         self
     }
 
-    fn seen(memory: Memory, sight: Sight) -> Self {
+    fn seen(memory: Memory, links: &ArchiveLinks, sight: Sight) -> Self {
         if sight.covers(|scope| scope.shows_memory(&memory)) {
-            Self::with_words(memory)
+            Self::with_words(memory, links)
         } else {
-            MemoryFacts::from(&memory).into()
+            MemoryFacts::new(&memory, links).into()
         }
     }
 
-    /// On the answer to a change, for whoever made it.
-    pub(crate) fn answered(memory: Memory, actor: &Actor) -> Self {
-        Self::seen(memory, Sight::of_answer(actor))
+    /// In the response to a change, for the actor who made it.
+    pub(crate) fn answered(memory: Memory, links: &ArchiveLinks, actor: &Actor) -> Self {
+        Self::seen(memory, links, Sight::of_answer(actor))
     }
 
-    /// Its text; empty for whoever may not read it.
+    /// Its text; empty for a viewer that may not read it.
     pub fn content(&self) -> &str {
         let words = self.words.as_ref();
         words.map_or("", |words| words.content.expose())
     }
 
-    /// Where it came from; nothing for whoever may not read it.
-    pub fn sources(&self) -> &[PrivateText] {
-        self.words.as_ref().map_or(&[], |words| &words.sources)
+    /// Where its text came from; `None` for a viewer that may not read it, or where there is no reference.
+    pub fn source(&self) -> Option<&PrivateText> {
+        self.words.as_ref()?.source.as_ref()
     }
 
-    /// Its tags; none for whoever may not read them.
+    /// Its tags; none for a viewer that may not read them.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.words.iter().flat_map(|words| words.tags.iter())
     }
@@ -187,9 +210,9 @@ impl Deref for ShownMemory {
 schema::one_object!(
     ShownMemory,
     "Memory",
-    [MemoryFacts, MemoryWords, Explanation],
-    "A memory. `content`, `tags` and `sources` are for the agent itself, and for an administrator under an access\n\
-     that the agent has granted."
+    [MemoryFacts, MemoryWords, ShownReplaced, Explanation],
+    "A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access\n\
+     grant."
 );
 
 impl ShowsWords for ShownMemory {
@@ -203,12 +226,14 @@ impl ShowsWords for ShownMemory {
 }
 
 impl AgentHandle {
-    /// One memory, discarded or not, without its words.
+    /// One memory, discarded or not, without its text.
     ///
     /// # Errors
     /// There is none of that number; the store fails.
     pub async fn memory(&self, number: Number) -> Result<MemoryFacts> {
-        Ok((&self.read_memory(number).await?).into())
+        let memory = self.read_memory(number).await?;
+        let links = self.links_of(std::iter::once(&memory)).await?;
+        Ok(MemoryFacts::new(&memory, &links))
     }
 
     async fn read_memory(&self, number: Number) -> Result<Memory> {
@@ -223,7 +248,7 @@ impl AgentHandle {
         }
     }
 
-    /// What has left the prompt by now, or what has not.
+    /// Journal entries that have expired from the prompt by now, or all other memories.
     pub fn faded(&self, is_faded: bool) -> Faded {
         Faded {
             until: journal_since(self.memoir.now()),
@@ -231,16 +256,21 @@ impl AgentHandle {
         }
     }
 
-    /// One page of memories, by number, without their words.
+    /// One page of memories, by number, without their text.
     ///
     /// # Errors
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
         let key = self.check_present().await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        crate::parallel::map(rows, |row| Ok((&codec::memory(&key, &row)?).into()))
+        let memories = crate::parallel::map(rows, |row| codec::memory(&key, &row))
             .into_iter()
-            .collect()
+            .collect::<Result<Vec<Memory>>>()?;
+        let links = self.links_of(memories.iter()).await?;
+        let facts = memories
+            .iter()
+            .map(|memory| MemoryFacts::new(memory, &links));
+        Ok(facts.collect())
     }
 }
 
@@ -248,11 +278,11 @@ fn covers_memories(scope: AccessScope) -> bool {
     matches!(scope, AccessScope::Core | AccessScope::All)
 }
 
-fn kept_or_all(with_discarded: bool) -> Selection {
+fn active_or_all(with_discarded: bool) -> Selection {
     if with_discarded {
         Selection::All
     } else {
-        Selection::Kept
+        Selection::Active
     }
 }
 
@@ -264,15 +294,16 @@ impl AgentLens<'_> {
     pub async fn memory(&self, number: Number) -> Result<ShownMemory> {
         if self.viewer == Viewer::Agent {
             // The agent's row is not needed for one memory of its own.
-            return Ok(ShownMemory::with_words(
-                self.agent.read_memory(number).await?,
-            ));
+            let memory = self.agent.read_memory(number).await?;
+            let links = self.agent.links_of(std::iter::once(&memory)).await?;
+            return Ok(ShownMemory::with_words(memory, &links));
         }
         let agent_query = &memory_query(Selection::Numbers(vec![number]));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memory = look.load(agent_query).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
-            Ok(ShownMemory::seen(memory, look.sight))
+            let links = look.agent.links_of(std::iter::once(&memory)).await?;
+            Ok(ShownMemory::seen(memory, &links, look.sight))
         })
         .await
     }
@@ -284,11 +315,11 @@ impl AgentLens<'_> {
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<ShownMemory>> {
         let agent_query = &memory_query(Selection::Page(page.clone()));
         self.look(agent_query, covers_memories, |mut look| async move {
-            let loaded = look.load(agent_query).await?;
-            let seen = loaded
-                .memories
+            let memories = look.load(agent_query).await?.memories;
+            let links = look.agent.links_of(memories.iter()).await?;
+            let seen = memories
                 .copies()
-                .map(|memory| ShownMemory::seen(memory, look.sight));
+                .map(|memory| ShownMemory::seen(memory, &links, look.sight));
             let mut seen: Vec<_> = seen.collect();
             seen.sort_by_key(|memory| memory.facts.number);
             Ok(seen)
@@ -296,24 +327,24 @@ impl AgentLens<'_> {
         .await
     }
 
-    /// The kept memories, or all of them, oldest first.
+    /// The active memories, or all of them, oldest first.
     ///
     /// # Errors
     /// The store fails.
     pub async fn memories(&self, with_discarded: bool) -> Result<Vec<ShownMemory>> {
-        let agent_query = &memory_query(kept_or_all(with_discarded));
+        let agent_query = &memory_query(active_or_all(with_discarded));
         self.look(agent_query, covers_memories, |mut look| async move {
-            let loaded = look.load(agent_query).await?;
-            let seen = loaded
-                .memories
+            let memories = look.load(agent_query).await?.memories;
+            let links = ArchiveLinks::among(&memories);
+            let seen = memories
                 .copies()
-                .map(|memory| ShownMemory::seen(memory, look.sight));
+                .map(|memory| ShownMemory::seen(memory, &links, look.sight));
             Ok(seen.collect::<Vec<_>>())
         })
         .await
     }
 
-    /// Finds kept memories, best match first, among those that the viewer may read.
+    /// Finds active memories, best match first, among those that the viewer may read.
     ///
     /// # Errors
     /// As [`AgentLens::recall_page`].
@@ -326,7 +357,7 @@ impl AgentLens<'_> {
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
 
-    /// The best few for a prompt of an agent's client, for whoever puts them beside it: none that is worth little
+    /// The best few for a prompt of an agent's client, which places them beside it: none that is worth little
     /// beside the best one. A prompt may be of any length.
     ///
     /// # Errors
@@ -352,8 +383,8 @@ impl AgentLens<'_> {
     }
 
     /// One page of what is found among the memories that the viewer may read, best match first: from behind a
-    /// place on, as many as the query says; discarded memories too where wanted. By meaning too for the agent itself,
-    /// where a model of embeddings is configured; under a grant, and among discarded memories, by words alone.
+    /// place on, as many as the query says; discarded memories too where requested. By meaning too for the agent
+    /// itself, where a model of embeddings is configured; under a grant, and among discarded memories, by words alone.
     ///
     /// # Errors
     /// [`Error::NoAccess`] where the viewer may read none: to search is to read. The query is too long; the
@@ -370,19 +401,28 @@ impl AgentLens<'_> {
             if self.viewer == Viewer::Agent && !with_discarded {
                 let (found, by_meaning) = self.agent.found(query, after).await?;
                 meaning = by_meaning;
-                let seen = |(found, memory)| (found, ShownMemory::with_words(memory));
+                let memories = found.iter().map(|(_, memory)| memory);
+                let links = self.agent.links_of(memories).await?;
+                let seen = |(found, memory): (RecallMatch, Memory)| {
+                    let shown = ShownMemory::with_words(memory, &links).marked(&found);
+                    (found, shown)
+                };
                 return Ok(found.into_iter().map(seen).collect());
             }
-            let agent_query = &memory_query(kept_or_all(with_discarded));
+            let agent_query = &memory_query(active_or_all(with_discarded));
             self.look(agent_query, covers_memories, |mut look| async move {
                 if look.sight == Sight::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));
                 }
                 let mut memories = look.load(agent_query).await?.memories;
+                let links = ArchiveLinks::among(&memories);
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
-                // Ranked among what is shown alone: what is rare among the others would tell of them.
+                // Ranked among what is shown alone: what is rare among the others would reveal something of them.
                 let found = found_among(&memories, query, after).into_iter();
-                let seen = |(found, memory)| (found, ShownMemory::seen(memory, look.sight));
+                let seen = |(found, memory): (RecallMatch, Memory)| {
+                    let shown = ShownMemory::seen(memory, &links, look.sight).marked(&found);
+                    (found, shown)
+                };
                 Ok(found.map(seen).collect::<Vec<_>>())
             })
             .await

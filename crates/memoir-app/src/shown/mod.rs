@@ -1,26 +1,28 @@
 //! What is shown of an agent, and to whom (SPEC 5.1, 5.2, 5.5).
 //!
-//! Each noun has two shapes. The first holds numbers, codes, names and times, and no field that could hold a
-//! word of the agent's ([`MemoryFacts`]): what an [`AgentHandle`] gives by itself, so that whoever has no right
-//! to words has nothing to strip. The second is what every door prints ([`ShownMemory`]): the first, and the
-//! words where there is a right to them. It comes from an [`AgentLens`] alone, that is, with somebody named who
-//! looks; or as the answer to a change, where it shows words to the agent and to the owner of the machine and
-//! never to an administrator, since answers are kept and sent on. What is the agent's alone and under no grant,
-//! such as its context and its sessions' prompts, comes from the [`OwnAgent`] that its lens gives.
+//! Each noun has two types. The first holds numbers, codes, names and times, and no field that could hold the
+//! agent's text ([`MemoryFacts`]): what an [`AgentHandle`] returns by itself, so that a caller without a right
+//! to text has nothing to strip. The second is what every interface prints ([`ShownMemory`]): the first, and the
+//! text where there is a right to it. It comes from an [`AgentLens`] alone, that is, with a named viewer; or as
+//! the response to a change, where it shows text to the agent and to the owner of the machine and never to an
+//! administrator, since responses are kept and sent on. What is the agent's alone and under no grant, such as its
+//! context and its sessions' prompts, comes from the [`OwnAgent`] that its lens gives.
 //!
-//! An administrator sees words under a grant of the agent (SPEC 5.2). There is one loop for that,
-//! [`AgentLens::look`]: it reads the grant anew, lets what is to be shown be put together, commits the record
-//! of it, and hands it out only then. What the log says of a grant is read since its beginning: a row of a
-//! grant that was put back after its end shows nothing, and says so.
+//! A memory is shown with its [`ArchiveLinks`]: what is under it, and the memory that it is under.
+//!
+//! An administrator sees text under an access grant (SPEC 5.2). There is one loop for that, [`AgentLens::look`]:
+//! it reads the grant anew, builds what is to be shown, commits the record of it, and returns it only then. What
+//! the log says of a grant is read from its beginning: a row of a grant that was restored after its end shows
+//! nothing, and this is reported.
 
 mod access_request;
 mod agent;
+mod links;
 mod memory;
 mod record;
 mod schema;
 pub mod schemas;
 mod session;
-mod wording;
 
 use std::ops::Deref;
 
@@ -35,33 +37,31 @@ use memoir_store::{AccessRow, AgentQuery, Snapshot};
 use memoir_vault::AgentKey;
 
 pub use access_request::{AccessRequestFacts, AccessRequestWords, ShownAccessRequest};
-pub use agent::{AgentFacts, AgentWords, MemoryCounts, ShownAgent};
+pub use agent::{AgentFacts, AgentWords, MemoryCounts, OriginalCounts, ShownAgent};
+pub use links::ArchiveLinks;
 pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
-pub use wording::{
-    LetGoFacts, LetGoWords, ShownLetGo, ShownWording, WordingFacts, WordingQuery, WordingWords,
-};
 
 use crate::{
     AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
     codec::{self, WrittenBeside},
 };
 
-/// Who looks at an agent.
+/// The viewer of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Viewer {
-    /// The agent itself, and on a machine that is somebody's own its owner: everything, with words.
+    /// The agent itself, and in an open installation its owner: everything, with text.
     Agent,
-    /// An administrator: words where a grant of the agent to this very one covers them, and nowhere else.
+    /// An administrator: text where an access grant to this very one covers it, and nowhere else.
     Administrator(Administrator),
 }
 
-/// An administrator who looks.
+/// An administrator as a viewer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Administrator {
     actor: Actor,
-    /// What was asked before then was asked by somebody else of the same name.
+    /// What was requested before then was requested by another user of the same name.
     since: Timestamp,
     /// The only grant that counts; `None` for any.
     only: Option<AccessRequestId>,
@@ -77,7 +77,7 @@ impl Viewer {
         })
     }
 
-    /// By that grant alone, whatever else the agent lets this administrator see.
+    /// By that grant alone, whatever others this administrator has.
     #[must_use]
     pub fn under(mut self, grant: AccessRequestId) -> Self {
         if let Self::Administrator(administrator) = &mut self {
@@ -96,33 +96,33 @@ impl Administrator {
         }
     }
 
-    /// Whether it was this one who asked then.
+    /// Whether it was this one who made a request then.
     pub(crate) fn has_asked(&self, asked_by: &Actor, at: Timestamp) -> bool {
         *asked_by == self.actor && at >= self.since
     }
 }
 
 impl SignedInUser {
-    /// This administrator, as one who looks at agents.
+    /// This administrator, as a viewer of agents.
     pub fn viewer(&self) -> Viewer {
         Viewer::Administrator(Administrator::of(self))
     }
 
-    /// Whether this administrator asked. Somebody who had the name before, and was removed, is somebody else.
+    /// Whether this administrator made the request. A removed user of the same name is another user.
     pub fn has_asked(&self, request: &AccessRequestFacts) -> bool {
         Administrator::of(self).has_asked(&request.asked_by, request.requested_at)
     }
 }
 
-/// An agent as somebody sees it: the only way to what is shown with words.
+/// An agent as a viewer sees it: the only way to what is shown with text.
 #[derive(Clone)]
 pub struct AgentLens<'a> {
     pub(crate) agent: &'a AgentHandle,
     pub(crate) viewer: Viewer,
 }
 
-/// An agent for itself, or for the owner of the machine that it lives on: the only way to what no administrator is
-/// shown and no grant covers, and to the knife.
+/// An agent for itself, or for the owner of its open installation: the only way to what no administrator is shown and
+/// no grant covers, and to the session tools.
 #[derive(Clone)]
 pub struct OwnAgent(AgentHandle);
 
@@ -141,19 +141,19 @@ impl OwnAgent {
     }
 }
 
-/// What somebody who looks has a right to.
+/// What a viewer has a right to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// All words.
+    /// All text.
     Words,
-    /// Those that a grant of that scope covers.
+    /// The text that a grant of that scope covers.
     Under(AccessScope),
     /// None.
     NoWords,
 }
 
 impl Sight {
-    /// That of whoever made a change, on its answer.
+    /// That of the actor who made a change, in the response to it.
     pub(crate) fn of_answer(actor: &Actor) -> Self {
         match actor.kind {
             ActorKind::Agent | ActorKind::Owner => Self::Words,
@@ -170,15 +170,15 @@ impl Sight {
     }
 }
 
-/// One look, with what somebody who looks has a right to at this moment.
+/// One read, with what the viewer has a right to at this moment.
 struct ViewersLook<'a> {
     agent: &'a AgentHandle,
     sight: Sight,
-    /// What was asked for when the look began, as it was found with the grants.
+    /// What was requested when the read began, as it was found with the grants.
     found: Option<StoredAgent>,
 }
 
-/// What one look at the store brought.
+/// What one read of the store returned.
 enum StoredAgent {
     /// Where there is no grant nothing may be needed of it, and it need not fit together.
     Sealed(Box<Snapshot>),
@@ -186,7 +186,7 @@ enum StoredAgent {
 }
 
 impl ViewersLook<'_> {
-    /// What was asked for when the look began.
+    /// What was requested when the read began.
     async fn load(&mut self, query: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
             Some(StoredAgent::Opened(loaded)) => Ok(*loaded),
@@ -205,12 +205,12 @@ impl ViewersLook<'_> {
     }
 }
 
-/// Something that is shown, and may hold words of the agent's.
+/// Something that is shown, and may hold text of the agent.
 trait ShowsWords {
-    /// How much of the agent's words it shows; nothing where it shows none.
+    /// How much of the agent's text it shows; nothing where it shows none.
     fn words_shown(&self) -> ShownAmount;
 
-    /// Whether it tells something by showing nothing, too.
+    /// Whether it reveals something by showing nothing, too.
     fn tells_by_nothing(&self) -> bool {
         false
     }
@@ -237,7 +237,7 @@ fn total(shown: impl Iterator<Item = ShownAmount>) -> ShownAmount {
     shown.fold(ShownAmount::default(), ShownAmount::and)
 }
 
-/// Words that are no memory.
+/// Text that is no memory.
 fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> ShownAmount {
     ShownAmount {
         memories: 0,
@@ -254,7 +254,7 @@ struct GrantInForce {
 }
 
 impl AgentHandle {
-    /// The agent as that one sees it.
+    /// The agent as that viewer sees it.
     pub fn seen_by(&self, viewer: Viewer) -> AgentLens<'_> {
         AgentLens {
             agent: self,
@@ -270,7 +270,7 @@ impl AgentHandle {
 }
 
 impl<'a> AgentLens<'a> {
-    /// The agent that is looked at.
+    /// The agent that is viewed.
     pub fn handle(&self) -> &'a AgentHandle {
         self.agent
     }
@@ -286,11 +286,11 @@ impl<'a> AgentLens<'a> {
         }
     }
 
-    /// The only loop by which words are shown under a grant. `see` puts together what is shown, as far as the
-    /// look's sight reaches; what of it is words is on the record before it is handed out. Where the agent
-    /// changed meanwhile everything begins anew, with the grant.
+    /// The only loop by which text is shown under a grant. `see` builds what is shown, as far as the sight reaches;
+    /// its text is on the record before it is returned. Where the agent changed meanwhile everything begins anew,
+    /// with the grant.
     ///
-    /// `covers` says which scopes of a grant show something of it; without such a grant there are no words, and
+    /// `covers` returns which scopes of a grant show something of it; without such a grant there is no text, and
     /// nothing is recorded.
     async fn look<T: ShowsWords, F: Future<Output = Result<T>>>(
         &self,
@@ -324,8 +324,8 @@ impl<'a> AgentLens<'a> {
             ))
             .await?;
             let shown = seen.words_shown();
-            // Written on the version at which the grant was read: where it was taken back meanwhile
-            // this is a conflict, and nothing of what was put together is handed out.
+            // Written on the version at which the grant was read: where it was revoked meanwhile this is a conflict,
+            // and nothing of what was built is returned.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
                 let written = self.agent.commit(&base, decision, WrittenBeside::default());
@@ -338,11 +338,11 @@ impl<'a> AgentLens<'a> {
 }
 
 impl AgentHandle {
-    /// Under a grant that covers what is to be looked at, read in the same instant: whoever revokes one counts at once.
-    /// Otherwise what is to be looked at, where the agent is there.
+    /// Under a grant that covers what is to be read, found in the same instant: a revocation is effective immediately.
+    /// Otherwise what is to be read, where the agent exists.
     ///
     /// # Errors
-    /// [`CONFLICT`] where it is to be looked for anew.
+    /// [`CONFLICT`] where the grant is to be searched for anew.
     async fn enter(
         &self,
         who: &Administrator,
@@ -375,7 +375,7 @@ impl AgentHandle {
     }
 }
 
-/// The grants to that administrator whose rows say that they can be used, the widest first.
+/// The usable grants to that administrator by their rows, the widest first.
 fn granted<'row>(
     rows: &'row [AccessRow],
     who: &Administrator,
@@ -390,8 +390,8 @@ fn granted<'row>(
         let scope = request.kind.scope().filter(|scope| covers(*scope));
         granted.extend(scope.filter(|_| is_usable).map(|scope| (scope, row)));
     }
-    // The one that covers most first, so that less of a look is left out; it is the one that is put on
-    // the record.
+    // The one that covers most first, so that less of what is read is left out; it is the one that is put on the
+    // record.
     granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
     Ok(granted)
 }

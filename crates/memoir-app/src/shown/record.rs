@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Deref};
 use memoir_domain::{
     AgentScope, PrivateJson, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
-    audit::{Action, Actor, Change, Facts, Record, RecordBody},
+    audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
     memory::{Memory, Number, tokens},
 };
 use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordPlace};
@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
 use crate::{AgentHandle, Error, Result, codec};
 
-/// A record without words.
+/// A record without text.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RecordFacts {
     /// Its place in the agent's log, from 1.
@@ -30,7 +30,7 @@ pub struct RecordFacts {
     pub recorded_at: Timestamp,
     /// The agent's name.
     pub agent: String,
-    /// Who did it.
+    /// The actor.
     #[schema(value_type = schemas::Actor)]
     pub actor: Actor,
     /// What was done.
@@ -42,7 +42,7 @@ pub struct RecordFacts {
     /// The memory that it is about; null where it is about none, or about several.
     #[schema(required, value_type = Option<u64>)]
     pub memory: Option<Number>,
-    /// Counts and codes; shown as `data`, with the words that there are.
+    /// Counts and codes; shown as `data`, with the text that there is.
     #[serde(skip)]
     #[schema(ignore)]
     pub counts: Facts,
@@ -52,7 +52,7 @@ pub struct RecordFacts {
     pub previous_hash: String,
 }
 
-/// What a record tells of.
+/// The text of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RecordWords {
     /// The memory, or the settings, before; left out where it was new.
@@ -63,18 +63,18 @@ pub struct RecordWords {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schemas::AnyObject>)]
     pub after: Option<PrivateJson>,
-    /// Counts and codes, and what else the record says.
+    /// Counts and codes, and the further text of the record. Of a consolidation, `merged` lists the members.
     #[schema(value_type = schemas::AnyObject)]
     pub data: PrivateJson,
 }
 
-/// A record, with its words for whoever may read them.
+/// A record, with its text for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownRecord {
-    /// What is no word.
+    /// What is no text.
     #[serde(flatten)]
     pub facts: RecordFacts,
-    /// For whoever may not read them the counts and codes alone.
+    /// The counts and codes alone for a viewer that may not read text.
     #[serde(flatten)]
     pub words: RecordWords,
     #[serde(skip)]
@@ -85,8 +85,8 @@ schema::one_object!(
     ShownRecord,
     "Record",
     [RecordFacts, RecordWords],
-    "A record of the audit. `before`, `after` and words in `data` are for the agent itself, and for an\n\
-     administrator under an access that the agent has granted."
+    "An audit record. `before`, `after` and text in `data` are for the agent itself, and for an administrator\n\
+     under an access grant."
 );
 
 impl Deref for ShownRecord {
@@ -99,7 +99,10 @@ impl Deref for ShownRecord {
 
 impl From<RecordFacts> for ShownRecord {
     fn from(facts: RecordFacts) -> Self {
-        let data = facts.counts.as_map().clone();
+        let mut data = facts.counts.as_map().clone();
+        if facts.action == Action::MemoryRefinementConsolidate {
+            describe_merged(&mut data, &facts.counts, &RecordBody::default());
+        }
         Self {
             facts,
             words: RecordWords {
@@ -134,7 +137,7 @@ impl RecordFacts {
         }
     }
 
-    /// What it says that the mass was afterwards; `None` where it does not measure it.
+    /// The core size afterwards; `None` where the record does not measure it.
     pub fn mass_after(&self) -> Option<u64> {
         let facts = ["post_session_tokens", "core_tokens_after"];
         let counts = self.counts.as_map();
@@ -160,8 +163,8 @@ impl ShownRecord {
 }
 
 impl AgentHandle {
-    /// The newest records that are looked for, newest first, at most `limit` of those at places before
-    /// `before_seq`; without words. Of an erased agent too.
+    /// The newest records that match, newest first, at most `limit` of those at places before `before_seq`; without
+    /// text. Of an erased agent too.
     ///
     /// # Errors
     /// The store fails.
@@ -186,7 +189,7 @@ impl AgentHandle {
         rows.into_iter().rev().map(facts).collect()
     }
 
-    /// Records with the words that `sight` reaches, `key` being the agent's, where it has one.
+    /// Records with the text that `sight` reaches; `key` is the agent's, where it has one.
     pub(crate) async fn shown_records(
         &self,
         filter: &RecordFilter,
@@ -195,7 +198,7 @@ impl AgentHandle {
     ) -> Result<Vec<ShownRecord>> {
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
-            // Without a key the record keeps its words sealed: nothing is opened that is then left out.
+            // Without a key the text of the record stays sealed: nothing is opened that is then left out.
             let is_shown = sight.covers(|scope| scope.shows_session(row.session));
             let hashes = hashes(self.scope, &row);
             let mut record = codec::record(key.filter(|_| is_shown), row)?;
@@ -209,7 +212,7 @@ impl AgentHandle {
 }
 
 impl AgentLens<'_> {
-    /// The agent's log, oldest first. Of an erased agent too, without words.
+    /// The agent's log, oldest first. Of an erased agent too, without text.
     ///
     /// # Errors
     /// The store fails.
@@ -251,8 +254,8 @@ impl AgentLens<'_> {
 }
 
 impl crate::Account {
-    /// Records of all the account's agents, erased ones included, without words: by time, those after
-    /// `after`, at most `limit`, each with its place. The last ones cannot be asked for.
+    /// Records of all the account's agents, erased ones included, without text: by time, those after `after`, at most
+    /// `limit`, each with its place. `last` of the filter is ignored.
     ///
     /// # Errors
     /// The store fails.
@@ -330,7 +333,7 @@ fn sides(body: &RecordBody, memory: Option<Number>) -> (Option<Value>, Option<Va
         .changes
         .iter()
         .find(|change| Some(change.number()) == memory);
-    let kept = |memory: &Memory| memory.is_kept().then(|| memory_value(memory));
+    let kept = |memory: &Memory| memory.is_active().then(|| memory_value(memory));
     (
         own.and_then(Change::before).and_then(kept),
         own.map(Change::after).as_ref().and_then(kept),
@@ -340,15 +343,21 @@ fn sides(body: &RecordBody, memory: Option<Number>) -> (Option<Value>, Option<Va
 fn memory_value(memory: &Memory) -> Value {
     json!({
         "content": memory.content,
-        "kind": memory.kind,
+        "kind": memory.kind(),
         "tags": memory.tags,
+        "source": memory.source,
+        "origin": memory.origin(),
         "constitutional": memory.is_constitutional(),
+        "is_summary": memory.is_summary,
+        // As recorded: that memory may have been discarded since.
+        "under": memory.under(),
         "created_at": memory.created_at,
         "updated_at": memory.updated_at,
+        "archived_at": memory.place.archived().map(|archived| archived.at),
     })
 }
 
-/// The record's words, and the memories that it touched beside its own.
+/// The text of the record, and the memories that it changed beside its own.
 fn describe(data: &mut Map<String, Value>, record: &Record) {
     let body = &record.body;
     if let Some(summary) = &body.summary {
@@ -357,32 +366,38 @@ fn describe(data: &mut Map<String, Value>, record: &Record) {
     if let Some(reason) = &body.reason {
         data.insert("reason_text".to_owned(), json!(reason));
     }
-    if !body.lost.is_empty() {
-        data.insert("lost".to_owned(), json!(body.lost));
+    let mut named: BTreeSet<Number> = record.memory.into_iter().collect();
+    if record.action == Action::MemoryRefinementConsolidate {
+        named.extend(describe_merged(data, &record.facts, body));
     }
-    let others: Vec<&Change> = body
-        .changes
-        .iter()
-        .filter(|change| Some(change.number()) != record.memory)
-        .collect();
-    match record.action {
-        Action::MemoryRefinementConsolidate => {
-            let merged: Vec<Value> = others
-                .iter()
-                .filter_map(|change| change.before())
-                .map(|memory| json!({"number": memory.number, "content": memory.content}))
-                .collect();
-            data.insert("merged".to_owned(), Value::from(merged));
-        }
-        _ if !others.is_empty() => {
-            let memories: Vec<Number> = others.iter().map(|change| change.number()).collect();
-            data.insert("memories".to_owned(), json!(memories));
-        }
-        _ => {}
+    let changed = body.changes.iter().map(Change::number);
+    let others: BTreeSet<Number> = changed.filter(|number| !named.contains(number)).collect();
+    if !others.is_empty() {
+        data.insert("memories".to_owned(), json!(others));
     }
 }
 
-/// How much of the agent's words a record tells.
+/// Lists the members of a consolidation in `merged`, with their texts as far as the record holds them: of a member that
+/// stays unchanged it holds none. Returns the members.
+fn describe_merged(
+    data: &mut Map<String, Value>,
+    facts: &Facts,
+    body: &RecordBody,
+) -> BTreeSet<Number> {
+    let member = |number: u64| {
+        let changes = body.changes.iter().filter_map(Change::before);
+        let before = changes.into_iter().find(|memory| memory.number.0 == number);
+        match before {
+            Some(memory) => json!({"number": number, "content": memory.content}),
+            None => json!({"number": number}),
+        }
+    };
+    let merged: Vec<Value> = facts.places_of(MEMBERS).map(member).collect();
+    data.insert("merged".to_owned(), Value::from(merged));
+    facts.places_of(MEMBERS).map(Number).collect()
+}
+
+/// How much of the agent's text a record shows.
 fn shown(body: &RecordBody) -> ShownAmount {
     let memories: BTreeSet<Number> = body.changes.iter().map(Change::number).collect();
     let sides = body.changes.iter().map(|change| {
@@ -393,8 +408,7 @@ fn shown(body: &RecordBody) -> ShownAmount {
         let sides = [&change.before, &change.after];
         sides.map(|value| value.expose().as_str().map_or(0, tokens))
     });
-    let said = body.summary.iter().chain(&body.reason);
-    let said = words(said.chain(body.lost.iter().map(|lost| &lost.sentence)));
+    let said = words(body.summary.iter().chain(&body.reason));
     ShownAmount {
         memories: memories.len() as u64,
         tokens: sides.chain(settings).chain([said.tokens]).sum(),

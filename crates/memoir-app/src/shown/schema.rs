@@ -1,4 +1,4 @@
-//! The description of what is shown: one object of what is no word and of the words.
+//! The schema of what is shown: one object of the facts and of the text.
 
 use utoipa::openapi::{AllOf, Object, RefOr, Schema};
 

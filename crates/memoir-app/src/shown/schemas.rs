@@ -1,5 +1,5 @@
-//! The forms of what the domain's types serialize to, for the description of the interface. The domain knows
-//! nothing of it; the tests of the service hold both against each other.
+//! The schemas of what the domain's types serialize to, for the description of the interface. The domain knows
+//! nothing of it; the tests of the service compare both.
 
 #![expect(
     dead_code,
@@ -9,8 +9,8 @@
 use memoir_domain::{
     access::{AccessKindName, AccessScopeName},
     audit::Action as RecordedAction,
-    knife::Tool,
     session::Trigger as SessionTrigger,
+    tools::Tool,
 };
 use utoipa::{
     PartialSchema, ToSchema,
@@ -42,40 +42,41 @@ macro_rules! named {
 }
 
 named! {
-    AccessKind: AccessKindName::ALL.map(AccessKindName::as_str), "What an agent is asked for.";
-    AccessScope: AccessScopeName::ALL.map(AccessScopeName::as_str), "What may be seen: what one session changed, the kept core memories, or everything.";
+    NotReplacedReason: memoir_domain::replace::NotReplaced::ALL.map(|one| one.as_str()), "Why a memory was not replaced.";
+    AccessKind: AccessKindName::ALL.map(AccessKindName::as_str), "What is requested of an agent.";
+    AccessScope: AccessScopeName::ALL.map(AccessScopeName::as_str), "What may be seen: what one session changed, archived texts included; the active core memories; or everything.";
     AccessState: memoir_domain::access::AccessState::ALL.map(|one| one.as_str()),
-        "Where a request for access stands. `done`: the token was made, or the memory shredded.";
+        "The state of an access request. `done`: the token was created, or the memory shredded.";
     AskedKind: [AccessKindName::Read, AccessKindName::Token, AccessKindName::Embeddings].map(AccessKindName::as_str),
-        "What an agent is asked for; a shredding is asked for where the memory is.";
+        "What is requested of an agent; a shredding is requested at the memory.";
     Action: RecordedAction::ALL.map(RecordedAction::as_str), "What was done.";
-    ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "In what role somebody acts.";
-    LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What becomes of an edit that would let something go.";
-    Driver: memoir_domain::session::Driver::ALL.map(|one| one.as_str()), "Who runs the loop of a session.";
+    ActorKind: memoir_domain::audit::ActorKind::ALL.map(|one| one.as_str()), "The role of an actor.";
+    LossGuard: memoir_domain::agent::LossGuard::ALL.map(|one| one.as_str()), "What may leave the prompt by an edit of a session: `archive`, it goes to the archive; `refuse`, nothing but duplicates; `off`, the core size alone decides, and nothing is archived.";
+    Driver: memoir_domain::session::Driver::ALL.map(|one| one.as_str()), "What calls the model in a session: Memoir (`model`), or the agent's own runtime (`agent`).";
     DuplicateMatch: memoir_domain::agent::DuplicateMatch::ALL.map(|one| one.as_str()), "When two core memories are the same text.";
     DueReason: [SessionTrigger::Weekly, SessionTrigger::Budget].map(SessionTrigger::as_str), "Why a session is due.";
     EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
-    Included: ["discarded"], "What a list has beside kept memories.";
-    Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are always in the prompt; `journal` entries for a week.";
+    Included: ["discarded"], "What a list has beside active memories.";
+    Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are in the prompt, `journal` entries for a week, `archival` memories never; recall finds all of them.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
-        "How something asked for is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
+        "How a queried term is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
     Meaning: memoir_domain::recall::Meaning::ALL.map(|one| one.as_str()),
-        "Whether memories were looked for by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the server of embeddings did not answer in time or as it should; `not_allowed`, by words alone, since the agent has not agreed that its words are sent there.";
-    Origin: memoir_domain::wording::Origin::ALL.map(|one| one.as_str()),
-        "Through which door a text came, the strongest first; agent and administrator are equally strong.";
+        "Whether memories were searched by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the server of embeddings did not respond in time or correctly; `not_allowed`, by words alone, since the agent has not consented to its text being sent there.";
+    Origin: memoir_domain::origin::Origin::ALL.map(|one| one.as_str()),
+        "Where a text came from, the strongest first; agent and administrator are equally strong.";
     LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),
-        "Why the schedule never asks an agent.";
-    Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "`dedup_only` has no consolidating and no rewriting.";
+        "Why the schedule never asks an agent: `nothing_to_refine`, a session could do nothing.";
+    Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "The kind of a session: `dedup_only` has no consolidating and no rewriting.";
     OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";
     ReasoningEffort: memoir_domain::agent::ReasoningEffort::ALL.map(|one| one.as_str()),
         "How much a model is to think before it answers.";
-    RefusalCode: memoir_domain::knife::RefusalCode::ALL.map(|one| one.as_str()), "Why a tool's call changed nothing.";
+    RefusalCode: memoir_domain::tools::RefusalCode::ALL.map(|one| one.as_str()), "Why a tool call was refused.";
     State: memoir_domain::session::State::ALL.map(|one| one.as_str()), "Where a session stands, or how it ended.";
     ToolName: Tool::ALL.map(Tool::as_str), "A tool of a session.";
     Trigger: memoir_domain::session::Trigger::ALL.map(|one| one.as_str()), "Why a session was begun.";
 }
 
-/// What a session did. `consolidated` counts the memories that were merged.
+/// What a session did, counted in memories.
 #[derive(ToSchema)]
 pub struct Stats {
     consolidated: u32,
@@ -92,7 +93,7 @@ pub struct Usage {
     output_tokens: u64,
 }
 
-/// Who did it.
+/// The actor.
 #[derive(ToSchema)]
 pub struct Actor {
     #[schema(inline)]
@@ -101,9 +102,8 @@ pub struct Actor {
     name: String,
 }
 
-/// The settings of an agent as set; null where the default is in force. A prompt that the agent itself has
-/// set is left out for an administrator, but under an access to all that the agent has granted; and all prompts
-/// are left out of lists.
+/// The settings of an agent as set; null where the default is effective. A prompt that the agent itself has set is left
+/// out for an administrator, except under an access grant of the scope `all`; and all prompts are left out of lists.
 #[derive(ToSchema)]
 pub struct SettingsAsSet {
     #[schema(required)]
@@ -134,6 +134,8 @@ pub struct SettingsAsSet {
     #[schema(required)]
     context_core_tokens: Option<u64>,
     #[schema(required)]
+    near_duplicates: Option<bool>,
+    #[schema(required)]
     reasoning_effort: Option<ReasoningEffort>,
     #[schema(required)]
     answer_tokens: Option<u32>,
@@ -148,12 +150,19 @@ pub struct SettingsAsSet {
     active: bool,
 }
 
-/// How many wordings are still said.
+/// Where the originals are, by the log and the stored memories. The total is the sum of the other four.
 #[derive(ToSchema)]
-pub struct Carried {
-    wordings: u64,
-    carried: u64,
-    let_go: u64,
+pub struct Originals {
+    /// All that count.
+    total: u64,
+    /// Active core memories that are no summaries.
+    in_prompt: u64,
+    /// Active archival memories.
+    archived: u64,
+    /// Those that sessions under the loss guard `off` discarded or rewrote.
+    removed_off: u64,
+    /// Those that are missing, or not word for word as recorded.
+    lost: u64,
 }
 
 /// An object whose fields depend on the case.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
-    agent::Threshold,
+    agent::{LossGuard, Threshold},
     audit::Actor,
     session::{Driver, EndReason, Mode, Session, State, Stats, Trigger, Usage},
 };
@@ -19,7 +19,7 @@ use crate::{
     sessions::{Observer, Progress, RefineOptions, Rehearsal, RehearsedMemory},
 };
 
-/// A session without the agent's words.
+/// A session without text.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct SessionFacts {
     /// Its identifier.
@@ -34,7 +34,7 @@ pub struct SessionFacts {
     /// Which tools it has.
     #[schema(value_type = schemas::Mode)]
     pub mode: Mode,
-    /// Who runs the loop.
+    /// What calls the model: Memoir, or the agent itself.
     #[schema(value_type = schemas::Driver)]
     pub driver: Driver,
     /// Why it was begun.
@@ -45,33 +45,40 @@ pub struct SessionFacts {
     /// The model that runs it, by its configured name; null where the agent runs it itself.
     #[schema(required)]
     pub model: Option<String>,
-    /// The mass when the knife was handed over; null before.
+    /// The core size when it was opened; null before.
     #[schema(required)]
     pub pre_session_tokens: Option<u64>,
-    /// The mass at the end; null before.
+    /// The core size at the end; null before.
     #[schema(required)]
     pub post_session_tokens: Option<u64>,
-    /// The share of the mass that it must leave; null before the knife is handed over.
+    /// The share of the core size that it must leave; null before it is opened.
     #[schema(required)]
     pub threshold: Option<f64>,
     /// Its edits so far.
     pub edits: u32,
-    /// What these were.
+    /// What these were, counted in memories.
     #[schema(value_type = schemas::Stats)]
     pub stats: Stats,
     /// Tokens that its edits took away.
     pub removed_tokens: u64,
-    /// Words that its edits let go.
-    pub lost_words: u64,
+    /// Memories that it moved to the archive.
+    pub archived: u32,
+    /// Of these, those that came under a summary.
+    pub archived_under_summaries: u32,
+    /// Summaries that it wrote.
+    pub summaries: u32,
+    /// The loss guard when it was opened; null before.
+    #[schema(required, value_type = Option<schemas::LossGuard>)]
+    pub loss_guard: Option<LossGuard>,
     /// Calls of its tools that were refused.
     pub refused_calls: u32,
-    /// Why it ended, in a word.
+    /// Why it ended, as a code.
     #[schema(required, value_type = Option<schemas::EndReason>)]
     pub end_reason: Option<&'static str>,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
-    /// Who began it; null of sessions of versions that did not keep it.
+    /// The actor that began it; null of sessions of versions that did not record it.
     #[schema(value_type = Option<schemas::Actor>, required)]
     pub started_by: Option<Actor>,
     /// When it ended; null while it runs.
@@ -85,29 +92,29 @@ pub struct SessionFacts {
     pub usage: Usage,
 }
 
-/// What a session came to, in words.
+/// The text of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct SessionWords {
-    /// What was done and why, by the agent.
+    /// The agent's report: what was done and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub summary: Option<PrivateText>,
-    /// The agent's own words where there are any and they may be read, else the coded reason.
+    /// The agent's own text where there is any and it may be read, else the coded reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub reason: Option<PrivateText>,
-    /// What a rehearsal came to, for the agent itself.
+    /// The diff of a rehearsal, for the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<RehearsedMemory>>,
 }
 
-/// A refinement session, with its words for whoever may read them.
+/// A refinement session, with its text for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSession {
-    /// What is no word.
+    /// What is no text.
     #[serde(flatten)]
     pub facts: SessionFacts,
-    /// For whoever may not read them the coded reason alone.
+    /// The coded reason alone for a viewer that may not read text.
     #[serde(flatten)]
     pub words: SessionWords,
 }
@@ -116,8 +123,8 @@ schema::one_object!(
     ShownSession,
     "Session",
     [SessionFacts, SessionWords],
-    "A refinement session. `summary`, and a `reason` in words, are for the agent itself, and for an\n\
-     administrator under an access that the agent has granted."
+    "A refinement session. `summary`, and a `reason` as text, are for the agent itself, and for an\n\
+     administrator under an access grant."
 );
 
 impl SessionFacts {
@@ -137,7 +144,10 @@ impl SessionFacts {
             edits: session.edits,
             stats: session.stats,
             removed_tokens: session.removed_tokens,
-            lost_words: session.lost_words,
+            archived: session.archived,
+            archived_under_summaries: session.archived_under_summaries,
+            summaries: session.summaries,
+            loss_guard: session.loss_guard,
             refused_calls: session.refused_calls,
             end_reason: session.end_reason.map(EndReason::as_str),
             started_at: session.started_at,
@@ -171,7 +181,7 @@ impl ShownSession {
         Self { words, ..coded }
     }
 
-    /// On the answer to a change, for whoever made it.
+    /// In the response to a change, for the actor who made it.
     pub(crate) fn answered(agent: &str, session: Session, actor: &Actor) -> Self {
         match Sight::of_answer(actor) {
             Sight::Words => Self::with_words(agent, session, None),
@@ -205,7 +215,7 @@ impl ShowsWords for ShownSession {
             reason,
             changes,
         } = &self.words;
-        // The coded one is nobody's words.
+        // The coded one is no text of the agent.
         let is_said = |reason: &&PrivateText| Some(reason.expose()) != self.end_reason;
         let said = summary.iter().chain(reason.iter().filter(is_said));
         let changes = changes.iter().flatten().map(ShowsWords::words_shown);
@@ -220,11 +230,11 @@ fn session_query(id: SessionId) -> AgentQuery {
     }
 }
 
-/// Where the last page ended: the beginning of its last session, and that session.
+/// Where the last page ended: the time at which its last session began, and that session.
 type SessionPlace = (Timestamp, SessionId);
 
 impl AgentHandle {
-    /// One session, without words.
+    /// One session, without text.
     ///
     /// # Errors
     /// The agent has none of that identifier; the store fails.
@@ -241,7 +251,7 @@ impl AgentHandle {
         Ok(SessionFacts::new(&self.name, &self.with_refusals(session)))
     }
 
-    /// One page of sessions, newest first: those begun before that one; without words.
+    /// One page of sessions, newest first: those begun before that one; without text.
     ///
     /// # Errors
     /// The store fails.
@@ -268,7 +278,7 @@ impl AgentHandle {
 }
 
 impl AgentLens<'_> {
-    /// One session, with what it came to where it was a rehearsal.
+    /// One session, with its diff where it was a rehearsal.
     ///
     /// # Errors
     /// The agent has none of that identifier; the store fails.
@@ -314,7 +324,7 @@ impl AgentLens<'_> {
         .await
     }
 
-    /// Runs one whole session with the agent's model, now. An administrator is not told in which words the agent
+    /// Runs one whole session with the agent's model, now. An administrator is not shown the text with which the agent
     /// declined.
     ///
     /// # Errors
@@ -332,7 +342,7 @@ impl AgentLens<'_> {
         let session = self.agent.refine(options, &mut viewer_observer).await?;
         let mut session = self.session(session.id).await?;
         if session.rehearsal && self.viewer == Viewer::Agent {
-            // One that never had the knife came to nothing.
+            // One that was never opened has an empty diff.
             session.words.changes.get_or_insert_default();
         }
         Ok(session)

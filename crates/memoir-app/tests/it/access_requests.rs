@@ -655,6 +655,7 @@ async fn spec_5_2_limits_are_named() {
     let shred = |number| {
         draft(AccessKind::Shred {
             number: Number(number),
+            derived: false,
         })
     };
     assert_eq!(code(shred(99)).await, "not_found");
@@ -795,7 +796,14 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
 async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     let wren = TestAgent::new(&MEMORIES).await;
     let number = Number(2);
-    let request = asked(&wren, &draft(AccessKind::Shred { number })).await;
+    let request = asked(
+        &wren,
+        &draft(AccessKind::Shred {
+            number,
+            derived: false,
+        }),
+    )
+    .await;
     assert!(
         wren.agent
             .memory(number)
@@ -804,7 +812,14 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
             .shredded_at
             .is_none()
     );
-    let refused = asked(&wren, &draft(AccessKind::Shred { number: Number(3) })).await;
+    let refused = asked(
+        &wren,
+        &draft(AccessKind::Shred {
+            number: Number(3),
+            derived: false,
+        }),
+    )
+    .await;
     answer(&wren, refused.id, false).await.unwrap();
     let done = answer(&wren, request.id, true).await.unwrap();
     assert_eq!(done.state, AccessState::Done);
@@ -836,7 +851,14 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
 async fn spec_4_4_a_shredding_that_cannot_be_done_now_leaves_the_request_waiting() {
     let wren = TestAgent::new(&MEMORIES).await;
     let number = Number(2);
-    let request = asked(&wren, &draft(AccessKind::Shred { number })).await;
+    let request = asked(
+        &wren,
+        &draft(AccessKind::Shred {
+            number,
+            derived: false,
+        }),
+    )
+    .await;
     wren.agent.open_own(Mode::Full).await.unwrap();
     assert_eq!(
         refusal(answer(&wren, request.id, true).await),
@@ -1005,7 +1027,13 @@ async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
 
     // One that died while it asked keeps the question for some minutes, and an agent is asked one thing at a time.
     let token = AccessKind::Token { expires_at: None };
-    for kind in [AccessKind::Shred { number: Number(1) }, token] {
+    for kind in [
+        AccessKind::Shred {
+            number: Number(1),
+            derived: false,
+        },
+        token,
+    ] {
         asked(&wren, &draft(kind)).await;
     }
     let script = wren.script([Turn::Never, Turn::text("YES"), Turn::text("YES")]);
@@ -1159,7 +1187,10 @@ async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back
     let core = reading(AccessScope::Core, 10);
     let refused = asked(&wren, &core).await;
     answer(&wren, refused.id, false).await.unwrap();
-    let other = draft(AccessKind::Shred { number: Number(1) });
+    let other = draft(AccessKind::Shred {
+        number: Number(1),
+        derived: false,
+    });
     for _ in 0..100 {
         // Identifiers are made of the time, and of bytes that come again here.
         wren.clock.advance(Duration::from_millis(1));

@@ -109,7 +109,7 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
     // Others between these, so that the setting's own are pages apart.
     for number in 0..30 {
-        let (budget, style) = (number.to_string(), format!("Style {number}."));
+        let (budget, style) = ((1_000 + number).to_string(), format!("Style {number}."));
         let assignments = [
             (Field::CoreTokenBudget, Some(budget.as_str())),
             (Field::RefinementPrompt, Some(style.as_str())),

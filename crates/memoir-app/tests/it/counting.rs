@@ -111,3 +111,24 @@ async fn a_rehearsal_counts_by_its_end_and_its_model_and_by_nothing_else() {
     let labels = r#"{model="model",provider="scripted",result="answered"}"#;
     assert_eq!(after[&format!("memoir_model_calls_total{labels}")], 3.0);
 }
+
+#[tokio::test]
+async fn spec_3_14_what_sessions_archive_is_counted() {
+    let wren = crate::archiving::archivist().await;
+    let before = counted(&wren.memoir).await;
+    let session = crate::archiving::open(&wren).await;
+    for (tool, arguments) in [
+        (
+            "consolidate_memories",
+            json!({"ids": [1, 2], "content": "we spoke about the bread and the river."}),
+        ),
+        ("delete_memory", json!({"ids": [14]})),
+    ] {
+        crate::archiving::edit(&wren, session, tool, arguments).await;
+    }
+    crate::archiving::complete(&wren, session).await;
+    let after = counted(&wren.memoir).await;
+    let grown = |name: &str| after[name] - before[name];
+    assert_eq!(grown("memoir_session_archived_total"), 3.0);
+    assert_eq!(grown("memoir_session_summaries_total"), 1.0);
+}

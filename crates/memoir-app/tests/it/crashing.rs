@@ -16,15 +16,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memoir_app::Handling;
-use memoir_app::sessions::RefineOptions;
+use memoir_app::{Handling, MemoryInput, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
     AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
-    audit::Actor,
-    audit::ActorKind,
-    memory::Number,
+    audit::{Actor, ActorKind},
+    memory::{Kind, Number},
     session::State,
 };
 use memoir_store::{
@@ -38,7 +36,7 @@ use memoir_testkit::Turn;
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person, settings};
+use crate::installation::{TestAgent, complete, delete, input, person, settings};
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
@@ -135,6 +133,47 @@ async fn undone_sessions(wren: &TestAgent) {
         .unwrap();
 }
 
+/// The archive: replacing, a session, a promotion, an undo, and a shredding with what rests on it.
+async fn an_archive(wren: &TestAgent) {
+    let (agent, me) = (&wren.agent, Actor::agent("wren"));
+    let guard = [(Field::LossGuard, None)];
+    agent.configure(&guard, &me).await.unwrap();
+    let newer = MemoryInput {
+        replaces: vec![Number(9)],
+        ..input("The spring fair is in June, near the mill.")
+    };
+    let archival = MemoryInput {
+        kind: Some(Kind::Archival),
+        ..input("The first press was sold.")
+    };
+    agent.save(&[newer, archival], &person()).await.unwrap();
+    wren.clock.advance(Duration::from_secs(60));
+    let shorter =
+        json!({"id": 2, "content": "The workshop opens at nine, and Joaquín is there first."});
+    wren.script([
+        Turn::text("YES"),
+        Turn::call("update_memory", shorter),
+        Turn::call("delete_memory", json!({"ids": [11], "replaced_by": 13})),
+        complete(),
+    ]);
+    let options = RefineOptions::default();
+    let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
+    assert_eq!((driven.archived, driven.summaries), (2, 1));
+    wren.clock.advance(Duration::from_secs(60));
+    let promoted = agent.handle(Number(9), Handling::Promote, &person()).await;
+    promoted.unwrap();
+    let wish = ShredWish {
+        derived: true,
+        ..ShredWish::of(Number(2), "a slip")
+    };
+    let shredded = agent.shred(wish, &me).await.unwrap();
+    // The summary, and the report of the session.
+    assert_eq!(shredded.derived, [Number(15), Number(16)]);
+    agent.roll_back(driven.id, false, &person()).await.unwrap();
+    let verified = agent.verify().await.unwrap();
+    assert_eq!(verified.originals.unwrap().archived, 1);
+}
+
 /// One that is granted, used and revoked, one that expires, a token and a shredding by the agent's leave.
 async fn an_access(wren: &TestAgent) {
     let (agent, me) = (&wren.agent, Actor::agent("wren"));
@@ -143,7 +182,10 @@ async fn an_access(wren: &TestAgent) {
         minutes: 5,
     };
     let token = AccessKind::Token { expires_at: None };
-    let shred = AccessKind::Shred { number: Number(4) };
+    let shred = AccessKind::Shred {
+        number: Number(4),
+        derived: false,
+    };
     let mut ids = Vec::new();
     for kind in [read, read, token, shred] {
         let purpose = "to see".into();
@@ -214,6 +256,7 @@ async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Test
         "undone" => undone_sessions(&wren).await,
         "access" => an_access(&wren).await,
         "absorption" => an_absorption(&wren).await,
+        "archive" => an_archive(&wren).await,
         other => panic!("no scenario {other}"),
     }
     wren
@@ -604,6 +647,13 @@ impl Store for Watched {
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
         self.inner.memories(scope, numbers).await
     }
+    async fn archive_links(
+        &self,
+        scope: AgentScope,
+        numbers: &[Number],
+    ) -> Result<Vec<memoir_store::ArchiveLink>> {
+        self.inner.archive_links(scope, numbers).await
+    }
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         self.inner.records(scope, filter).await
     }
@@ -828,6 +878,11 @@ async fn spec_6_2_killed_at_every_write_of_an_undo() {
 #[tokio::test]
 async fn spec_6_2_killed_at_every_write_of_an_access() {
     survives("access").await;
+}
+
+#[tokio::test]
+async fn spec_6_2_killed_at_every_write_of_the_archive() {
+    survives("archive").await;
 }
 
 #[tokio::test]

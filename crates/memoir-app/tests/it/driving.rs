@@ -9,8 +9,9 @@ use memoir_app::{
 use memoir_domain::{
     agent::Field,
     audit::Actor,
-    lifecycle::StartRefusal,
+    lifecycle::{NothingToRefine, StartRefusal},
     session::{Mode, State},
+    tools::RefusalCode,
 };
 use memoir_model::{ModelError, ModelMessage, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
@@ -43,9 +44,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
     let journal = wren.journal().await;
     assert_eq!(
         journal,
-        [
-            "Refinement session (1 deleted; 74 → 60 tokens, 19% less; 9 words let go): Put doubles together."
-        ]
+        ["Refinement session: 1 deleted; 74 → 60 tokens: Put doubles together."]
     );
     assert_eq!(
         wren.actions().await[7..],
@@ -195,7 +194,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         wren.journal().await,
         [
             "Refinement session ended without completing, because your model could not be asked any more (1 deleted; \
-          74 → 60 tokens, 19% less; 9 words let go). What it did stays; it can be undone."
+          74 → 60 tokens). What it did stays; it can be undone."
         ]
     );
 }
@@ -317,7 +316,14 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
             _ => None,
         })
         .collect();
-    assert_eq!(refused, ["invalid_argument", "unknown_tool", "not_found"]);
+    assert_eq!(
+        refused,
+        [
+            RefusalCode::InvalidArgument,
+            RefusalCode::UnknownTool,
+            RefusalCode::NotFound
+        ]
+    );
     assert_eq!(driven.stats.deleted, 1);
 }
 
@@ -529,7 +535,7 @@ async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
     assert!(seen.iter().any(|progress| matches!(
         progress,
         Progress::Answered {
-            refused: Some("mode"),
+            refused: Some(RefusalCode::Mode),
             ..
         }
     )));
@@ -544,7 +550,9 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
         .await;
     assert!(matches!(
         refused,
-        Err(Error::Start(StartRefusal::NothingToRefine))
+        Err(Error::Start(StartRefusal::NothingToRefine(
+            NothingToRefine::NoCoreMemories
+        )))
     ));
 }
 

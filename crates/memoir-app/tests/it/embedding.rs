@@ -488,7 +488,7 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
     };
     let base_url = server.base_url();
     let said = format!(
-        "the texts of kept memories and what recall is asked go to `lab:small` at {base_url}, on this machine; nothing stands before a memory; nothing stands before a question"
+        "the texts of active memories and the queries of recall go to `lab:small` at {base_url}, on this machine; nothing stands before a memory; nothing stands before a question"
     );
     assert_eq!(
         told("lab:small", &base_url).await,

@@ -7,7 +7,13 @@ use memoir_app::{
     sessions::RefineOptions,
 };
 use memoir_domain::{
-    SessionId, agent::Field, audit::ActorKind, memory::Number, recall::RecallQuery, session::State,
+    SessionId,
+    access::{AccessDraft, AccessKind},
+    agent::Field,
+    audit::ActorKind,
+    memory::Number,
+    recall::RecallQuery,
+    session::State,
 };
 use memoir_store::{Document, ReplyRow, StoredText};
 use memoir_store_sqlite::SqliteStore;
@@ -21,6 +27,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::{
+    archiving,
     installation::{TestAgent, agent_of, complete, input, intrude, new_folder, own, person, state},
     story::{self, first_part, second_part},
 };
@@ -736,7 +743,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         .apply_rehearsal(rehearsed.id, &person())
         .await
         .unwrap();
-    assert_eq!(applied.edits, 2);
+    assert_eq!(applied.session.edits, 2);
     let texts: Vec<String> = agent
         .lens()
         .memories(false)
@@ -883,4 +890,149 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     assert_eq!(account.tokens().await.unwrap().len(), 0);
     wren.remember("And cotton.").await;
     assert!(agent.verify().await.unwrap().valid);
+}
+
+/// A summary #15 over #1 and #2 that was written anew as #16, in a completed session whose report is #17; and that
+/// session.
+async fn summarised() -> (TestAgent, SessionId) {
+    let wren = archiving::archivist().await;
+    let session = archiving::open(&wren).await;
+    for (tool, arguments) in [
+        (
+            "consolidate_memories",
+            json!({"ids": [1, 2], "content": "we spoke about the bread and the river, by the wall."}),
+        ),
+        (
+            "update_memory",
+            json!({"id": 15, "content": "we spoke about the bread and the river."}),
+        ),
+        ("delete_memory", json!({"ids": [14]})),
+        (
+            "complete_refinement",
+            json!({"summary": "Bread and river are one."}),
+        ),
+    ] {
+        archiving::edit(&wren, session, tool, arguments).await;
+    }
+    wren.clock.advance(std::time::Duration::from_secs(60));
+    (wren, session)
+}
+
+async fn text_of(wren: &TestAgent, number: u64) -> String {
+    let memory = wren.seen().memory(Number(number)).await.unwrap();
+    memory.content().to_owned()
+}
+
+fn counted(verified: &memoir_app::Verification) -> (u64, u64, u64) {
+    assert_eq!(verified.misfits, []);
+    let counted = verified.originals.unwrap();
+    (counted.in_prompt, counted.archived, counted.lost)
+}
+
+#[tokio::test]
+async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
+    let (wren, session) = summarised().await;
+    let me = archiving::me();
+    let shredded = wren
+        .agent
+        .shred(ShredWish::of(Number(1), "a slip"), &me)
+        .await;
+    let shredded = shredded.unwrap();
+    // The one that is discarded too.
+    assert_eq!(shredded.summaries, [Number(15), Number(16)]);
+    assert_eq!(shredded.derived, []);
+    assert_eq!(text_of(&wren, 1).await, "");
+    assert!(text_of(&wren, 15).await.contains("by the wall"));
+    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    assert_eq!(
+        (summary.discarded_at, summary.sources),
+        (None, vec![Number(2)])
+    );
+    assert!(
+        text_of(&wren, 17)
+            .await
+            .contains("Bread and river are one.")
+    );
+    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 2, 0));
+    // One that no summary was ever written over.
+    let shredded = wren
+        .agent
+        .shred(ShredWish::of(Number(14), "a slip"), &me)
+        .await;
+    assert_eq!(shredded.unwrap().summaries, []);
+    // With its last source the summary is discarded (SPEC 2.4); it is not shredded.
+    let shredded = wren
+        .agent
+        .shred(ShredWish::of(Number(2), "a slip"), &me)
+        .await;
+    assert_eq!(shredded.unwrap().summaries, [Number(15), Number(16)]);
+    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
+    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 0, 0));
+    // What was shredded does not return by an undo, and a summary without sources does not either.
+    wren.agent.roll_back(session, false, &me).await.unwrap();
+    assert_eq!(text_of(&wren, 1).await, "");
+    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    assert!(summary.discarded_at.is_some());
+    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 0, 0));
+    wren.check().await;
+}
+
+/// Whether an administrator requests it, and the agent consents; else it is the agent's own request.
+#[tokio::test]
+async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() {
+    for is_asked in [false, true] {
+        let (wren, session) = summarised().await;
+        let me = archiving::me();
+        if is_asked {
+            let draft = AccessDraft {
+                kind: AccessKind::Shred {
+                    number: Number(1),
+                    derived: true,
+                },
+                purpose: "a key was pasted".into(),
+            };
+            let request = wren.agent.request_access(&draft, &person()).await.unwrap();
+            wren.agent
+                .answer_access(request.id, true, None, &me)
+                .await
+                .unwrap();
+        } else {
+            let wish = ShredWish {
+                derived: true,
+                ..ShredWish::of(Number(1), "a key was pasted")
+            };
+            let shredded = wren.agent.shred(wish, &me).await.unwrap();
+            assert_eq!(shredded.derived, [Number(15), Number(16), Number(17)]);
+            assert_eq!(shredded.summaries, []);
+            assert!(shredded.memory.shredded_at.is_some());
+        }
+        for number in [1, 15, 16, 17] {
+            let memory = wren.agent.memory(Number(number)).await.unwrap();
+            assert!(memory.shredded_at.is_some(), "#{number}, {is_asked}");
+            assert_eq!(text_of(&wren, number).await, "");
+        }
+        // The report is gone from the session too, and from its record.
+        let shown = wren.seen().session(session).await.unwrap();
+        assert_eq!(
+            shown.words.summary.map(|text| text.expose().to_owned()),
+            None
+        );
+        let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
+        let records = serde_json::to_string(&records).unwrap();
+        for gone in [
+            "bread and the river",
+            "Bread and river",
+            "about the bread and walked",
+        ] {
+            assert!(!records.contains(gone), "{gone}");
+        }
+        assert!(records.contains("about the river and walked"));
+        // The other sources stay.
+        let other = wren.agent.memory(Number(2)).await.unwrap();
+        assert_eq!((other.kind.as_str(), other.under), ("archival", None));
+        assert!(text_of(&wren, 2).await.contains("about the river"));
+        assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 2, 0));
+        wren.check().await;
+    }
 }

@@ -7,10 +7,11 @@ use memoir_app::{
     AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
 };
 use memoir_domain::{
+    absorption::CoreNote,
     agent::Field,
     audit::{Actor, ActorKind},
-    memory::Kind,
-    wording::Origin,
+    memory::{Kind, Number},
+    origin::Origin,
 };
 use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
@@ -412,7 +413,7 @@ async fn spec_3_4_what_an_administrator_handed_over_stays_theirs_where_the_agent
     for (kind, doubles) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
         let wren = handed_over_by(kind, told).await;
         let part = wren.agent.read_part().await.unwrap().part.unwrap();
-        let core = [told.into()];
+        let core = [CoreNote::Text(told.into())];
         wren.agent.note_part(&part, &[], &core).await.unwrap();
         wren.refine([complete()]).await;
         assert_eq!(wren.kept().await.len(), doubles, "{kind:?}");
@@ -730,4 +731,173 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
         .await;
     assert_eq!(late.unwrap_err().code(), "erased");
     wren.check().await;
+}
+
+/// What a model answers that promotes an entry in place of others.
+fn promote_replacing(number: u64, replaces: &[u64]) -> Turn {
+    let promoted = json!({"number": number, "replaces": replaces});
+    Turn::text(&json!({"promote": [promoted]}).to_string())
+}
+
+async fn save_own(wren: &TestAgent, memory: MemoryInput) -> u64 {
+    let saved = wren.agent.save(&[memory], &Actor::agent("wren")).await;
+    saved.unwrap()[0].memory.number.0
+}
+
+/// A memory by its kind and what it is under.
+async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>) {
+    let memory = wren.agent.memory(Number(number)).await.unwrap();
+    (memory.kind, memory.under.map(|under| under.0))
+}
+
+async fn last_data(wren: &TestAgent) -> serde_json::Value {
+    let last = memoir_app::RecordFilter {
+        last: Some(1),
+        ..memoir_app::RecordFilter::default()
+    };
+    let record = wren.seen().records(&last).await.unwrap().remove(0);
+    record.words.data.expose().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_a_promoted_entry_replaces_what_it_names() {
+    let wren = TestAgent::new(&[]).await;
+    let old = save_own(&wren, input("Mira lives in Porto.")).await;
+    let other = save_own(&wren, input("Mira sings.")).await;
+    let entry = note(&wren, "Mira moved to Braga.").await;
+    let reflected = reflect(&wren, [promote_replacing(entry, &[old, 99])]).await;
+    assert_eq!(reflected.promoted, [Number(entry)]);
+    assert_eq!(reflected.replaced, [Number(old)]);
+    assert_eq!(reflected.not_replaced, 1);
+    assert_eq!(place(&wren, entry).await, (Kind::Core, None));
+    assert_eq!(place(&wren, old).await, (Kind::Archival, Some(entry)));
+    assert_eq!(place(&wren, other).await, (Kind::Core, None));
+    let data = last_data(&wren).await;
+    assert_eq!(
+        data["not_replaced"],
+        json!([{"number": 99, "reason": "not_found"}])
+    );
+    let actions = wren.actions().await;
+    assert_eq!(
+        actions[actions.len() - 3..],
+        ["memory_promoted", "memory_replaced", "reflection_completed"]
+    );
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
+}
+
+/// An entry keeps its origin: an absorbed one never replaces the agent's own text.
+#[tokio::test(start_paused = true)]
+async fn spec_2_5_a_promoted_entry_of_a_weaker_origin_replaces_no_stronger_one() {
+    let wren = TestAgent::new(&[]).await;
+    let own = save_own(&wren, input("Mira lives in Porto.")).await;
+    let heard = MemoryInput {
+        origin: Some(Origin::Conversation),
+        ..input("Ann says that Mira sings.")
+    };
+    let heard = save_own(&wren, heard).await;
+    let entry = MemoryInput {
+        kind: Some(Kind::Journal),
+        origin: Some(Origin::Conversation),
+        ..input("Ann says that Mira moved, and sings no more.")
+    };
+    let entry = save_own(&wren, entry).await;
+    let reflected = reflect(&wren, [promote_replacing(entry, &[own, heard])]).await;
+    assert_eq!(reflected.replaced, [Number(heard)]);
+    assert_eq!(reflected.not_replaced, 1);
+    assert_eq!(place(&wren, own).await, (Kind::Core, None));
+    assert_eq!(place(&wren, heard).await, (Kind::Archival, Some(entry)));
+    assert_eq!(
+        last_data(&wren).await["not_replaced"],
+        json!([{"number": own, "reason": "origin"}])
+    );
+    let promoted = wren.agent.memory(Number(entry)).await.unwrap();
+    assert_eq!(promoted.origin, Origin::Conversation);
+    assert!(wren.agent.verify().await.unwrap().valid);
+}
+
+/// Two texts that a conversation may replace, and one that it may not: #1 is the agent's own.
+async fn with_heard() -> TestAgent {
+    let wren = TestAgent::new(&[]).await;
+    save_own(&wren, input("I like rain.")).await;
+    for text in ["Ann works at the mill.", "Ann's sister is called Mira."] {
+        let heard = MemoryInput {
+            origin: Some(Origin::Conversation),
+            ..input(text)
+        };
+        save_own(&wren, heard).await;
+    }
+    let messages = vec![message(
+        "a",
+        "I left the mill. My sister is called Mirella.",
+    )];
+    wren.agent
+        .hand_over(messages, true, ActorKind::Agent)
+        .await
+        .unwrap();
+    wren
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_an_absorbed_entry_replaces_what_has_changed() {
+    let wren = with_heard().await;
+    let answer = json!({
+        "journal": ["Ann came by."],
+        "core": [
+            {"content": "Ann left the mill.", "replaces": [2, 1]},
+            {"content": "Ann's sister is called Mirella.", "replaces": ["#3"]},
+            "Ann likes tea.",
+        ],
+    });
+    let script = wren.script([Turn::text(&answer.to_string())]);
+    let absorbed = wren
+        .agent
+        .absorb(pending(), &mut |_: AbsorbProgress| {})
+        .await
+        .unwrap();
+    assert_eq!(
+        (absorbed.saved, absorbed.replaced, absorbed.not_replaced),
+        (4, 2, 1)
+    );
+    // The model is shown the core memories by number, so that it can name them.
+    let ModelMessage::User(asked) = &script.requests()[0].messages[0] else {
+        panic!("the transcript is the user's message");
+    };
+    let asked = format!("{}{}", script.requests()[0].system.expose(), asked.expose());
+    assert!(
+        asked.contains("#2") && asked.contains("Ann works at the mill."),
+        "{asked}"
+    );
+    assert_eq!(place(&wren, 1).await, (Kind::Core, None));
+    assert_eq!(place(&wren, 2).await, (Kind::Archival, Some(5)));
+    assert_eq!(place(&wren, 3).await, (Kind::Archival, Some(6)));
+    assert_eq!(wren.actions().await.last().unwrap(), "transcript_absorbed");
+    assert_eq!(
+        last_data(&wren).await["not_replaced"],
+        json!([{"number": 1, "reason": "origin"}])
+    );
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_an_agent_that_reads_a_transcript_itself_replaces_by_the_same_rules() {
+    let wren = with_heard().await;
+    // Its context has the core memories by number, so that the part need not show them.
+    let part = wren.agent.read_part().await.unwrap();
+    let core = [CoreNote::Replacing {
+        content: "Ann left the mill.".into(),
+        replaces: vec![json!(2), json!("#1")],
+    }];
+    let part = part.part.unwrap();
+    let noted = wren.agent.note_part(&part, &[], &core).await.unwrap();
+    assert_eq!(noted.replaced, [Number(2)]);
+    let not_replaced: Vec<_> = noted
+        .not_replaced
+        .iter()
+        .map(|one| (one.number.0, one.reason.as_str()))
+        .collect();
+    assert_eq!(not_replaced, [(1, "origin")]);
+    assert_eq!(place(&wren, 2).await, (Kind::Archival, Some(4)));
+    assert!(wren.agent.verify().await.unwrap().valid);
 }

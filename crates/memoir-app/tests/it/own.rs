@@ -7,7 +7,7 @@ use memoir_domain::{
     SessionId,
     agent::Field,
     audit::Actor,
-    lifecycle::StartRefusal,
+    lifecycle::{NothingToRefine, StartRefusal},
     memory::{Kind, Number},
     session::{Driver, Mode, State},
 };
@@ -74,9 +74,9 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     wren.check().await;
 }
 
-/// What one process has read of all memories is not what it judges by once anybody changed them.
+/// What one process has read of all memories is not what it decides by once another process changed them.
 #[tokio::test]
-async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it() {
+async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_wrote_it() {
     let folder = new_folder();
     let (here, robin) = (
         TestAgent::of(&folder.open()).await,
@@ -84,57 +84,54 @@ async fn spec_3_12_a_delete_is_judged_by_what_the_store_holds_whoever_wrote_it()
     );
     let elsewhere = agent_of(&folder.open().memoir, "wren").await;
     let own = Actor::agent("wren");
+    let refuse = [(Field::LossGuard, Some("refuse"))];
     let ballast = "Every order of the bindery is in the ledger. ".repeat(20);
-    for text in [
-        "Ann sings in the choir.",
-        "Ann sings in the choir. She has a cat.",
-        "Cy rows on the lake.",
-        "Cy rows on the lake. He swims.",
-        "Dee paints.",
-        "Em reads.",
-        ballast.trim(),
-    ] {
-        // What an administrator adds carries nothing.
-        for agent in [&here.agent, &robin.agent] {
+    for agent in [&here.agent, &robin.agent] {
+        agent.configure(&refuse, &own).await.unwrap();
+        for text in [
+            "Ann sings in the choir.",
+            "ann sings in the choir",
+            "Cy rows on the lake.",
+            "CY ROWS ON THE LAKE!",
+            ballast.trim(),
+        ] {
             agent.save(&[input(text)], &own).await.unwrap();
         }
     }
-    let session = opened(&here).await;
-    let delete = async |number: u64| {
-        let deleted = call(&here.agent, session, "delete_memory", json!({"id": number})).await;
-        assert_eq!(deleted["type"], "deleted", "{deleted}");
-        deleted["carried_by"].as_u64()
+    // Under `refuse` only a memory leaves whose text an earlier one has, up to case.
+    let delete = async |agent: &OwnAgent, session, number: u64| {
+        let deleted = call(agent, session, "delete_memory", json!({"id": number})).await;
+        match deleted["type"].as_str() {
+            Some("deleted") => deleted["under"].as_u64().ok_or_else(String::new),
+            _ => Err(deleted["code"].as_str().unwrap().to_owned()),
+        }
     };
-    // The look is taken.
-    assert_eq!(delete(6).await, None);
+    let session = opened(&here).await;
+    // All memories are read.
+    assert_eq!(delete(&here.agent, session, 2).await, Ok(1));
     let discard = async |agent: &OwnAgent, number| {
         let discarded = agent.handle(Number(number), Handling::Discard, &own);
         discarded.await.unwrap();
     };
-    discard(&elsewhere, 2).await;
-    assert_eq!(delete(1).await, None);
+    discard(&elsewhere, 3).await;
+    let refused = delete(&here.agent, session, 4).await;
+    assert_eq!(refused, Err("guard".to_owned()));
     elsewhere
-        .handle(Number(1), Handling::Restore, &own)
+        .handle(Number(3), Handling::Restore, &own)
         .await
         .unwrap();
-    elsewhere
-        .handle(Number(2), Handling::Restore, &own)
+    assert_eq!(delete(&here.agent, session, 4).await, Ok(3));
+    let saved = elsewhere
+        .save(&["Dee paints.", "DEE PAINTS."].map(input), &own)
         .await
         .unwrap();
-    assert_eq!(delete(1).await, Some(2));
-    discard(&here.agent, 4).await;
-    assert_eq!(delete(3).await, None);
-    let longer = input("Dee paints. She sells it.");
-    let saved = elsewhere.save(&[longer], &own).await.unwrap();
-    assert_eq!(delete(5).await, Some(saved[0].memory.number.0));
+    let [first, copy] = [0, 1].map(|place| saved[place].memory.number.0);
+    assert_eq!(delete(&here.agent, session, copy).await, Ok(first));
     // And nothing is ever another agent's.
-    discard(&robin.agent, 2).await;
     let session = opened(&robin).await;
-    let deleted = call(&robin.agent, session, "delete_memory", json!({"id": 1})).await;
-    assert_eq!(
-        (&deleted["type"], &deleted["carried_by"]),
-        (&json!("deleted"), &Value::Null)
-    );
+    discard(&robin.agent, 1).await;
+    let refused = delete(&robin.agent, session, 2).await;
+    assert_eq!(refused, Err("guard".to_owned()));
     for wren in [&here, &robin] {
         assert!(wren.agent.verify().await.unwrap().valid);
     }
@@ -393,6 +390,8 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
 #[tokio::test]
 async fn spec_3_18_the_mode_holds_for_the_agents_own_session() {
     let wren = TestAgent::new(&MEMORIES).await;
+    // A duplicate, so that there is something to do.
+    wren.remember(MEMORIES[0]).await;
     let (session, _) = wren.agent.open_own(Mode::DedupOnly).await.unwrap();
     let update = json!({"id": 1, "content": "The press needs oil."});
     let refused = call(&wren.agent, session.id, "update_memory", update).await;
@@ -407,7 +406,9 @@ async fn spec_3_1_there_is_nothing_to_refine_without_core_memories() {
     let wren = TestAgent::new(&[]).await;
     assert!(matches!(
         wren.agent.open_own(Mode::Full).await,
-        Err(Error::Start(StartRefusal::NothingToRefine))
+        Err(Error::Start(StartRefusal::NothingToRefine(
+            NothingToRefine::NoCoreMemories
+        )))
     ));
 }
 

@@ -346,7 +346,7 @@ async fn spec_3_2_the_queue_outlives_the_process() {
 }
 
 #[tokio::test]
-async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_kept() {
+async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_active() {
     let wren = TestAgent::new(&MEMORIES).await;
     let before = wren.memories().await;
     let options = RefineOptions {

@@ -313,3 +313,162 @@ async fn spec_2_8_a_prompt_of_any_length_gets_the_best_few() {
         assert!(found.is_empty(), "{nothing}");
     }
 }
+
+/// Archival memories are found like others and marked; one that was replaced ranks directly after its successor.
+#[tokio::test]
+async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_successor() {
+    let wren = TestAgent::new(&[]).await;
+    let me = Actor::agent("wren");
+    let save = async |memory: MemoryInput| {
+        let saved = wren.agent.save(&[memory], &me).await.unwrap();
+        saved[0].memory.number.0
+    };
+    let dated = |content: &str, date: &str| MemoryInput {
+        content: content.into(),
+        created_at: Some(date.parse().unwrap()),
+        ..MemoryInput::default()
+    };
+    let first = save(dated("The kiln is fired on Mondays", "2024-01-10")).await;
+    let second = save(MemoryInput {
+        replaces: vec![Number(first)],
+        ..dated("The kiln is fired on Thursdays", "2025-02-20")
+    })
+    .await;
+    let other = save(input_of("The kiln needs a new door")).await;
+    let third = save(MemoryInput {
+        replaces: vec![Number(second)],
+        ..dated(
+            "The kiln is fired on Fridays, and cooled slowly",
+            "2026-03-01",
+        )
+    })
+    .await;
+    let archival = save(MemoryInput {
+        kind: Some(memoir_domain::memory::Kind::Archival),
+        ..input_of("The kiln of my grandmother was brick")
+    })
+    .await;
+    for process in [
+        wren.installation.clone(),
+        wren.installation.another_process(),
+    ] {
+        let agent = TestAgent::of(&process).await.agent;
+        let found = agent.lens().recall(&asked("when is the kiln fired")).await;
+        let found = found.unwrap();
+        let numbers: Vec<u64> = found.iter().map(|memory| memory.number.0).collect();
+        for number in [first, second, third, other, archival] {
+            assert!(numbers.contains(&number), "#{number}: {numbers:?}");
+        }
+        // Each directly after the one that replaced it.
+        let at = numbers.iter().position(|number| *number == third).unwrap();
+        assert_eq!(numbers[at..at + 3], [third, second, first]);
+        let of = |number: u64| found.iter().find(|one| one.number.0 == number).unwrap();
+        let mark = |number: u64| {
+            let replaced = of(number).replaced?;
+            Some((replaced.until.to_string(), replaced.now.0))
+        };
+        assert_eq!(
+            mark(first),
+            Some(("2025-02-20T00:00:00Z".to_owned(), third)),
+            "until the date of the next one, and what is so now"
+        );
+        assert_eq!(
+            mark(second),
+            Some(("2026-03-01T00:00:00Z".to_owned(), third))
+        );
+        assert_eq!(
+            (mark(third), mark(other), mark(archival)),
+            (None, None, None)
+        );
+        let places = [first, second, archival].map(|number| {
+            let memory = of(number);
+            (memory.kind.as_str(), memory.under.map(|under| under.0))
+        });
+        assert_eq!(
+            places,
+            [
+                ("archival", Some(second)),
+                ("archival", Some(third)),
+                ("archival", None)
+            ]
+        );
+        // By kind.
+        let only = RecallQuery {
+            kind: Some(memoir_domain::memory::Kind::Archival),
+            ..asked("kiln")
+        };
+        let found = agent.lens().recall(&only).await.unwrap();
+        assert_eq!(found.len(), 3);
+    }
+    // Where what is so now is discarded, nothing is said of it; promoted, it is a core memory like others.
+    wren.agent
+        .handle(Number(third), Handling::Discard, &me)
+        .await
+        .unwrap();
+    let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
+    assert!(found.iter().all(|memory| memory.replaced.is_none()));
+    wren.agent
+        .handle(Number(second), Handling::Promote, &me)
+        .await
+        .unwrap();
+    let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
+    let marked: Vec<_> = found
+        .iter()
+        .filter_map(|memory| Some((memory.number.0, memory.replaced?.now.0)))
+        .collect();
+    assert_eq!(marked, [(first, second)]);
+}
+
+/// A source of a summary, and a copy, are archival and found, and were not replaced.
+#[tokio::test]
+async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_replaced() {
+    let wren = crate::archiving::archivist().await;
+    let session = crate::archiving::open(&wren).await;
+    let summary =
+        serde_json::json!({"ids": [1, 2], "content": "we spoke about the bread and the river."});
+    crate::archiving::edit(&wren, session, "consolidate_memories", summary).await;
+    crate::archiving::complete(&wren, session).await;
+    let me = Actor::agent("wren");
+    let text = wren.seen().memory(Number(5)).await.unwrap();
+    let copy = MemoryInput {
+        replaces: vec![Number(5)],
+        ..input_of(text.content())
+    };
+    let saved = wren.agent.save(&[copy], &me).await.unwrap();
+    assert_eq!(saved[0].replaced, Some(vec![Number(5)]));
+    let found = wren.seen().recall(&asked("bread river garden")).await;
+    let found = found.unwrap();
+    for number in [1, 2, 5] {
+        let memory = found.iter().find(|one| one.number.0 == number).unwrap();
+        assert_eq!(memory.kind.as_str(), "archival");
+        assert!(memory.under.is_some() && memory.replaced.is_none());
+    }
+    // A session's search covers the archive, and marks it (SPEC 3.8).
+    let session = crate::archiving::open(&wren).await;
+    let found = crate::archiving::edit(
+        &wren,
+        session,
+        "search_memories",
+        serde_json::json!({"query": "bread"}),
+    )
+    .await;
+    let found = found["results"].as_array().unwrap().clone();
+    let places: Vec<_> = found
+        .iter()
+        .map(|hit| {
+            (
+                hit["number"].as_u64().unwrap(),
+                hit["kind"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert!(places.contains(&(1, "archival")), "{places:?}");
+    assert!(places.contains(&(15, "core")), "{places:?}");
+}
+
+fn input_of(content: &str) -> MemoryInput {
+    MemoryInput {
+        content: content.into(),
+        ..MemoryInput::default()
+    }
+}

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use memoir_app::{Error, Handling, MemoryInput, OwnAgent, sessions::RehearsedMemory};
+use memoir_app::{
+    Error, Handling, MemoryInput, OwnAgent,
+    sessions::{NotApplied, RehearsedMemory},
+};
 use memoir_domain::{
     SessionId,
     agent::Field,
-    audit::Actor,
     lifecycle::StartRefusal,
     memory::Number,
     session::{Driver, Mode, State},
@@ -57,11 +59,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     );
     assert_eq!(opened.duplicates_removed, 1);
     let id = session.id;
-    assert_eq!(
-        numbers(&changes(&wren, id).await),
-        [4, 5],
-        "the double, and what stands for it"
-    );
+    assert_eq!(numbers(&changes(&wren, id).await), [5], "the duplicate");
 
     let merge = json!({"ids": [3, 4], "content": MERGED});
     let merged = call(&wren.agent, id, "consolidate_memories", merge).await;
@@ -133,7 +131,11 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
 
     let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
     assert_eq!(
-        (applied.state, applied.edits, applied.rehearsal),
+        (
+            applied.session.state,
+            applied.session.edits,
+            applied.session.rehearsal
+        ),
         (State::Completed, 2, false)
     );
     // The merged one, 8, has its text and the saved one its place.
@@ -142,6 +144,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     wren.check().await;
 }
 
+/// An agent under the guard `archive`, over its budget.
 async fn furnished() -> TestAgent {
     let wren = TestAgent::new(&MEMORIES).await;
     let tagged = MemoryInput {
@@ -159,9 +162,9 @@ async fn furnished() -> TestAgent {
     ] {
         wren.remember(text).await;
     }
-    // So much that the breaker stays out of it.
+    // 540 tokens each, so that the breaker does not trip.
     for number in 13..=15 {
-        let text = "of the long way to the coast and what was seen on it ".repeat(8);
+        let text = "of the long way to the coast and what was seen on it ".repeat(40);
         wren.remember(&format!("Part {number} {text}")).await;
     }
     wren.agent
@@ -170,8 +173,11 @@ async fn furnished() -> TestAgent {
         .unwrap();
     let settings = [
         (Field::ImmutableTags, Some("vow")),
-        (Field::LossGuard, Some("refuse")),
+        (Field::LossGuard, None),
+        (Field::CoreTokenBudget, Some("1000")),
+        (Field::RefinementThreshold, Some("0.6")),
     ];
+    // One journal entry tells the agent: #16.
     wren.agent.configure(&settings, &person()).await.unwrap();
     wren
 }
@@ -179,41 +185,45 @@ async fn furnished() -> TestAgent {
 /// Everything that can be refused, and edits that rest on earlier ones.
 fn calls() -> Vec<(&'static str, Value)> {
     let delete = |number: u64| ("delete_memory", json!({"id": number}));
+    let merge = |ids: [u64; 2], content: &str| {
+        let arguments = json!({"ids": ids, "content": content});
+        ("consolidate_memories", arguments)
+    };
+    let long = "of the way to the coast and what was seen on it ".repeat(32);
     vec![
         ("no_such_tool", json!({})),
         ("delete_memory", json!({"id": "seventeen"})),
         ("update_memory", json!({"id": 2, "content": ""})),
         delete(99),
         delete(5),
+        delete(16),
         delete(1),
         delete(7),
-        delete(2),
         ("update_memory", json!({"id": 1, "content": "Thread."})),
-        // Its details are carried by the next, and then no more.
-        delete(8),
-        delete(9),
+        // The form alone.
         (
-            "consolidate_memories",
-            json!({"ids": [10, 11], "content": "Rain fell the whole day and nobody came."}),
+            "update_memory",
+            json!({"id": 1, "content": MEMORIES[0].replace('.', "!")}),
         ),
-        delete(10),
+        merge([10, 11], "Rain fell on 7 days."),
+        merge(
+            [10, 11],
+            "Rain fell all day, the whole day, and nobody came, and no one came by.",
+        ),
+        merge([13, 14], &long),
+        ("delete_memory", json!({"ids": [13, 14]})),
+        merge([10, 11], "Rain fell the whole day."),
         ("search_memories", json!({"query": "rain"})),
-        ("protect_memory", json!({"id": 12})),
+        delete(10),
         ("protect_memory", json!({"id": 17})),
-        (
-            "update_memory",
-            json!({"id": 17, "content": "Rain fell the whole day and nobody came."}),
-        ),
-        ("delete_memory", json!({"id": 12})),
-        (
-            "consolidate_memories",
-            json!({"ids": [3, 4], "content": MEMORIES[2]}),
-        ),
+        ("protect_memory", json!({"id": 12})),
+        delete(12),
+        ("delete_memory", json!({"ids": [8], "replaced_by": 17})),
+        ("delete_memory", json!({"ids": [8], "replaced_by": 9})),
+        ("delete_memory", json!({"ids": [2, 3, 6, 9]})),
+        ("update_memory", json!({"id": 17, "content": "Rain fell."})),
+        merge([3, 4], MEMORIES[2]),
         ("search_memories", json!({"query": "cat"})),
-        (
-            "update_memory",
-            json!({"id": 18, "content": "The cat sleeps on the paper."}),
-        ),
         ("complete_refinement", json!({"summary": ""})),
         ("complete_refinement", json!({"summary": "Less rain."})),
         delete(6),
@@ -249,10 +259,17 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
         "unknown_tool",
         "invalid_argument",
         "not_found",
+        "not_core",
         "constitutional",
         "immutable",
-        "loss_limit",
-        "words_added",
+        "unsupported",
+        "not_shorter",
+        "within_budget",
+        "summary_limit",
+        "age_limit",
+        "updated",
+        "consolidated",
+        "deleted",
         "protected",
         "refinement_complete",
         "session_over",
@@ -318,8 +335,8 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     assert_eq!(detail.state, State::RolledBack);
     assert_eq!(
         numbers(&detail.words.changes.unwrap()),
-        [4, 5],
-        "as in a session, the double stays put away"
+        [5],
+        "as in a session, the duplicate stays discarded"
     );
     assert_eq!(rehearsed.memories().await, before);
     assert!(rehearsed.journal().await.is_empty());
@@ -330,38 +347,170 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     rehearsed.agent.open_own(Mode::Full).await.unwrap();
 }
 
+/// What an edit of the rehearsal rests on is gone, and its own number is another memory's by now.
 #[tokio::test]
-async fn spec_3_17_applying_lets_no_memory_carry_that_the_rehearsal_did_not_show() {
-    let said = MEMORIES[0];
-    let saying = ["Joaquín", "Lena"].map(|name| format!("{said} {name} knows."));
-    let ballast = "Words of some length. ".repeat(60);
-    let own = Actor::agent("wren");
-    for is_brought_back in [false, true] {
-        let wren = TestAgent::new(&[]).await;
-        // What an administrator adds carries nothing.
-        let inputs = [said, &saying[0], &saying[1], &ballast].map(|text| MemoryInput {
-            content: text.into(),
-            ..MemoryInput::default()
-        });
-        wren.agent.save(&inputs, &own).await.unwrap();
-        let handle = |handling| wren.agent.handle(Number(2), handling, &own);
-        handle(Handling::Discard).await.unwrap();
-        let id = rehearsing(&wren).await;
-        let deleted = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
-        assert_eq!(deleted["carried_by"], json!(3), "{deleted}");
-        let summary = json!({"summary": "Said twice."});
-        call(&wren.agent, id, "complete_refinement", summary).await;
-        if is_brought_back {
-            handle(Handling::Restore).await.unwrap();
-        }
-        let before = wren.memories().await;
-        let applied = wren.agent.apply_rehearsal(id, &person()).await;
-        assert_eq!(applied.is_err(), is_brought_back, "{applied:?}");
-        if is_brought_back {
-            assert!(matches!(applied, Err(Error::NotApplicable { .. })));
-            assert_eq!(wren.memories().await, before);
-        }
+async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_depend_on_them() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = rehearsing(&wren).await;
+    for (tool, arguments) in [
+        (
+            "consolidate_memories",
+            json!({"ids": [3, 4], "content": MERGED}),
+        ),
+        (
+            "update_memory",
+            json!({"id": 6, "content": "The old press came from Lisbon and needs oil each month."}),
+        ),
+        ("update_memory", json!({"id": 7, "content": MEMORIES[2]})),
+        ("protect_memory", json!({"id": 7})),
+        ("protect_memory", json!({"id": 1})),
+        (
+            "complete_refinement",
+            json!({"summary": "One cat is enough."}),
+        ),
+    ] {
+        let result = call(&wren.agent, id, tool, arguments).await;
+        assert_ne!(result["type"], "error", "{result}");
     }
+    let facts = async || {
+        let facts = wren.agent.rehearsal_facts(id, &person()).await;
+        facts.unwrap().unwrap()
+    };
+    let before = facts().await;
+    assert_eq!((before.edits, before.not_applied.len()), (5, 0));
+    // #7 of the agent is no memory of the rehearsal.
+    let new = wren.remember("The cat has a cushion.").await;
+    assert_eq!(new, 7);
+    wren.agent
+        .handle(Number(4), Handling::Discard, &person())
+        .await
+        .unwrap();
+    let expected = [
+        ("consolidate_memories", vec![3, 4], "not_found"),
+        ("update_memory", vec![7], "depends"),
+        ("protect_memory", vec![7], "depends"),
+    ];
+    let named = |found: &[NotApplied]| -> Vec<(String, Vec<u64>, String)> {
+        let named = found.iter().map(|one| {
+            let numbers = one.numbers.iter().map(|number| number.0).collect();
+            (one.tool.clone(), numbers, one.code.clone())
+        });
+        named.collect()
+    };
+    let expected =
+        expected.map(|(tool, numbers, code)| (tool.to_owned(), numbers, code.to_owned()));
+    let now = facts().await;
+    assert_eq!(named(&now.not_applied), expected);
+    assert_eq!(now.edits, 5);
+    let mass = now.outcome.unwrap();
+    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    assert_eq!(named(&applied.not_applied), expected);
+    let session = &applied.session;
+    assert_eq!(
+        (
+            session.edits,
+            session.stats.updated,
+            session.stats.protected
+        ),
+        (1, 1, 1)
+    );
+    assert_eq!(session.post_session_tokens, Some(mass.core_tokens_after));
+    // #5 is no duplicate any more, since #4 is discarded.
+    assert_eq!(wren.kept().await, [1, 2, 3, 5, 6, 7]);
+    let untouched = wren.seen().memory(Number(7)).await.unwrap();
+    assert_eq!(untouched.content(), "The cat has a cushion.");
+    assert!(!untouched.constitutional);
+    assert!(wren.agent.memory(Number(1)).await.unwrap().constitutional);
+    assert!(wren.agent.verify().await.unwrap().valid);
+    wren.check().await;
+}
+
+#[tokio::test]
+async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let id = rehearsing(&wren).await;
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 6})),
+        ("protect_memory", json!({"id": 1})),
+        ("complete_refinement", json!({"summary": "Less press."})),
+    ] {
+        call(&wren.agent, id, tool, arguments).await;
+    }
+    let strict = [(Field::RefinementThreshold, Some("1"))];
+    wren.agent.configure(&strict, &person()).await.unwrap();
+    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    let codes: Vec<&str> = applied
+        .not_applied
+        .iter()
+        .map(|one| one.code.as_str())
+        .collect();
+    assert_eq!(codes, ["breaker"]);
+    assert_eq!(
+        (applied.session.state, applied.session.edits),
+        (State::Completed, 0)
+    );
+    assert!(wren.kept().await.contains(&6));
+    assert!(wren.agent.memory(Number(1)).await.unwrap().constitutional);
+    assert!(wren.agent.verify().await.unwrap().valid);
+}
+
+/// A rehearsal that archives: the diff shows what comes under which, and applying does the same.
+#[tokio::test]
+async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
+    let wren = furnished().await;
+    let before = wren.memories().await;
+    let id = rehearsing(&wren).await;
+    for (tool, arguments) in [
+        (
+            "consolidate_memories",
+            json!({"ids": [10, 11], "content": "Rain fell the whole day."}),
+        ),
+        ("delete_memory", json!({"ids": [8], "replaced_by": 9})),
+        ("delete_memory", json!({"ids": [14]})),
+        ("complete_refinement", json!({"summary": "Less rain."})),
+    ] {
+        let result = call(&wren.agent, id, tool, arguments).await;
+        assert_ne!(result["type"], "error", "{result}");
+    }
+    assert_eq!(wren.memories().await, before);
+    let shown = changes(&wren, id).await;
+    let places = shown.iter().map(|change| {
+        let after = &change.after;
+        let under = after.under.map(|under| under.0);
+        (change.number.0, after.kind.as_str(), under)
+    });
+    let places: Vec<_> = places.collect();
+    assert!(places.contains(&(14, "archival", None)), "{places:?}");
+    let facts = wren.agent.rehearsal_facts(id, &person()).await;
+    let facts = facts.unwrap().unwrap();
+    let under = |number: u64| {
+        let mut changes = facts.changes.iter();
+        let change = changes.find(|change| change.after.number.0 == number);
+        change.unwrap().under.map(|under| under.0)
+    };
+    assert_eq!(
+        [8, 10, 11, 14].map(under),
+        [Some(9), Some(17), Some(17), None]
+    );
+    let summary = facts.changes.iter().find(|change| change.before.is_none());
+    assert_eq!(summary.unwrap().made_of, [Number(10), Number(11)]);
+
+    // Another number than in the rehearsal.
+    assert_eq!(wren.remember("It snows.").await, 17);
+    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    assert_eq!(applied.not_applied, []);
+    let session = &applied.session;
+    assert_eq!((session.archived, session.summaries), (4, 1));
+    for (number, under) in [(8, Some(9)), (10, Some(18)), (11, Some(18)), (14, None)] {
+        let memory = wren.agent.memory(Number(number)).await.unwrap();
+        assert_eq!(memory.kind.as_str(), "archival");
+        assert_eq!(memory.under, under.map(Number), "#{number}");
+    }
+    let verified = wren.agent.verify().await.unwrap();
+    assert_eq!(verified.misfits, []);
+    let counted = verified.originals.unwrap();
+    assert_eq!((counted.archived, counted.lost), (4, 0));
+    wren.check().await;
 }
 
 #[tokio::test]
@@ -426,6 +575,6 @@ async fn spec_3_17_two_calls_at_once_both_count() {
         (&one["type"], &other["type"]),
         (&json!("protected"), &json!("protected"))
     );
-    assert_eq!(numbers(&changes(&wren, id).await), [1, 2, 4, 5]);
+    assert_eq!(numbers(&changes(&wren, id).await), [1, 2, 5]);
     assert_eq!(wren.agent.session(id).await.unwrap().stats.protected, 2);
 }

@@ -11,8 +11,8 @@ use std::{
 use memoir_app::{MemoryPage, Viewer};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
+    agent::Field,
     audit::Actor,
-    knife::ToolResult,
     session::Mode,
 };
 use memoir_store_postgres::PostgresStore;
@@ -90,7 +90,7 @@ async fn carry(mut client: UnixStream, mut server: UnixStream, count: Arc<Atomic
 }
 
 #[tokio::test]
-async fn spec_6_2_a_page_under_a_grant_takes_three_round_trips_and_an_edit_one_or_two() {
+async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() {
     let Some(server) = Postgres::start("round-trips").unwrap() else {
         println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
         return;
@@ -135,29 +135,38 @@ async fn spec_6_2_a_page_under_a_grant_takes_three_round_trips_and_an_edit_one_o
         assert!(seen.len() == 50 && seen.iter().all(|memory| memory.words.is_some()));
         assert_eq!(
             proxy.counted(),
-            3,
-            "the grant, the log since, the record of it"
+            4,
+            "the grant, the log since, how the archive hangs together, the record of it"
         );
     }
+    // Under the default guard, chosen by the agent itself.
+    let guard = [(Field::LossGuard, None)];
+    agent.configure(&guard, &own).await.unwrap();
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
-    // The memories that the session was opened on are known, and so is what was read in its course.
-    let trips = [
-        (3, "slowly by hand", 1, "the commit"),
-        (4, "slowly by hand", 1, "the commit"),
+    let shorter = memories[199].replace("by hand and slowly", "slowly by hand");
+    // The first edit reads all memories, with the version of the agent; those after it read nothing.
+    let edits = [
         (
+            "update_memory",
+            json!({"id": 200, "content": shorter}),
             3,
-            "by hand, slowly",
-            2,
-            "the memory that was changed, the commit",
+            "the session, the memories, the commit",
+        ),
+        ("delete_memory", json!({"ids": [199]}), 1, "the commit"),
+        (
+            "delete_memory",
+            json!({"ids": [198, 197], "replaced_by": 196}),
+            1,
+            "the commit",
         ),
     ];
-    for (number, said, expected, of) in trips {
-        let content = memories[number - 1].replace("by hand and slowly", said);
-        let arguments = json!({"id": number, "content": content});
+    for (tool, arguments, expected, of) in edits {
         proxy.counted();
-        let edit = agent.call_tool(session.id, "update_memory", Some(&arguments));
-        let answer = edit.await.unwrap();
-        assert!(matches!(answer, ToolResult::Updated { .. }), "{answer:?}");
-        assert_eq!(proxy.counted(), expected, "{of}");
+        let edit = agent.call_tool(session.id, tool, Some(&arguments));
+        let result = edit.await.unwrap();
+        assert_eq!(result.refusal(), None, "{result:?}");
+        assert_eq!(proxy.counted(), expected, "{tool}: {of}");
     }
+    let shown = agent.session(session.id).await.unwrap();
+    assert_eq!((shown.edits, shown.archived, shown.summaries), (3, 4, 1));
 }

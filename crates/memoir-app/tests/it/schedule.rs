@@ -9,10 +9,18 @@ use std::{
 
 use jiff::{civil, tz::TimeZone};
 use memoir_app::{
-    Account, AgentHandle, Clock, InstallationSettings, Memoir, MemoryInput, Models,
-    sessions::{Progress, RefineOptions, Scheduled, Scheduler},
+    Account, AgentHandle, Clock, Error, Handling, InstallationSettings, Memoir, MemoryInput,
+    Models,
+    sessions::{RefineOptions, Scheduled, Scheduler},
 };
-use memoir_domain::{Timestamp, agent::Field, memory::Kind, schedule::WeeklySlot, session::State};
+use memoir_domain::{
+    Timestamp,
+    agent::{Field, LossGuard},
+    lifecycle::{NothingToRefine, StartRefusal},
+    memory::{Kind, Number},
+    schedule::{LeftAlone, WeeklySlot},
+    session::{Mode, State},
+};
 use memoir_model::{ConnectError, Model, ModelName};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
@@ -482,56 +490,199 @@ fn four_memories() -> [MemoryInput; 4] {
     ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::installation::input)
 }
 
+/// An agent with the guard `archive` whose core memories are all out of reach, and one with the guard `refuse` without
+/// duplicates: neither is asked, however large it is.
 #[tokio::test]
-async fn spec_3_1_one_of_which_nothing_can_go_is_not_asked_and_looked_at_once_a_week() {
+async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     let mut month = Month::with("2026-03-04T12:00:00Z", settings()).await;
     month.agent("steady", 50).await;
-    month.agent("tiny", 0).await;
-    month.agent("pressed", 0).await;
-    month.set("pressed", Field::CoreTokenBudget, "1").await;
-    for name in ["tiny", "pressed"] {
-        month.remember_one(name, 50).await;
-        month.remember_one(name, 60).await;
-    }
-    month.down_until("2026-03-09T12:00:00Z");
-    let tiny = month.account.agent("tiny").await.unwrap();
-    let records = async || {
-        let query = memoir_app::RecordFilter::default();
-        tiny.seen_by(memoir_app::Viewer::Agent)
-            .records(&query)
+    month.agent("vowed", 50).await;
+    month.agent("sung", 0).await;
+    month.agent("strict", 50).await;
+    month.set("strict", Field::LossGuard, "refuse").await;
+    month.set("strict", Field::CoreTokenBudget, "1000").await;
+    month.remember("strict", 1_500).await;
+    let vowed = month.account.agent("vowed").await.unwrap();
+    for number in 1..=10 {
+        vowed
+            .handle(Number(number), Handling::Protect, &person())
             .await
-            .unwrap()
-            .len()
+            .unwrap();
+    }
+    let sung = month.account.agent("sung").await.unwrap();
+    let tagged = MemoryInput {
+        content: "A song, note for note.".into(),
+        tags: vec!["Audio".into()],
+        ..MemoryInput::default()
     };
-    let before = records().await;
+    sung.save(&[tagged], &person()).await.unwrap();
+    let silent = ["vowed", "sung", "strict"];
+    let records = async |month: &Month, name: &str| {
+        let agent = month.account.agent(name).await.unwrap();
+        let query = memoir_app::RecordFilter::default();
+        let lens = agent.seen_by(memoir_app::Viewer::Agent);
+        (
+            lens.records(&query).await.unwrap().len(),
+            lens.session_page(None, 10).await.unwrap().len(),
+        )
+    };
+    let mut before = Vec::new();
+    for name in silent {
+        before.push(records(&month, name).await);
+    }
     month.until("2026-03-17T12:00:00Z").await;
     month.none_else_asked(&["steady"]);
-    assert_eq!(records().await, before);
-    assert_eq!(
-        tiny.seen_by(memoir_app::Viewer::Agent)
-            .session_page(None, 10)
+    // Nor does the doctor count them as due, or their places in the queue as taken.
+    let found = month.memoir.examine(&month.account).await.unwrap();
+    let schedule = found.iter().find(|one| one.area == "schedule").unwrap();
+    assert!(
+        schedule.finding.starts_with("nothing is due"),
+        "{}",
+        schedule.finding
+    );
+    for (name, (count, sessions)) in silent.into_iter().zip(before) {
+        assert_eq!(records(&month, name).await, (count, sessions), "{name}");
+        assert_eq!(sessions, 0);
+        // The agent's view has the reason, and the core size alone decides whether it needs a session (SPEC 3.1).
+        let shown = month
+            .account
+            .agent(name)
             .await
             .unwrap()
-            .len(),
-        0
-    );
-    // Once there is enough it is asked at the next slot.
-    month.remember("tiny", 200).await;
+            .show()
+            .await
+            .unwrap();
+        assert_eq!(
+            shown.next_refinement_reason,
+            Some(LeftAlone::NothingToRefine),
+            "{name}"
+        );
+        assert_eq!(
+            (shown.next_refinement_at, shown.refinement_due),
+            (None, None)
+        );
+        assert_eq!(shown.needs_refinement, name == "strict");
+    }
+    // Once there is something to do, it is asked at the next slot.
+    for name in silent {
+        month.remember_one(name, 50).await;
+    }
+    let strict = month.account.agent("strict").await.unwrap();
+    let copy = MemoryInput {
+        content: strict
+            .seen_by(memoir_app::Viewer::Agent)
+            .memory(Number(1))
+            .await
+            .unwrap()
+            .content()
+            .into(),
+        ..MemoryInput::default()
+    };
+    strict.save(&[copy], &person()).await.unwrap();
+    for name in silent {
+        let shown = month
+            .account
+            .agent(name)
+            .await
+            .unwrap()
+            .show()
+            .await
+            .unwrap();
+        assert_eq!(shown.next_refinement_reason, None, "{name}");
+    }
     month.until("2026-03-24T12:00:00Z").await;
-    assert_eq!(month.of("tiny").await, ["03-23T04:00 weekly completed"]);
-    // Started by hand a session begins, and tells it.
-    let pressed = month.account.agent("pressed").await.unwrap();
-    let mut told = None;
-    pressed
-        .seen_by(memoir_app::Viewer::Agent)
-        .refine(&RefineOptions::default(), &mut |progress| {
-            if let Progress::Opened { nothing_can_go, .. } = progress {
-                told.clone_from(nothing_can_go);
+    // A slot had passed since the last attempt, so that they were asked as soon as there was something to do.
+    for name in ["vowed", "sung"] {
+        assert_eq!(
+            month.of(name).await,
+            [
+                "03-17T12:30 weekly completed",
+                "03-23T04:00 weekly completed"
+            ]
+        );
+    }
+    // Its duplicate was joined, and there was nothing to refine again.
+    assert_eq!(month.of("strict").await.len(), 1);
+}
+
+#[tokio::test]
+async fn spec_3_5_a_start_with_nothing_to_refine_is_refused_with_the_reason() {
+    let cases = [
+        (
+            LossGuard::Archive,
+            Mode::Full,
+            false,
+            NothingToRefine::NoCoreMemories,
+        ),
+        (
+            LossGuard::Archive,
+            Mode::Full,
+            true,
+            NothingToRefine::AllProtected,
+        ),
+        (
+            LossGuard::Refuse,
+            Mode::Full,
+            false,
+            NothingToRefine::NoDuplicates,
+        ),
+        (
+            LossGuard::Archive,
+            Mode::DedupOnly,
+            false,
+            NothingToRefine::NoDuplicates,
+        ),
+        (
+            LossGuard::Off,
+            Mode::DedupOnly,
+            false,
+            NothingToRefine::NoDuplicates,
+        ),
+    ];
+    for (guard, mode, is_protected, expected) in cases {
+        let wren = TestAgent::new(&[]).await;
+        let guard = [(Field::LossGuard, Some(guard.as_str()))];
+        wren.agent.configure(&guard, &person()).await.unwrap();
+        if expected != NothingToRefine::NoCoreMemories {
+            for text in ["Tea in the morning.", "Rain in the evening."] {
+                let number = Number(wren.remember(text).await);
+                if is_protected {
+                    wren.agent
+                        .handle(number, Handling::Protect, &person())
+                        .await
+                        .unwrap();
+                }
             }
-        })
-        .await
-        .unwrap();
-    insta::assert_snapshot!(told.unwrap(), @"no memory can be taken away: if more than 27 tokens go, everything is undone (83 of 110 tokens must be left), and the smallest memory that could go has 50 tokens. No session is needed before there are more memories; a lower `refinement_threshold` would leave more room");
+        }
+        let options = RefineOptions {
+            mode,
+            ..RefineOptions::default()
+        };
+        let log = wren.actions().await;
+        let script = wren.script([Turn::text("YES"), complete()]);
+        for refused in [
+            wren.agent.open_own(mode).await.err(),
+            wren.agent.rehearse_own(mode).await.err(),
+            wren.agent.enqueue(&options).await.err(),
+            wren.seen().refine(&options, &mut |_| {}).await.err(),
+        ] {
+            let refused = refused.unwrap();
+            assert_eq!(refused.code(), "nothing_to_refine");
+            let Error::Start(StartRefusal::NothingToRefine(reason)) = refused else {
+                panic!("{refused:?}")
+            };
+            assert_eq!(reason, expected);
+        }
+        assert_eq!(script.requests().len(), 0, "no model is asked");
+        assert_eq!(wren.actions().await, log);
+        assert!(wren.seen().session_page(None, 9).await.unwrap().is_empty());
+        // Under `off`, a full session may rewrite what is constitutional in form and everything else in any words.
+        if mode == Mode::DedupOnly {
+            // A duplicate is something to do.
+            wren.remember("Tea in the morning.").await;
+            wren.agent.open_own(mode).await.unwrap();
+        }
+    }
 }
 
 #[tokio::test]

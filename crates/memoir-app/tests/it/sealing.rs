@@ -37,23 +37,23 @@ use crate::installation::{TestAgent, complete, delete, new_folder, own, person, 
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
 /// another is a part of.
-const CANARIES: [(&str, &str); 28] = [
+const CANARIES: [(&str, &str); 32] = [
     ("a core memory", "zilpzalp01q"),
     ("a journal entry", "wiedehopf02q"),
     ("a tag", "zaunkoenig03q"),
     ("a source", "rohrdommel04q"),
-    ("a protected wording", "eisvogel05q"),
+    ("a constitutional text", "eisvogel05q"),
     ("the system prompt", "pirol06q"),
     ("the reflection prompt", "neuntoeter07q"),
     ("the memory reflection prompt", "grasmuecke08q"),
     ("the refinement prompt", "kleiber09q"),
     ("a summary", "girlitz10q"),
     ("a reason for declining", "bachstelze11q"),
-    ("a rehearsed wording", "haubenmeise12q"),
-    ("a lost detail", "schwarzspecht13q"),
+    ("a rehearsed text", "haubenmeise12q"),
+    ("a removed detail", "schwarzspecht13q"),
     ("a reason for shredding", "turmfalke14q"),
     ("a query", "waldkauz15q"),
-    ("an old wording", "mauersegler16q"),
+    ("an original text", "mauersegler16q"),
     ("a discarded memory", "feldlerche17q"),
     ("a refused argument", "goldammer18q"),
     ("a shredded memory", "steinkauz19q"),
@@ -66,6 +66,10 @@ const CANARIES: [(&str, &str); 28] = [
     ("who said it", "rotschwanz42q"),
     ("a message's identifier", "braunkehl43q"),
     ("what was noted of it", "dorngras44q"),
+    ("an archived original", "wendehals51q"),
+    ("a summary of memories", "rohrsaenger52q"),
+    ("a replaced memory", "sumpfohreule53q"),
+    ("a memory saved as archival", "kiebitz54q"),
 ];
 
 fn canary(what: &str) -> &'static str {
@@ -253,7 +257,7 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
     };
     save(wren, journal).await;
     let protected = with(text_with(
-        "a protected wording",
+        "a constitutional text",
         "a vow that is kept for all time",
     ));
     let protected = MemoryInput {
@@ -264,7 +268,7 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
     let old = save(
         wren,
         with(text_with(
-            "an old wording",
+            "an original text",
             "the press was oiled on the first day of May",
         )),
     )
@@ -277,7 +281,7 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
         )),
     )
     .await;
-    let detail = canary("a lost detail");
+    let detail = canary("a removed detail");
     let detailed = save(
         wren,
         with(format!(
@@ -335,7 +339,8 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
         .await
         .unwrap();
     let lost = serde_json::to_string(&lost).unwrap().to_lowercase();
-    assert!(lost.contains(detail), "the lost detail is in the record");
+    assert!(lost.contains(detail), "the detail is in the record");
+    archive(wren, said).await;
 
     let refusal = format!(
         "No. {}",
@@ -353,7 +358,7 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
         ..RefineOptions::default()
     };
     let reworded = text_with(
-        "a rehearsed wording",
+        "a rehearsed text",
         "a long and quiet memory of a day by the sea, number 0",
     );
     let (rehearsed, _) = wren
@@ -388,6 +393,62 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
     talk(wren, said).await;
     let_somebody_in(wren, said).await;
     provoke(wren, said, session.id, shredded).await;
+}
+
+/// Fills the archive, under the guard that does: by an edit, by replacing, and by saving.
+async fn archive(wren: &TestAgent, said: &mut Said) {
+    let me = Actor::agent("wren");
+    let agent = &wren.agent;
+    let guard = |guard| [(Field::LossGuard, guard)];
+    agent.configure(&guard(None), &me).await.unwrap();
+    // A summary may have no word with digits that its source lacks.
+    let kept = format!(
+        "the {} stands by the river, as it always did",
+        canary("a summary of memories")
+    );
+    let original = with(text_with(
+        "an archived original",
+        &format!("the mill: {kept}"),
+    ));
+    let original = save(wren, original).await;
+    let replaced = save(
+        wren,
+        with(text_with("a replaced memory", "the mill is open")),
+    )
+    .await;
+    let archival = with(text_with("a memory saved as archival", "the mill is old"));
+    let archival = MemoryInput {
+        kind: Some(Kind::Archival),
+        ..archival
+    };
+    save(wren, archival).await;
+    let newer = MemoryInput {
+        replaces: vec![replaced, Number(999)],
+        ..with(
+            "The mill is closed, and its wheel stands still until the ice on the river is gone."
+                .to_owned(),
+        )
+    };
+    let saved = agent.save(&[newer], &person()).await.unwrap();
+    assert_eq!(saved[0].replaced, Some(vec![replaced]));
+    said.value(&saved);
+    let update = json!({"id": original.0, "content": kept});
+    let unsupported = json!({"id": original.0, "content": format!("{kept} since 1871")});
+    let (session, _) = wren
+        .refine([
+            Turn::call("update_memory", unsupported),
+            Turn::call("update_memory", update),
+            complete(),
+        ])
+        .await;
+    assert_eq!((state(&session), session.archived), (State::Completed, 1));
+    assert_eq!(session.refused_calls, 1);
+    said.value(&session);
+    // The rest is about a guard under which edits may write any text.
+    agent
+        .configure(&guard(Some("off")), &person())
+        .await
+        .unwrap();
 }
 
 /// One message that was read, one that waits, one that was given up, and answers of no use.
@@ -763,4 +824,94 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
         said.value(&findings);
     }
     assert_eq!(found(said.0.as_bytes()), [] as [&str; 0], "{}", said.0);
+}
+
+/// What lies in the open of a memory: numbers, dates, flags and codes. Its text, tags, source and origin are sealed
+/// (SPEC 5.3).
+const OPEN_COLUMNS: [&str; 16] = [
+    "agent_id",
+    "number",
+    "version",
+    "kind",
+    "tokens",
+    "constitutional",
+    "created_at",
+    "updated_at",
+    "discarded_at",
+    "shredded_at",
+    "under",
+    "archived_at",
+    "archived_by",
+    "is_summary",
+    "core_seq",
+    "recorded_at",
+];
+
+#[tokio::test]
+async fn spec_5_3_what_lies_in_the_open_of_a_memory() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let mut said = Said::default();
+    // Of what is as old, enough has to stay in the prompt.
+    for number in 1..=6 {
+        let filler = format!("A long and quiet memory number {number} of a day by the sea.");
+        save(&wren, with(filler)).await;
+    }
+    archive(&wren, &mut said).await;
+    drop(wren);
+    let connection = rusqlite::Connection::open(folder.database()).unwrap();
+    let mut statement = connection
+        .prepare("SELECT name, type FROM pragma_table_info('memories')")
+        .unwrap();
+    let columns: Vec<(String, String)> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let mut names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    let mut expected: Vec<&str> = OPEN_COLUMNS.into_iter().chain(["body"]).collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    // Of those that can hold a text, only codes.
+    let texts = columns.iter().filter(|(_, kind)| kind == "TEXT");
+    let texts: Vec<&str> = texts.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(texts, ["kind", "archived_by"]);
+    let codes: String = connection
+        .query_row(
+            "SELECT group_concat(code, ' ') FROM (SELECT DISTINCT kind || ':' || \
+             coalesce(archived_by, '-') AS code FROM memories ORDER BY 1)",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(
+        codes,
+        "archival:replaced archival:saved archival:session core:- journal:-"
+    );
+    // The archive, number by number: #7 is under the summary #11, and #8 under #10.
+    let mut statement = connection
+        .prepare(
+            "SELECT number, under, is_summary, core_seq IS NULL FROM memories \
+             WHERE kind <> 'journal' AND number > 6 ORDER BY number",
+        )
+        .unwrap();
+    let rows: Vec<(i64, Option<i64>, bool, bool)> = statement
+        .query_map([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(
+        rows,
+        [
+            (7, Some(11), false, false),
+            (8, Some(10), false, false),
+            // Never in the prompt, so that it has no age.
+            (9, None, false, true),
+            (10, None, false, false),
+            (11, None, true, true),
+        ]
+    );
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Models, sessions::RefineOptions};
-use memoir_domain::{memory::Kind, session::State};
+use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_model::{Model, Providers};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::json;
@@ -34,6 +34,10 @@ async fn wren_on(server: &ScriptedServer) -> TestAgent {
         ..memoir_app::MemoryInput::default()
     };
     wren.agent.save(&[entry], &person()).await.unwrap();
+    // The default guard, chosen by the agent itself, so that no journal entry tells it.
+    let guard = [(Field::LossGuard, None)];
+    let me = Actor::agent("wren");
+    wren.agent.configure(&guard, &me).await.unwrap();
     wren.model.set(connect(server));
     wren
 }

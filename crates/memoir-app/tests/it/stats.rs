@@ -130,12 +130,12 @@ async fn spec_5_1_the_figures_are_those_of_the_story() {
     );
     assert_eq!(counts, (1, 1, 10));
     assert_eq!((stats.sessions.running, stats.sessions.rehearsals), (0, 0));
-    let kept = stats.kept;
+    // Deleted under `off` and shredded ones are neither in the prompt nor in the archive.
+    let originals = stats.originals.originals;
     assert_eq!(
-        (kept.wordings, kept.carried),
-        (stats.tally.wording_count, stats.tally.carried_count())
+        (originals.total, originals.in_prompt, originals.archived),
+        (8, 8, 0)
     );
-    assert_eq!(kept.lost_words, kept.lost_words_year);
     assert_eq!(stats.history.since, days[0]);
     let returns: Vec<(Action, i64)> = stats
         .history

@@ -1,13 +1,13 @@
 //! An agent to whom everything happened that can happen, for what must hold whatever happened.
 
 use memoir_app::sessions::RefineOptions;
-use memoir_app::{Handling, ShredWish};
+use memoir_app::{Handling, MemoryInput, ShredWish};
 use memoir_domain::{
     SessionId, Timestamp,
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::Actor,
-    memory::Number,
+    memory::{Kind, Number},
     session::State,
 };
 use memoir_model::ModelError;
@@ -18,7 +18,7 @@ use crate::installation::{TestAgent, complete, delete, input, journal, person, s
 
 /// The memory that is shredded in the end.
 pub const SHREDDED: Number = Number(13);
-/// The memory that is rewritten, so that it has an earlier wording.
+/// The memory that is rewritten, so that it had another text before.
 pub const REWRITTEN: Number = Number(2);
 
 pub struct Story {
@@ -153,6 +153,7 @@ pub async fn second_part(
     };
     let (rehearsed, _) = wren.refine_with(&rehearsal, [delete(11), complete()]).await;
     assert_eq!(state(&rehearsed), State::Completed);
+    archive(folder, wren).await;
     folder.pass_a_minute();
     agent
         .shred(
@@ -169,6 +170,38 @@ pub async fn second_part(
     }
 }
 
+/// Fills the archive, under the guard that does: #12 by an edit, #9 by replacing it, and one that is saved so.
+async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
+    let agent = &wren.agent;
+    folder.pass_a_minute();
+    let guard = |guard| [(Field::LossGuard, guard)];
+    let me = Actor::agent("wren");
+    agent.configure(&guard(None), &me).await.unwrap();
+    let shorter =
+        json!({"id": 12, "content": "The roof above the press leaks when the wind comes."});
+    let (session, _) = wren
+        .refine([Turn::call("update_memory", shorter), complete()])
+        .await;
+    assert_eq!((state(&session), session.archived), (State::Completed, 1));
+    folder.pass_a_minute();
+    let archival = MemoryInput {
+        kind: Some(Kind::Archival),
+        ..input("The first press of the workshop was sold to a printer in Braga.")
+    };
+    let newer = MemoryInput {
+        replaces: vec![Number(9)],
+        ..input("The spring fair is in the third week of May, near the river.")
+    };
+    let saved = agent.save(&[archival, newer], &person()).await.unwrap();
+    assert_eq!(saved[1].replaced, Some(vec![Number(9)]));
+    folder.pass_a_minute();
+    // Under `off`, edits may write any text.
+    agent
+        .configure(&guard(Some("off")), &person())
+        .await
+        .unwrap();
+}
+
 /// Requests of every kind and in every state; one that is granted is in use at the end.
 async fn let_somebody_in(folder: &InstallationFolder, wren: &TestAgent, completed: SessionId) {
     let agent = &wren.agent;
@@ -177,7 +210,10 @@ async fn let_somebody_in(folder: &InstallationFolder, wren: &TestAgent, complete
     let leave = AccessKind::Token {
         expires_at: Some(Timestamp::MAX),
     };
-    let shred = AccessKind::Shred { number: Number(11) };
+    let shred = AccessKind::Shred {
+        number: Number(11),
+        derived: false,
+    };
     let mut ids = Vec::new();
     for kind in [
         read(AccessScope::Session(completed)),

@@ -11,10 +11,15 @@ use std::{
 };
 
 use memoir_app::{
-    CheckpointGrowth, CheckpointView, HandedMessage, Severity, ShredWish, Verification,
-    sessions::RefineOptions,
+    CheckpointGrowth, CheckpointView, Error, HandedMessage, Handling, MemoryInput, Severity,
+    ShredWish, Verification, sessions::RefineOptions,
 };
-use memoir_domain::{audit::ActorKind, memory::Number};
+use memoir_domain::{
+    audit::{Actor, ActorKind},
+    memory::Number,
+    recall::RecallQuery,
+    session::Mode,
+};
 use memoir_testkit::{InstallationFolder, Turn};
 use rusqlite::{Connection, params, types::Value};
 use tempfile::TempDir;
@@ -1442,4 +1447,206 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         !after.contains("river") && after.contains("neighbours"),
         "{after}"
     );
+}
+
+/// Four originals: #1, #2 and #5 in the prompt, #3 in the archive under #5. #4 is discarded.
+async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
+    let wren = TestAgent::of(&folder.open()).await;
+    let me = Actor::agent("wren");
+    for text in [
+        "The river is high.",
+        "The cat is at the neighbours'.",
+        "The mill is closed.",
+        "A slip of the pen.",
+    ] {
+        wren.agent.save(&[input(text)], &me).await.unwrap();
+    }
+    wren.agent
+        .handle(Number(4), Handling::Discard, &me)
+        .await
+        .unwrap();
+    drop(wren);
+    let old = folder.path().join("old");
+    folder.copy_to(&old);
+    let wren = TestAgent::of(&folder.open()).await;
+    let newer = MemoryInput {
+        replaces: vec![Number(3)],
+        ..input("The mill is open again.")
+    };
+    let saved = wren.agent.save(&[newer], &me).await.unwrap();
+    assert_eq!(saved[0].replaced, Some(vec![Number(3)]));
+    let verified = wren.agent.verify().await.unwrap();
+    assert!(verified.valid);
+    assert_eq!(
+        verified.originals.unwrap().to_string(),
+        "4 originals: 3 in the prompt, 1 in the archive, 0 lost"
+    );
+    old
+}
+
+/// What a read comes to: the error's code and text.
+async fn every_read(
+    folder: &InstallationFolder,
+    path: &Path,
+) -> Vec<(&'static str, Option<Error>)> {
+    let me = Actor::agent("wren");
+    let query = RecallQuery {
+        text: "mill".into(),
+        limit: 5,
+        ..RecallQuery::default()
+    };
+    let mut found = Vec::new();
+    for read in ["context", "recall", "remember", "refine", "export"] {
+        // Each by a process that has read nothing before, on a copy of its own.
+        let copy = path.with_extension(read);
+        fs::copy(path, &copy).unwrap();
+        let agent = agent_of(&folder.open_at(&copy).memoir, "wren").await;
+        let error = match read {
+            "context" => agent.context(None).await.err(),
+            "recall" => agent.lens().recall(&query).await.err(),
+            "remember" => agent.save(&[input("Another.")], &me).await.err(),
+            "refine" => agent.open_own(Mode::Full).await.err(),
+            _ => agent.export().await.err(),
+        };
+        drop(agent);
+        fs::remove_file(&copy).unwrap();
+        found.push((read, error));
+    }
+    found
+}
+
+/// SPEC 3.12: what was removed, changed or swapped in the database is named at every read of it, and by verifying.
+#[tokio::test]
+async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_read() {
+    let folder = new_folder();
+    let old = archived_evidence(&folder).await;
+    let old = old.to_str().unwrap();
+    let untouched = folder.path().join("untouched");
+    folder.copy_to(&untouched);
+    for (read, error) in every_read(&folder, &untouched).await {
+        assert!(error.is_none(), "{read}: {error:?}");
+    }
+    let flip = "body = CAST(substr(body, 1, length(body) - 1) || \
+         iif(substr(body, -1) = x'00', x'01', x'00') AS BLOB)";
+    let (all_present, one_lost) = ("1 in the archive, 0 lost", "0 in the archive, 1 lost");
+    let put_back = |number: u64| {
+        format!(
+            "ATTACH DATABASE '{old}' AS old; \
+             DELETE FROM main.memories WHERE number = {number}; \
+             INSERT INTO main.memories SELECT * FROM old.memories WHERE number = {number};"
+        )
+    };
+    // What is done, the reads that do not meet the row, what verifying names, and how it counts.
+    type Case<'a> = (String, &'a [&'a str], &'a str, &'a str);
+    let cases: Vec<Case<'_>> = vec![
+        (
+            "DELETE FROM memories WHERE number = 3".to_owned(),
+            &[],
+            "row #3: is missing",
+            one_lost,
+        ),
+        (
+            "DELETE FROM memories WHERE number = 1".to_owned(),
+            &[],
+            "row #1: is missing",
+            "2 in the prompt, 1 in the archive, 1 lost",
+        ),
+        (
+            "DELETE FROM memories WHERE number = 4".to_owned(),
+            &[],
+            "row #4: is missing",
+            all_present,
+        ),
+        // One out, and another in its place.
+        (
+            "DELETE FROM memories WHERE number = 1; \
+             UPDATE memories SET number = 1 WHERE number = 2"
+                .to_owned(),
+            &[],
+            "memory #1,",
+            "1 in the prompt, 1 in the archive, 2 lost",
+        ),
+        // A context shows no archival memory.
+        (
+            format!("UPDATE memories SET {flip} WHERE number = 3"),
+            &["context"],
+            "memory #3,",
+            one_lost,
+        ),
+        (
+            format!("UPDATE memories SET {flip} WHERE number = 2"),
+            &[],
+            "memory #2,",
+            "2 in the prompt, 1 in the archive, 1 lost",
+        ),
+        (
+            "UPDATE memories SET kind = 'core', under = NULL, archived_at = NULL, \
+             archived_by = NULL WHERE number = 3"
+                .to_owned(),
+            &[],
+            "memory #3,",
+            one_lost,
+        ),
+        (
+            "UPDATE memories SET under = 2 WHERE number = 3".to_owned(),
+            &["context"],
+            "memory #3,",
+            one_lost,
+        ),
+        (
+            "UPDATE memories SET archived_by = 'saved' WHERE number = 3".to_owned(),
+            &["context"],
+            "memory #3,",
+            one_lost,
+        ),
+        (
+            "UPDATE memories SET is_summary = 1 WHERE number = 2".to_owned(),
+            &[],
+            "memory #2,",
+            "2 in the prompt, 1 in the archive, 1 lost",
+        ),
+        // Two texts exchanged.
+        (
+            "CREATE TEMP TABLE aside AS SELECT number, body FROM memories; \
+             UPDATE memories SET body = (SELECT body FROM aside WHERE aside.number = 3 - memories.number) \
+             WHERE number IN (1, 2)"
+                .to_owned(),
+            &[],
+            "memory #1,",
+            "1 in the prompt, 1 in the archive, 2 lost",
+        ),
+        // The row as it was before it was archived: authentic, and one core row too many.
+        (put_back(3), &[], "row #3:", one_lost),
+    ];
+    for (sql, not_met_by, named, counted) in cases {
+        let copy = folder.path().join("tampered");
+        fs::copy(&untouched, &copy).unwrap();
+        intrude(&copy, |connection| connection.execute_batch(&sql).unwrap());
+        for (read, error) in every_read(&folder, &copy).await {
+            let Some(error) = error else {
+                assert!(not_met_by.contains(&read), "{sql}: {read} did not fail");
+                continue;
+            };
+            assert!(!not_met_by.contains(&read), "{sql}: {read}: {error}");
+            assert_eq!(error.code(), "tampered", "{sql}: {read}: {error}");
+            assert!(error.to_string().contains("`memories`"), "{read}: {error}");
+        }
+        let agent = agent_of(&folder.open_at(&copy).memoir, "wren").await;
+        let verified = agent.verify().await.unwrap();
+        let problems: Vec<&str> = verified
+            .misfits
+            .iter()
+            .map(|misfit| misfit.problem.as_str())
+            .collect();
+        let problems = problems.join("\n");
+        assert!(
+            !verified.valid && problems.contains(named),
+            "{sql}: {problems}"
+        );
+        let originals = verified.originals.map(|originals| originals.to_string());
+        let originals = originals.unwrap();
+        assert!(originals.contains(counted), "{sql}: {originals}");
+        drop(agent);
+        fs::remove_file(&copy).unwrap();
+    }
 }

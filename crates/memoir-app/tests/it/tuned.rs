@@ -19,6 +19,8 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         "I like hail.",
         "I like wind.",
         "I like fog.",
+        // A duplicate, so that a session for duplicates has something to do.
+        "I like fog.",
     ])
     .await;
     let set = [
@@ -50,6 +52,8 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
         "I like snow.",
         "I like hail.",
         "I like wind.",
+        "I like fog.",
+        // A duplicate, so that a session for duplicates has something to do.
         "I like fog.",
     ])
     .await;

@@ -76,7 +76,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
             .await
             .last()
             .unwrap()
-            .contains("was undone (2 merged")
+            .contains("was undone (2 consolidated")
     );
     wren.check().await;
 }

@@ -52,11 +52,15 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     let verified = wren.agent.verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     assert!(verified.records > MANY as u64);
-    let carried = verified.carried.unwrap();
+    // The two that were merged under `off` are not lost, and the new text is an original. The shredded one is not
+    // counted.
+    let originals = verified.originals.unwrap();
+    let many = MANY as u64;
     assert_eq!(
-        (carried.wordings, carried.carried),
-        (MANY as u64 + 2, MANY as u64 + 2)
+        (originals.total, originals.in_prompt, originals.removed_off),
+        (many + 3, many + 1, 2)
     );
+    assert_eq!(originals.lost, 0);
 }
 
 /// A look back keeps summaries of a long log: they tell what the records tell, and none of them can be changed.

@@ -14,10 +14,12 @@ use memoir_app::{
 };
 use memoir_domain::{
     SessionId,
+    agent::Field,
     audit::Actor,
     audit::ActorKind,
     ledger,
     memory::{Kind, Number},
+    origin::Origin,
     session::State,
 };
 use memoir_model::{ModelMessage, ModelRequest};
@@ -88,6 +90,8 @@ struct Year {
     noted: BTreeSet<String>,
     /// The last memory whose words were looked at.
     looked_at: u64,
+    /// Memories that sessions moved to the archive.
+    archived: u32,
     restarts: u32,
 }
 
@@ -95,6 +99,8 @@ impl Year {
     async fn begin() -> Self {
         let folder = new_folder();
         let wren = TestAgent::of(&folder.open()).await;
+        let guard = [(Field::LossGuard, Some("archive"))];
+        wren.agent.configure(&guard, &person()).await.unwrap();
         for text in FIRST {
             folder.pass_a_minute();
             wren.agent.save(&[input(text)], &person()).await.unwrap();
@@ -108,7 +114,9 @@ impl Year {
             shown: Counts::default(),
             in_vain: Counts::default(),
             noted: BTreeSet::new(),
-            looked_at: FIRST.len() as u64,
+            // Before them is the entry that reports the guard.
+            looked_at: FIRST.len() as u64 + 1,
+            archived: 0,
             restarts: 0,
         }
     }
@@ -125,6 +133,7 @@ impl Year {
             in_vain,
             noted,
             looked_at,
+            archived,
             ..
         } = self;
         drop(wren);
@@ -139,6 +148,7 @@ impl Year {
             in_vain,
             noted,
             looked_at,
+            archived,
             restarts: restarts + 1,
         };
         year.verify().await;
@@ -192,10 +202,7 @@ impl Year {
         let shown = self.wren.agent.show().await.unwrap();
         assert_eq!(shown.counts.core_tokens, mass, "day {}", self.day);
         for memory in &memories {
-            if memory.number.0 <= self.looked_at
-                || memory.sources().is_empty()
-                || memory.wordings > 1
-            {
+            if memory.number.0 <= self.looked_at || memory.origin != Origin::Conversation {
                 continue;
             }
             for canary in canaries(memory.content()) {
@@ -315,23 +322,25 @@ impl Year {
         }
     }
 
-    /// The memory that this week's session deletes: the oldest that the agent noted.
-    async fn victim(&self) -> u64 {
-        let memories = self.memories().await;
-        let is_noted = |each: &&ShownMemory| {
-            each.kind == Kind::Core && each.discarded_at.is_none() && !each.sources().is_empty()
-        };
-        let oldest = memories.iter().find(is_noted);
-        oldest.map_or(1, |memory| memory.number.0)
+    /// A model that archives the newest of the memories that it noted and that may leave; none where all of them stay.
+    fn archiving() -> Turn {
+        Turn::respond(|request| {
+            let rows = ledger::parse_rows(question(request));
+            let is_noted =
+                |row: &&ledger::ParsedRow| !row.stays && !canaries(row.content.expose()).is_empty();
+            match rows.iter().rfind(is_noted) {
+                Some(row) => delete(row.number.0),
+                None => complete(),
+            }
+        })
     }
 
     /// The weekly session where it is due.
-    async fn refine(&mut self) -> Option<SessionId> {
+    async fn refine(&mut self) -> Option<(SessionId, u32)> {
         let account = self.wren.memoir.account("default").await.unwrap();
         let (agent, trigger) = account.due_agents().await.unwrap().into_iter().next()?;
-        let victim = self.victim().await;
         self.wren
-            .script([Turn::text("YES"), delete(victim), complete()]);
+            .script([Turn::text("YES"), Self::archiving(), complete()]);
         let options = RefineOptions {
             trigger: Some(trigger),
             ..RefineOptions::default()
@@ -342,16 +351,20 @@ impl Year {
             .await
             .unwrap();
         assert_eq!(driven.state, State::Completed);
-        assert_eq!(driven.stats.deleted, 1, "day {}", self.day);
-        Some(driven.id)
+        // How much of every age stays bounds how many weeks have one (SPEC 3.14).
+        let (archived, edits) = (driven.archived, driven.edits);
+        assert!(archived == edits && edits <= 1, "day {}", self.day);
+        self.archived += edits;
+        Some((driven.id, edits))
     }
 
     /// A session that is broken off after its first edit.
     async fn refine_broken_off(&mut self) {
-        let victim = self.victim().await;
-        let script = self
-            .wren
-            .script([Turn::text("YES"), delete(victim), Turn::Never]);
+        // In form only: that is an edit, whatever may leave.
+        let (number, text) = (FIRST.len() as u64 + 1, FIRST[FIRST.len() - 1]);
+        let form = json!({"id": number, "content": text.trim_end_matches('.')});
+        let edit = Turn::call("update_memory", form);
+        let script = self.wren.script([Turn::text("YES"), edit, Turn::Never]);
         let options = RefineOptions::default();
         let mut observer = |_: &memoir_app::sessions::Progress| {};
         let lens = self.wren.seen();
@@ -430,6 +443,7 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
     let mut year = Year::begin().await;
     let mut sessions = Vec::new();
     let mut reflections = 0;
+    let mut is_rolled_back = false;
     for day in 0..365 {
         year.day = day;
         // Noon: people talk.
@@ -486,11 +500,12 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
             year.folder.clock.advance(Duration::from_secs(60));
             assert_eq!(year.wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
         }
-        if let Some(session) = year.refine().await {
+        if let Some((session, edits)) = year.refine().await {
             sessions.push(session);
             year.verify().await;
-            if sessions.len() == 25 {
+            if sessions.len() >= 25 && edits > 0 && !is_rolled_back {
                 year = year.roll_back(session).await;
+                is_rolled_back = true;
             }
             if sessions.len() == 40 {
                 year = year.shred_week().await;
@@ -508,6 +523,18 @@ async fn spec_2_6_a_year_of_one_agent_balances_at_every_step() {
     }
     year.balance().await;
     year.verify().await;
+    let found = year.wren.agent.verify().await.unwrap();
+    let originals = found.originals.unwrap();
+    // One of them was rolled back.
+    assert_eq!(
+        originals.archived + 1,
+        u64::from(year.archived),
+        "{originals}"
+    );
+    assert!(
+        originals.archived > 10 && originals.lost == 0,
+        "{originals}"
+    );
     assert_eq!(year.restarts, 6);
     assert!((51..=53).contains(&sessions.len()), "{}", sessions.len());
     assert!(reflections > 350, "{reflections}");

@@ -1,6 +1,6 @@
 //! The look-ups of what is private, each with its agent.
 
-use memoir_app::{Account, AgentLens, OwnAgent, RecordFilter, Viewer, WordingQuery};
+use memoir_app::{Account, AgentLens, OwnAgent, RecordFilter, Viewer};
 use memoir_domain::{
     AccessRequestId, AgentScope, SessionId, agent::Field, recall::RecallQuery, session::Mode,
 };
@@ -15,7 +15,7 @@ pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     lens.records(&RecordFilter::default()).await?;
     let own = lens.as_agent()?;
     own.context(None).await?;
-    own.near_doubles(1).await?;
+    own.near_duplicates(1).await?;
     own.history(None).await?;
     own.export().await?;
     Ok(())
@@ -29,7 +29,6 @@ pub(crate) async fn look(
 ) -> memoir_app::Result<()> {
     lens.memories(true).await?;
     lens.recall(query).await?;
-    lens.wordings(&WordingQuery::LET_GO).await?;
     let requests = lens.access_requests(None, 10).await?;
     requests.into_iter().for_each(|request| drop(request.words));
     lens.access_request(request).await?;

@@ -70,6 +70,8 @@ struct AccessForm<'a> {
     scope: &'a str,
     minutes: &'a str,
     expires_at: &'a str,
+    /// Whether what rests on a memory is to be shredded too.
+    derived: bool,
     faults: Faults,
 }
 
@@ -80,6 +82,7 @@ impl<'a> AccessForm<'a> {
             scope: form.field(SCOPE.0),
             minutes: form.field(MINUTES.0),
             expires_at: form.field(EXPIRES_AT.0),
+            derived: form.is_ticked("derived"),
             faults: Faults::default(),
         }
     }
@@ -91,7 +94,10 @@ impl<'a> AccessForm<'a> {
             AccessWish::Token => self.token(),
             // To which server is filled in where it is asked.
             AccessWish::Embeddings => Some(AccessKind::Token { expires_at: None }),
-            AccessWish::Shredding(number) => Some(AccessKind::Shred { number }),
+            AccessWish::Shredding(number) => Some(AccessKind::Shred {
+                number,
+                derived: self.derived,
+            }),
         };
         // A kind that nothing can be wrong with shows what is wrong with the purpose.
         let draft = AccessDraft {
@@ -337,7 +343,7 @@ async fn tab(
         }
         section aria-labelledby="requests" {
             h2 #requests { "Who asked" }
-            @if requests.is_empty() { p.empty { "Nobody asked this agent for anything yet." } }
+            @if requests.is_empty() { p.empty { "There are no access requests yet." } }
             @else { (table(agent, &requests)) }
             (parts::pages(
                 "Pages",
@@ -376,7 +382,7 @@ pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
                     @for request in &open {
                         li { (badge(request)) " " (request.asked_by.name) ": " (link(request)) ", "
                             @match request.state {
-                                AccessState::Granted if request.is_standing() => { "until it is taken back" }
+                                AccessState::Granted if request.is_standing() => { "until it is revoked" }
                                 // Every other grant ends within the hour, so the time of day is enough.
                                 AccessState::Granted => {
                                     "closes at " time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }
@@ -498,7 +504,7 @@ async fn embeddings_page(
             Some(embedding) => { p { (sent_to(&embedding)) } }
             None => { p { "No server of embeddings is configured: " code { "[recall] embeddings" } " names one." } }
         }
-        p { "With its yes the agent’s memories are found by their meaning too, until it or an administrator takes \
+        p { "With its consent the agent’s memories are found by their meaning too, until it or an administrator takes \
             that back. " (answering(agent).await?) }
         form.stack.asking method="post" action={ (path) "/embeddings" } {
             (parts::form_token(visitor))
@@ -522,7 +528,7 @@ async fn token_page(visitor: &Visitor, agent: &AgentHandle, draft: &AccessForm<'
         (agent_head(agent, Tab::Access))
         (draft.faults.summary())
         h2 { "Ask for a token" }
-        p { "For when the agent’s own is lost. Whoever holds it can do all that the agent can. With its yes, you \
+        p { "For when the agent’s own is lost. A holder of it can do all that the agent can. With its consent, you \
             can make one token within an hour. " (answering(agent).await?) }
         form.stack.asking method="post" action={ (path) "/token" } {
             (parts::form_token(visitor))
@@ -582,7 +588,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
 fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
-            AccessState::Granted if request.is_standing() => "until it is taken back",
+            AccessState::Granted if request.is_standing() => "until it is revoked",
             // The clock that leaves less time counts, so that putting one back extends nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }
@@ -596,6 +602,7 @@ pub(super) fn what(request: &AccessRequestFacts) -> Markup {
     html! {
         (labels::access(request.kind, request.scope))
         @if let Some(number) = request.memory { " memory " (number) }
+        @if request.derived { " and what rests on it" }
         @if let Some(minutes) = request.minutes {
             ", " (words::counted(minutes.into(), "minute", "minutes"))
         }
@@ -644,13 +651,17 @@ async fn shred_page(
             p { "It is shredded already." }
             p { a href=(path) { "Back to the memories" } }
         } @else {
-            p { "Its words are taken out of everything for good: the memory, the records, what rehearsals kept. \
-                That is for the agent to decide, and cannot be undone. With its yes it is done at once. "
+            p { "Its text is removed permanently from everywhere: the memory, the records, the rehearsals. \
+                The agent decides, and it cannot be undone. With its consent it is done immediately. "
                 (answering(agent).await?) }
             form.stack.asking method="post" action={ (path) "/" (number.0) "/shred" } {
                 (parts::form_token(visitor))
                 (purpose(draft))
-                p.hint { "Do not repeat the words themselves: what you write stays on the record." }
+                p.hint { "Do not repeat the text itself: what you write stays on the record." }
+                div.check {
+                    input #derived name="derived" type="checkbox" value="yes" checked[draft.derived];
+                    label for="derived" { "The summaries and session reports that rest on it, too" }
+                }
                 div.row {
                     button.danger type="submit" { "Ask the agent to shred it" }
                     a href={ (path) "#memory-" (number.0) } { "Leave it as it is" }

@@ -185,7 +185,7 @@ fn actions(shown_request: &ShownRequest) -> Markup {
         (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
         // Only a request with a scope lets somebody look.
         (AccessState::Granted, true) if request.scope.is_some() => ("Stop looking", "Stop looking"),
-        _ => ("Take it back", "Take the request back"),
+        _ => ("Revoke", "Revoke the request"),
     };
     html! {
         @if request.state.is_open() {
@@ -222,7 +222,7 @@ fn facts(shown_request: &ShownRequest) -> Markup {
             }
             (parts::pair("Answered", parts::time_or(request.answered_at, "not yet")))
             @if request.is_standing() {
-                (parts::pair("Closes", html! { "when it is taken back" }))
+                (parts::pair("Closes", html! { "when it is revoked" }))
             } @else if is_open {
                 (parts::pair(if shown_request.is_granted() { "Closes" } else { "Waits until" }, html! {
                     time datetime=(request.expires_at) { (words::second(request.expires_at)) }
@@ -250,7 +250,7 @@ fn reason(shown_request: &ShownRequest) -> Markup {
             @match &request.words.reason {
                 Some(reason) => div.said dir="auto" { (reason.expose()) },
                 None if shown_request.is_own() => p.none { "No more than that." },
-                None => p.none { "That is for whoever asked." },
+                None => p.none { "That is for the administrator who asked." },
             }
         }
     }

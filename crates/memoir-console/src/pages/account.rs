@@ -110,7 +110,7 @@ fn second_factor(factor: Option<(usize, u32)>) -> Markup {
     html! {
         @match factor {
             None => {
-                p { span.badge.plain { "off" } " The password alone lets somebody in. With a second factor, a code of \
+                p { span.badge.plain { "off" } " The password alone is enough to sign in. With a second factor, a code of \
                      a device of yours is needed too." }
                 p { a.button href="/account/second-factor" { "Turn it on" } }
             }
@@ -120,7 +120,7 @@ fn second_factor(factor: Option<(usize, u32)>) -> Markup {
                     " left for when it is lost." }
                 @if misses > 0 {
                     p.problem { (words::counted(u64::from(misses), "wrong code", "wrong codes"))
-                        " came with your password since the last right one. If that was not you, somebody knows your \
+                        " came with your password since the last right one. If that was not you, another person knows your \
                          password: change it." }
                 }
                 div.buttons {

@@ -1,11 +1,11 @@
-//! `/agents/{agent}`: how one agent stands, and what can be done about it.
+//! `/agents/{agent}`: the state of one agent, and what can be done about it.
 
 use axum::{
     Extension,
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle};
+use memoir_app::{AgentFacts, AgentHandle, OriginalsView};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
@@ -55,12 +55,14 @@ pub(super) async fn page(
     let view = agent.show().await?;
     let latest = agent.session_page(None, LATEST).await?;
     let open = access::open(agent).await?;
+    let archive = agent.originals().await?;
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
         (status(&view))
         (open)
         (mass::section(agent))
+        (originals(&archive))
         (refine::section(console, visitor, &view, &latest, draft))
         section aria-labelledby="latest" {
             h2 #latest { "Latest sessions" }
@@ -84,7 +86,7 @@ fn status(view: &AgentFacts) -> Markup {
     let budget = view.effective_core_token_budget;
     html! {
         section aria-labelledby="standing" {
-            h2.hidden #standing { "How it stands" }
+            h2.hidden #standing { "State" }
             div.mass {
                 p.figures { strong { (words::number(tally.core_tokens)) }
                     " of " (words::number(budget)) " tokens"
@@ -93,23 +95,67 @@ fn status(view: &AgentFacts) -> Markup {
             }
             dl.facts {
                 (parts::pair("Core memories", html! { (words::number(tally.core_count)) }))
-                (parts::pair("Journal entries", html! {
-                    (words::number(tally.journal_count))
-                    @if tally.journal_count > 0 {
-                        span.of { " · " (words::number(tally.journal_tokens)) " tokens" }
+                (parts::pair("Summaries", html! {
+                    (words::number(tally.summary_count)) (tokens_beside(tally.summary_count, tally.summary_tokens))
+                }))
+                (parts::pair("Archive", html! {
+                    (words::counted(tally.archival_count, "memory", "memories"))
+                    (tokens_beside(tally.archival_count, tally.archival_tokens))
+                    @if tally.replaced_count > 0 {
+                        span.of { " · " (words::number(tally.replaced_count)) " replaced" }
                     }
+                }))
+                (parts::pair("Loss guard", html! { (view.effective_loss_guard.as_str()) }))
+                (parts::pair("Journal entries", html! {
+                    (words::number(tally.journal_count)) (tokens_beside(tally.journal_count, tally.journal_tokens))
                 }))
                 (parts::pair("Constitutional", html! { (words::number(tally.constitutional_count)) }))
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
                 (parts::pair("Breaker", html! { (breaker(view)) }))
-                (parts::pair("Kept", html! {
-                    (parts::kept(&view.kept)) " of all words that were ever said; "
-                    (words::counted(view.kept.lost_words, "word", "words")) " let go, "
-                    (words::number(view.kept.lost_words_year)) " of them in the last 365 days"
-                }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
                 (parts::pair("Next session", next(view)))
                 (parts::pair("Made", parts::time(view.created_at)))
+            }
+        }
+    }
+}
+
+/// The tokens of some memories, where there are any.
+fn tokens_beside(count: u64, tokens: u64) -> Markup {
+    html! { @if count > 0 { span.of { " · " (words::number(tokens)) " tokens" } } }
+}
+
+/// Where the originals are, by the calendar quarter in which they were saved.
+fn originals(view: &OriginalsView) -> Markup {
+    let counts = &view.originals;
+    html! {
+        section aria-labelledby="originals" {
+            h2 #originals { "Originals" }
+            p { (words::counted(counts.total, "original", "originals")) ": " (parts::originals(counts)) "." }
+            @if !view.originals_by_quarter.is_empty() {
+                table.cards role="table" {
+                    caption.hidden { "Originals by the calendar quarter (UTC) in which they were saved" }
+                    thead role="rowgroup" { tr role="row" {
+                        th role="columnheader" scope="col" { "Quarter (UTC)" }
+                        th role="columnheader" scope="col" class="figure" { "Saved" }
+                        th role="columnheader" scope="col" class="figure" { "In the prompt" }
+                        th role="columnheader" scope="col" class="figure" { "In the archive" }
+                    } }
+                    tbody role="rowgroup" {
+                        @for quarter in view.originals_by_quarter.iter().rev() {
+                            tr role="row" {
+                                th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
+                                td.figure role="cell" data-label="Saved" { (words::number(quarter.saved)) }
+                                td.figure role="cell" data-label="In the prompt" {
+                                    (words::number(quarter.in_prompt))
+                                }
+                                td.figure role="cell" data-label="In the archive" {
+                                    (words::number(quarter.archived))
+                                }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
@@ -122,7 +168,7 @@ fn next(view: &AgentFacts) -> Markup {
     }
 }
 
-/// From what loss on a session that begins now is undone, in the words that the agent gets too.
+/// The loss from which a session that begins now is undone, as the agent reads it too.
 fn breaker(view: &AgentFacts) -> String {
     let threshold = Threshold::new(view.effective_refinement_threshold);
     let gauge = Gauge {
@@ -140,7 +186,7 @@ pub(super) fn value(view: &AgentFacts, field: Field) -> Option<&Value> {
     view.settings.expose().get(field.as_str())
 }
 
-/// What most people look for among the settings.
+/// The settings that are read most.
 fn settings(console: &Console, view: &AgentFacts) -> Markup {
     let schedule = console.memoir().schedule();
     html! {

@@ -1,4 +1,4 @@
-//! `/audit`: an agent's log without words, what verifying it comes to, and checkpoints.
+//! `/audit`: an agent's log without text, the outcome of verifying it, and checkpoints.
 
 use std::borrow::Cow;
 
@@ -36,12 +36,12 @@ pub(crate) async fn show(
     let agent = match visitor.account.agent(name).await {
         Ok(agent) => agent,
         // The form keeps the name, so that a slip can be corrected.
-        Err(Error::NoAgent(_)) => return Ok(nobody(&visitor, name)),
+        Err(Error::NoAgent(_)) => return Ok(no_agent(&visitor, name)),
         Err(error) => return Err(error.into()),
     };
     let (search, faults) = query.read();
     let before = query.before()?;
-    // Apart from what is looked for, whose newest record need not be the log's.
+    // Apart from the search, whose newest record need not be the log's.
     let newest = agent
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
@@ -68,7 +68,7 @@ pub(crate) async fn show(
     })
 }
 
-/// How the log ends, which costs no look at the rest of it.
+/// The end of the log, without reading the rest of it.
 fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -> Markup {
     let verify = format!("{}/verify", agent_path(agent.scope().agent));
     html! {
@@ -83,7 +83,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
                     (parts::pair("Head of the chain", html! { code.hash { (newest.hash) } }))
                 }
             }
-            p { "Verifying computes it anew from the first record on, and holds what is stored against it." }
+            p { "Verifying recomputes it from the first record on, and compares what is stored with it." }
             div.buttons {
                 (parts::button(visitor, &verify, "Verify the chain", "Verify the chain", "main"))
             }
@@ -91,7 +91,7 @@ fn chain(visitor: &Visitor, agent: &AgentHandle, newest: Option<&RecordFacts>) -
     }
 }
 
-/// One page of what is looked for.
+/// One page of the records found.
 async fn found(
     agent: &AgentHandle,
     query: &AuditQuery,
@@ -129,7 +129,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
         }
         section aria-labelledby="checkpoint" {
             h2 #checkpoint { "Checkpoint" }
-            p { "A signed note of what the logs of all agents come to now. Keep it outside of this machine: it \
+            p { "A signed note of the state of the logs of all agents. Keep it outside of this machine: it \
                  shows later that nothing was cut off or rewritten since." }
             (parts::button(visitor, "/audit/checkpoint", "Take a checkpoint", "Take a checkpoint", "main"))
         }
@@ -138,7 +138,7 @@ fn overview(visitor: &Visitor, name: &str, faults: &Faults) -> Response {
 }
 
 /// The same, after a name that no agent has.
-fn nobody(visitor: &Visitor, name: &str) -> Response {
+fn no_agent(visitor: &Visitor, name: &str) -> Response {
     let mut faults = Faults::default();
     faults.add(
         "agent",
@@ -189,7 +189,7 @@ fn row(record: &RecordFacts) -> Markup {
     }
 }
 
-/// What a record says in the open, numbers and codes, but for what is told beside it.
+/// The numbers and codes of a record, except those shown beside it.
 pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str]) -> Markup {
     let entries = data.iter().filter_map(|(name, value)| {
         if shown_beside.contains(&name.as_str()) {
@@ -248,8 +248,8 @@ pub(crate) async fn verify(
 fn verdict(verified: &Verification) -> Markup {
     html! {
         @if verified.valid {
-            p.notice role="status" { "Everything fits: "
-                (words::counted(verified.records, "record", "records")) ", and what is stored is what they tell." }
+            p.notice role="status" { "Everything matches: "
+                (words::counted(verified.records, "record", "records")) ", and the stored state is that of the records." }
         } @else {
             p.problem role="alert" { "Something is not as it was written." }
             ul {
@@ -258,6 +258,7 @@ fn verdict(verified: &Verification) -> Markup {
                 }
             }
         }
+        @if let Some(originals) = &verified.originals { p { (originals) "." } }
         dl.facts {
             (parts::pair("Records", html! { (words::number(verified.records)) }))
             (parts::pair("Head of the chain", html! { code.hash { (verified.head) } }))

@@ -326,7 +326,7 @@ async fn page(
         (faults.summary())
         p { "A program that calls itself " strong { (client.name) } " asks to be connected to the memory of an agent. "
             "If you agree, your browser goes on to " strong { (question.wish.address.host()) }
-            ", and whoever uses the program there can do all that the agent can: read its memories, save others and "
+            ", and a user of the program there can do all that the agent can: read its memories, save others and "
             "refine them, until you revoke it." }
         // Programs without this time are in the configuration, where whoever runs the service has named them.
         @if client.registered_at.is_some() {

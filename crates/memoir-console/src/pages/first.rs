@@ -96,7 +96,7 @@ fn form_page(
         "The first administrator",
         html! {
             h1 { "The first administrator" }
-            p.lead { "This installation has no administrator yet. Whoever fills this in becomes one." }
+            p.lead { "This installation has no administrator yet. This form makes the first one." }
             p { "An administrator sees how agents’ memories fare, and never what is in them. From the \
                  first one on the installation is closed: commands on this machine, too, show an agent’s words only \
                  with that agent’s token." }

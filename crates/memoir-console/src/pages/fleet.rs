@@ -1,4 +1,4 @@
-//! `/`: every agent of the account, and how it stands.
+//! `/`: every agent of the account, and its state.
 
 use axum::{Extension, extract::RawQuery};
 use maud::{Markup, html};
@@ -18,15 +18,18 @@ use crate::{
 /// Agents on a page.
 const AT_ONCE: u32 = 50;
 
+/// The column with where the originals are.
+const ORIGINALS: &str = "In the prompt / archived";
+
 /// The columns: the order, its word in addresses, the heading, and whether the greatest come first.
 const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
     (FleetOrder::Name, "name", "Agent", false),
-    (FleetOrder::Share, "mass", "Mass of budget", true),
+    (FleetOrder::Share, "mass", "Core size of budget", true),
     (FleetOrder::Outcome, "outcome", "Last outcome", false),
     (FleetOrder::LastSession, "last", "Last session", true),
     (FleetOrder::Next, "next", "Next session", false),
     (FleetOrder::Breaker, "breaker", "To the breaker", false),
-    (FleetOrder::Kept, "kept", "Kept", true),
+    (FleetOrder::Archived, "archived", ORIGINALS, true),
     (FleetOrder::Access, "access", "Access", true),
 ];
 
@@ -105,7 +108,7 @@ pub(crate) async fn show(
             @if let Some(text) = &query.q { " with “" (text) "” in the name" }
         }
         @if fleet.agents.is_empty() {
-            (nobody(&query))
+            (no_agents(&query))
         } @else {
             (table(&query, &fleet))
             (pager(&query, fleet.total))
@@ -129,10 +132,10 @@ fn search(query: &FleetPageQuery) -> Markup {
     }
 }
 
-fn nobody(query: &FleetPageQuery) -> Markup {
+fn no_agents(query: &FleetPageQuery) -> Markup {
     html! {
         @if query.q.is_some() || query.page() > 1 {
-            p.empty { "Nobody here. " a href="/" { "Show all agents" } }
+            p.empty { "No agents here. " a href="/" { "Show all agents" } }
         } @else {
             p.empty { "There are no agents yet. " a href="/agents/new" { "Make the first one" } "." }
         }
@@ -167,7 +170,7 @@ fn heading(
     } else {
         "ascending"
     };
-    // Whoever asks for the order that there is gets it the other way round.
+    // Sorting again by the same column reverses the order.
     let path = query.address(word, is_sorted && !is_turned, 1);
     let is_figure = !matches!(
         order,
@@ -192,7 +195,7 @@ fn row(listed: &ListedAgent) -> Markup {
             th role="rowheader" scope="row" data-label="Agent" {
                 a.name href=(agent_path(agent.id)) { (agent.name) }
             }
-            td.figure role="cell" data-label="Mass of budget" {
+            td.figure role="cell" data-label="Core size of budget" {
                 span.gauge { (parts::bar(mass, budget))
                     span { (words::number(mass)) span.of { " of " (words::number(budget)) } }
                 }
@@ -213,7 +216,10 @@ fn row(listed: &ListedAgent) -> Markup {
             td.figure role="cell" data-label="To the breaker" {
                 (words::number(listed.breaker_removable_tokens))
             }
-            td.figure role="cell" data-label="Kept" { (parts::kept(&listed.kept)) }
+            td.figure role="cell" data-label=(ORIGINALS) {
+                @let originals = &agent.counts.originals;
+                span { (words::number(originals.in_prompt)) span.of { " / " (words::number(originals.archived)) } }
+            }
             td.figure role="cell" data-label="Access" {
                 @if listed.open_requests == 0 { span.none { "0" } }
                 @else {

@@ -1,5 +1,5 @@
-//! The mass of an agent over time: the curve on its page, the figures of the curve (`/agents/{agent}/mass.json`)
-//! and the same as a table, for whoever reads rather than looks (`/agents/{agent}/mass`).
+//! The core size of an agent over time: the curve on its page, the figures of the curve (`/agents/{agent}/mass.json`)
+//! and the same as a table (`/agents/{agent}/mass`).
 
 use axum::{
     Extension, Json,
@@ -116,7 +116,7 @@ pub(super) fn section(agent: &AgentHandle) -> Markup {
     };
     html! {
         section aria-labelledby="mass" {
-            h2 #mass { "Mass over time" }
+            h2 #mass { "Core size over time" }
             (figure.show())
             p { a href={ (path) "/mass?days=90" } { "In figures" } }
         }
@@ -136,7 +136,7 @@ pub(crate) async fn show(
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))
-        h2 { "Mass over time" }
+        h2 { "Core size over time" }
         nav.row aria-label="Range" {
             @for (own, text, _) in RANGES {
                 @let own_path = match own { Some(days) => format!("{path}?days={days}"), None => path.clone() };
@@ -145,7 +145,7 @@ pub(crate) async fn show(
         }
         (table(&curve))
     };
-    let title = format!("Mass of {}", agent.name());
+    let title = format!("Core size of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
@@ -155,10 +155,10 @@ fn table(curve: &MassCurve) -> Markup {
     let points = curve.history.points.iter().enumerate().rev();
     html! {
         table.cards role="table" {
-            caption.hidden { "Mass over time, the newest first" }
+            caption.hidden { "Core size over time, the newest first" }
             thead role="rowgroup" { tr role="row" {
                 th role="columnheader" scope="col" { "Until" }
-                th role="columnheader" scope="col" class="figure" { "Mass" }
+                th role="columnheader" scope="col" class="figure" { "Core size" }
                 th role="columnheader" scope="col" class="figure" { "Lowest" }
                 th role="columnheader" scope="col" class="figure" { "Highest" }
                 th role="columnheader" scope="col" { "Of the budget" }
@@ -168,7 +168,7 @@ fn table(curve: &MassCurve) -> Markup {
                 @for (place, point) in points {
                     tr role="row" {
                         th role="rowheader" scope="row" data-label="Until" { (parts::time(point.at)) }
-                        td.figure role="cell" data-label="Mass" { (words::number(point.core_tokens)) }
+                        td.figure role="cell" data-label="Core size" { (words::number(point.core_tokens)) }
                         td.figure role="cell" data-label="Lowest" { (words::number(point.lowest_core_tokens)) }
                         td.figure role="cell" data-label="Highest" { (words::number(point.highest_core_tokens)) }
                         td role="cell" data-label="Of the budget" {

@@ -1,4 +1,6 @@
-//! `/agents/{agent}/memories`: memories as rows without words, and what can be done with each.
+//! `/agents/{agent}/memories`: memories as rows without text, and what can be done with each.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{
     Extension,
@@ -31,6 +33,8 @@ pub(crate) struct MemoryListQuery {
     discarded: Option<String>,
     /// `protected`, `faded` or `shown`.
     only: Option<String>,
+    /// The number of a memory, for those that are under it.
+    under: Option<u64>,
     done: Option<String>,
 }
 
@@ -47,6 +51,13 @@ impl MemoryListQuery {
                 ("kind", self.kind.as_deref().unwrap_or_default()),
                 ("discarded", if self.with_discarded() { "yes" } else { "" }),
                 ("only", self.only.as_deref().unwrap_or_default()),
+                (
+                    "under",
+                    &self
+                        .under
+                        .map(|under| under.to_string())
+                        .unwrap_or_default(),
+                ),
                 ("done", done),
             ],
         )
@@ -71,18 +82,26 @@ pub(crate) async fn show(
             Some("shown") => Some(agent.faded(false)),
             _ => None,
         },
+        under: query.under.map(Number),
         ..MemoryPage::default()
     };
-    let mut rows = agent.memory_page(&page_query).await?;
+    let mut rows = match query.only.as_deref() {
+        Some("shown") => in_prompt(&agent, page_query).await?,
+        _ => agent.memory_page(&page_query).await?,
+    };
     // One memory more than is shown tells whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
+    let now = NowByNumber::of(&agent, &rows).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let next = rows.last().filter(|_| is_more);
     let next = next.map(|last| query.address(&path, last.number.0, ""));
     let first = query.address(&path, 0, "");
     let content = html! {
         (agent_head(&agent, Tab::Memories))
+        @if let Some(under) = query.under {
+            p { "Archival memories under #" (under) ". " a href=(path) { "Show all memories" } }
+        }
         (filter(
             query.kind.as_deref(),
             Some(query.only.as_deref().unwrap_or_default()),
@@ -90,7 +109,7 @@ pub(crate) async fn show(
             &path,
         ))
         @if rows.is_empty() { p.empty { "No memories here." } }
-        @else { (table(&visitor, &query, &agent, &rows)) }
+        @else { (table(&visitor, &query, &agent, (&rows, &now))) }
         (parts::pages(
             "Pages",
             (query.after > 0).then_some((first.as_str(), "← From the beginning")),
@@ -112,6 +131,7 @@ pub(super) fn kind(named: Option<&str>) -> Result<Option<Kind>, PageFailure> {
         None => Ok(None),
         Some("core") => Ok(Some(Kind::Core)),
         Some("journal") => Ok(Some(Kind::Journal)),
+        Some("archival") => Ok(Some(Kind::Archival)),
         Some(_) => Err(PageFailure::invalid("There is no such kind of memories.")),
     }
 }
@@ -127,12 +147,13 @@ pub(super) fn filter(
         ("", "All"),
         ("protected", "Constitutional"),
         ("shown", "In the prompt"),
-        ("faded", "Faded from the prompt"),
+        ("faded", "Expired from the prompt"),
     ];
     let kinds = [
-        ("", "Core and journal"),
+        ("", "All kinds"),
         ("core", "Core"),
         ("journal", "Journal"),
+        ("archival", "Archival"),
     ];
     html! {
         form.row method="get" action=(path) {
@@ -167,22 +188,23 @@ fn table(
     visitor: &Visitor,
     query: &MemoryListQuery,
     agent: &AgentHandle,
-    rows: &[MemoryFacts],
+    (rows, now): (&[MemoryFacts], &NowByNumber),
 ) -> Markup {
     let longest = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
     html! {
         table.cards role="table" {
-            caption.hidden { "Memories by number, without their words" }
+            caption.hidden { "Memories by number, without their text" }
             thead role="rowgroup" { tr role="row" {
                 th role="columnheader" scope="col" class="figure" { "Number" }
                 th role="columnheader" scope="col" { "Kind" }
+                th role="columnheader" scope="col" { "Archive" }
                 th role="columnheader" scope="col" class="figure" { "Tokens" }
                 th role="columnheader" scope="col" { "Origin" }
                 th role="columnheader" scope="col" { "Flags" }
                 th role="columnheader" scope="col" { "Change" }
             } }
             tbody role="rowgroup" {
-                @for row in rows { (memory(visitor, query, agent, (row, longest))) }
+                @for row in rows { (memory(visitor, query, agent, (row, now, longest))) }
             }
         }
     }
@@ -192,13 +214,14 @@ fn memory(
     visitor: &Visitor,
     query: &MemoryListQuery,
     agent: &AgentHandle,
-    (row, longest): (&MemoryFacts, u64),
+    (row, now, longest): (&MemoryFacts, &NowByNumber, u64),
 ) -> Markup {
     let kind = row.kind.as_str();
     html! {
         tr role="row" id={ "memory-" (row.number.0) } class=[row.discarded_at.map(|_| "gone")] {
             th role="rowheader" scope="row" class="figure" data-label="Number" { "#" (row.number.0) }
             td role="cell" data-label="Kind" { (kind) }
+            td role="cell" data-label="Archive" { span { (archive(agent, row, now)) } }
             td.figure role="cell" data-label="Tokens" {
                 span.gauge { (parts::bar(row.tokens, longest)) span { (words::number(row.tokens)) } }
             }
@@ -219,12 +242,105 @@ fn memory(
     }
 }
 
+/// When an archival memory was archived, and the core memory that it is under now; the sources of any other one.
+fn archive(agent: &AgentHandle, row: &MemoryFacts, now: &NowByNumber) -> Markup {
+    let path = format!("{}/memories", agent_path(agent.scope().agent));
+    let under = form::address(&path, &[("under", &row.number.0.to_string())]);
+    let sources = row.sources.len();
+    html! {
+        @if let Some(at) = row.archived_at {
+            "archived " (parts::time(at)) " "
+            @match (now.of_memory(row), row.under) {
+                (Some(Number(core)), _) => {
+                    @let before = form::after(core.saturating_sub(1));
+                    @let page = form::address(&path, &[("after", &before)]);
+                    a href={ (page) "#memory-" (core) } { "now #" (core) }
+                },
+                (None, Some(Number(under))) => span.of { "under #" (under) },
+                (None, None) => span.of { "under none" },
+            }
+            @if sources > 0 { " · " a href=(under) { (words::number(sources as u64)) " under it" } }
+        } @else if row.is_summary {
+            span.badge.plain { "summary" } " "
+            a href=(under) { "of " (words::counted(sources as u64, "memory", "memories")) }
+        } @else if sources > 0 {
+            a href=(under) { "took the place of " (words::number(sources as u64)) }
+        } @else { span.none { "–" } }
+    }
+}
+
+/// The core memory at the end of the chain of each archival memory (SPEC 1).
+#[derive(Default)]
+struct NowByNumber(BTreeMap<Number, Number>);
+
+/// Links of a chain that are followed at most. A longer chain shows the memory directly above alone.
+const LONGEST_CHAIN: usize = 100;
+
+impl NowByNumber {
+    async fn of(agent: &AgentHandle, rows: &[MemoryFacts]) -> Result<Self, PageFailure> {
+        let mut known: BTreeMap<Number, (Kind, Option<Number>)> = BTreeMap::new();
+        known.extend(rows.iter().map(place));
+        let mut now = Self::default();
+        for row in rows.iter().filter(|row| row.archived_at.is_some()) {
+            let (mut seen, mut next) = (BTreeSet::new(), row.under);
+            while let Some(number) = next.filter(|_| seen.len() < LONGEST_CHAIN) {
+                if !seen.insert(number) {
+                    break;
+                }
+                let (kind, under) = match known.get(&number) {
+                    Some(found) => *found,
+                    None => {
+                        let (number, found) = place(&agent.memory(number).await?);
+                        known.insert(number, found);
+                        found
+                    }
+                };
+                if kind == Kind::Core {
+                    now.0.insert(row.number, number);
+                    break;
+                }
+                next = under;
+            }
+        }
+        Ok(now)
+    }
+
+    fn of_memory(&self, row: &MemoryFacts) -> Option<Number> {
+        self.0.get(&row.number).copied()
+    }
+}
+
+/// Where a memory is in a chain. A discarded one ends it, since `under` then reads as none.
+fn place(memory: &MemoryFacts) -> (Number, (Kind, Option<Number>)) {
+    (memory.number, (memory.kind, memory.under))
+}
+
+/// One page of the memories that are in the prompt: core, and journal entries that have not expired.
+async fn in_prompt(
+    agent: &AgentHandle,
+    mut page: MemoryPage,
+) -> Result<Vec<MemoryFacts>, PageFailure> {
+    let mut found = Vec::new();
+    let wanted = page.limit as usize;
+    // Archival memories are never in the prompt, and there may be many in a row.
+    page.limit = page.limit.max(500);
+    loop {
+        let rows = agent.memory_page(&page).await?;
+        let is_last = rows.len() < page.limit as usize;
+        page.after = rows.last().map_or(page.after, |last| last.number.0);
+        found.extend(rows.into_iter().filter(|row| row.kind != Kind::Archival));
+        if is_last || found.len() >= wanted {
+            return Ok(found);
+        }
+    }
+}
+
 fn flags(agent: &AgentHandle, row: &MemoryFacts) -> Markup {
-    // An origin weaker than the agent's own word is shown with the memory (SPEC 2.4).
+    // An origin weaker than `agent` is shown with the memory (SPEC 2.4).
     let weak = Some(row.origin).filter(|origin| origin.weakness() > 0);
     html! {
         @if let Some(origin) = weak { span.badge.plain { "origin " (origin) } " " }
-        @if is_faded(agent, row) { span.badge.plain { "faded" } " " }
+        @if is_faded(agent, row) { span.badge.plain { "expired" } " " }
         @if row.constitutional { span.badge.good { "constitutional" } " " }
         @if row.shredded_at.is_some() { span.badge.bad { "shredded" } }
         @else if row.discarded_at.is_some() { span.badge.plain { "discarded" } }
@@ -232,7 +348,7 @@ fn flags(agent: &AgentHandle, row: &MemoryFacts) -> Markup {
     }
 }
 
-/// Whether a kept journal entry has left the prompt.
+/// Whether an active journal entry has expired from the prompt.
 fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
     let is_old = row.created_at <= agent.faded(true).until;
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
@@ -244,11 +360,19 @@ fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
     if row.shredded_at.is_some() {
         Vec::new()
     } else if row.discarded_at.is_some() {
-        vec![("restore", "Restore")]
+        match row.is_summary {
+            // A discarded summary returns only where what discarded it is undone (SPEC 4.3).
+            true => Vec::new(),
+            false => vec![("restore", "Restore")],
+        }
     } else if row.constitutional {
         vec![("unprotect", "Unprotect")]
-    } else {
+    } else if row.kind == Kind::Archival {
+        vec![("promote", "Promote"), ("discard", "Discard")]
+    } else if row.kind == Kind::Core && !row.is_summary {
         vec![("protect", "Protect"), ("discard", "Discard")]
+    } else {
+        vec![("discard", "Discard")]
     }
 }
 
@@ -269,6 +393,7 @@ fn button(
             input type="hidden" name="kind" value=(query.kind.as_deref().unwrap_or_default());
             @if query.with_discarded() { input type="hidden" name="discarded" value="yes"; }
             input type="hidden" name="only" value=(query.only.as_deref().unwrap_or_default());
+            @if let Some(under) = query.under { input type="hidden" name="under" value=(under); }
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
     }
@@ -285,11 +410,10 @@ pub(crate) async fn handle(
         "unprotect" => Handling::Unprotect,
         "discard" => Handling::Discard,
         "restore" => Handling::Restore,
+        "promote" => Handling::Promote,
         // The page's buttons lead to no other address.
         _ => {
-            return Err(PageFailure::invalid(
-                "There is nothing of that name to be done.",
-            ));
+            return Err(PageFailure::invalid("There is no action of that name."));
         }
     };
     let actor = visitor.actor();
@@ -299,11 +423,12 @@ pub(crate) async fn handle(
         kind: Some(form.field("kind").to_owned()),
         discarded: Some(form.field("discarded").to_owned()),
         only: Some(form.field("only").to_owned()),
+        under: form.field("under").parse().ok(),
         done: None,
     };
     let after = form.field("after").parse().unwrap_or(0);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, after, &word);
-    // To the row that was handled: of a long page whoever works through it would lose the place.
+    // To the row that was handled, so that a long page keeps its place.
     Ok(see_other(&format!("{address}#memory-{number}")))
 }

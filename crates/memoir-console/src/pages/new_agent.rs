@@ -106,7 +106,7 @@ fn page(console: &Console, visitor: &Visitor, form: &SentForm, faults: &Faults) 
         p.crumb { a href="/" { "Fleet" } }
         h1 { "New agent" }
         (faults.summary())
-        p { "An agent owns a memory that nobody else reads, not even you. All of this can \
+        p { "An agent owns a memory that only it can read; you cannot. All of this can \
              be changed later." }
         form.settings method="post" action="/agents/new" {
             (parts::form_token(visitor))

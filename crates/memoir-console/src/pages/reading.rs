@@ -292,9 +292,22 @@ fn memory_words(memory: &ShownMemory, heading: &str) -> Markup {
         }
         (said(memory.content()))
         (tags(memory.tags()))
+        @if let Some(at) = memory.archived_at {
+            p.of { "Archived " (parts::time(at))
+                @if let Some(Number(under)) = memory.under { ", under #" (under) } }
+        }
+        @if !memory.sources.is_empty() {
+            p.of { @if memory.is_summary { "Summary of " } @else { "Took the place of " } (numbers(&memory.sources)) }
+        }
         @if memory.origin.weakness() > 0 { p.of { "Origin: " (memory.origin.as_str()) } }
-        @for source in memory.sources() { p.of { "From: " bdi { (source.expose()) } } }
+        @if let Some(source) = memory.source() { p.of { "From: " bdi { (source.expose()) } } }
     }
+}
+
+/// Numbers of memories, with commas.
+fn numbers(numbers: &[Number]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
 }
 
 fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
@@ -371,7 +384,7 @@ pub(crate) async fn session(
     let path = format!("{}/sessions/{id}", look.shown_request.path());
     let records = records_after(&look, &filter, &query, &path).await?;
     let read = html! {
-        p { a href={ "/sessions/" (id) } { "The session without words" } }
+        p { a href={ "/sessions/" (id) } { "The session without text" } }
         // Only the first page shows the session's words; the pages after it go on with the records.
         @if query.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
@@ -391,11 +404,11 @@ fn session_words(session: &ShownSession) -> Markup {
     let changes = session.words.changes.as_deref().unwrap_or_default();
     html! {
         p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) }
-        @if let Some(summary) = &session.words.summary { h2 { "Summary" } (said(summary.expose())) }
+        @if let Some(summary) = &session.words.summary { h2 { "Report" } (said(summary.expose())) }
         @if let Some(reason) = &session.words.reason { h2 { "Reason" } (said(reason.expose())) }
         @if !changes.is_empty() {
             section aria-labelledby="rehearsed" {
-                h2 #rehearsed { "What the rehearsal came to" }
+                h2 #rehearsed { "What the rehearsal would change" }
                 @for change in changes { article.record { (rehearsed(change)) } }
             }
         }
@@ -406,6 +419,7 @@ fn rehearsed(change: &RehearsedMemory) -> Markup {
     let side = |memory: &ShownMemory| {
         html! {
             @if memory.discarded_at.is_some() { span.none { "discarded" } }
+            @else if memory.kind == Kind::Archival { span.none { "in the archive" } (said(memory.content())) }
             @else { (said(memory.content())) (tags(memory.tags())) }
         }
     };
@@ -471,10 +485,9 @@ async fn records_after(
 
 /// What is not listed with the counts and codes of a record: its words, which are told beside them, and what
 /// nobody here needs to see again.
-const NOT_LISTED: [&str; 6] = [
+const NOT_LISTED: [&str; 5] = [
     "summary",
     "reason_text",
-    "lost",
     "merged",
     "request",
     "core_tokens_after",
@@ -497,12 +510,8 @@ fn record_words(record: &ShownRecord) -> Markup {
                 record.words.after.as_ref().map(|side| side_words(side.expose())),
             ))
         }
-        @for (name, label) in [("summary", "Summary"), ("reason_text", "Reason")] {
+        @for (name, label) in [("summary", "Report"), ("reason_text", "Reason")] {
             @if let Some(text) = text(name) { h4 { (label) } (said(text)) }
-        }
-        @if let Some(lost) = list("lost") {
-            h4 { "What was let go" }
-            ul { @for lost in lost { li { (lost_words(lost)) } } }
         }
         @if let Some(merged) = list("merged") {
             h4 { "What was merged" }
@@ -512,20 +521,6 @@ fn record_words(record: &ShownRecord) -> Markup {
             }
         }
         @if let Some(data) = data.as_object() { (facts(data, &NOT_LISTED)) }
-    }
-}
-
-/// The words of a sentence that an edit let go.
-fn lost_words(lost: &Value) -> Markup {
-    let words = lost
-        .get("words")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let words: Vec<&str> = words.filter_map(Value::as_str).collect();
-    html! {
-        bdi { (words.join(" ")) } " of "
-        bdi { (lost.get("sentence").and_then(Value::as_str).unwrap_or_default()) }
     }
 }
 

@@ -136,7 +136,7 @@ fn schedule(visitor: &Visitor, view: &AgentFacts) -> Markup {
     let path = agent_path(view.id);
     html! {
         @if agent::value(view, Field::Paused) == Some(&Value::Bool(true)) {
-            div.told-by { span { "It is paused: the schedule leaves it alone. You can begin a session all the same." }
+            div.told-by { span { "It is paused: the schedule skips it. You can start a session all the same." }
                 (parts::button(visitor, &format!("{path}/resume"), "Resume", "Resume the schedule", "")) }
         } @else {
             div.told-by { span { "The schedule asks it when it is due." }

@@ -1,12 +1,15 @@
-//! On the page of a rehearsal: what applying it would do, memory by memory and without words, and applying.
+//! On the page of a rehearsal: what applying it would do, memory by memory and without text, and applying.
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AgentHandle, Error, SessionFacts,
-    sessions::{AppliedMass, RehearsalFacts, RehearsedChangeFacts},
+    sessions::{AppliedMass, NotApplied, RehearsalFacts, RehearsedChangeFacts},
 };
-use memoir_domain::{SessionId, memory::Number};
+use memoir_domain::{
+    SessionId,
+    memory::{Kind, Number},
+};
 
 use super::{Tab, agent_head};
 use crate::{
@@ -17,8 +20,8 @@ use crate::{
     words,
 };
 
-/// What applying a rehearsal would do, as a part of its page; nothing for any other session, while it runs,
-/// and where nothing came of it.
+/// What applying a rehearsal would do, as a part of its page; nothing for any other session, while it runs, and where
+/// it has no result.
 pub(super) async fn section(
     visitor: &Visitor,
     agent: &AgentHandle,
@@ -29,7 +32,7 @@ pub(super) async fn section(
     }
     let rehearsal = agent.rehearsal_facts(session.id, &visitor.actor()).await?;
     let rehearsal = rehearsal.filter(|rehearsal| {
-        // One that was declined has nothing to be applied.
+        // One that was declined has nothing to apply.
         !rehearsal.changes.is_empty() || rehearsal.outcome.is_ok() || rehearsal.applied_by.is_some()
     });
     Ok(html! {
@@ -41,8 +44,9 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
     html! {
         section aria-labelledby="applying" {
             h2 #applying { "What applying it would do" }
-            @if rehearsal.changes.is_empty() { p { "No memory would become different." } }
+            @if rehearsal.changes.is_empty() { p { "No memory would change." } }
             @else { (table(&rehearsal.changes)) }
+            @if rehearsal.applied_by.is_none() { (holding(rehearsal)) }
             @match (&rehearsal.outcome, rehearsal.applied_by) {
                 // This case comes first, since an applied rehearsal cannot be applied again, whatever the outcome says.
                 (_, Some(applied)) => p { "It was applied as "
@@ -54,10 +58,32 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
     }
 }
 
+/// How many of its edits hold now, and which do not.
+fn holding(rehearsal: &RehearsalFacts) -> Markup {
+    // Where it cannot be applied at all, the reason is shown instead.
+    if rehearsal.outcome.is_err() && rehearsal.not_applied.is_empty() {
+        return html! {};
+    }
+    let edits = rehearsal.edits as u64;
+    let holding = edits.saturating_sub(rehearsal.not_applied.len() as u64);
+    html! {
+        p { (words::number(holding)) " of " (words::counted(edits, "edit", "edits"))
+            @if edits == 1 { " holds now." } @else { " hold now." } }
+        @if !rehearsal.not_applied.is_empty() {
+            p { "These do not hold and would be left out:" }
+            ul { @for edit in &rehearsal.not_applied { li { (not_holding(edit)) } } }
+        }
+    }
+}
+
+fn not_holding(edit: &NotApplied) -> Markup {
+    html! { code { (edit.tool) } " of " (numbers(&edit.numbers)) ": " code { (edit.code) } }
+}
+
 fn table(changes: &[RehearsedChangeFacts]) -> Markup {
     html! {
         table.cards role="table" {
-            caption.hidden { "Memories that would become different, without their words" }
+            caption.hidden { "Memories that would change, without their text" }
             thead role="rowgroup" { tr role="row" {
                 th role="columnheader" scope="col" { "Memory" }
                 th role="columnheader" scope="col" { "What" }
@@ -72,7 +98,7 @@ fn table(changes: &[RehearsedChangeFacts]) -> Markup {
 
 fn row(change: &RehearsedChangeFacts) -> Markup {
     let after = &change.after;
-    let is_kept = after.discarded_at.is_none();
+    let stays = after.discarded_at.is_none() && after.kind == Kind::Core;
     html! {
         tr role="row" {
             th role="rowheader" scope="row" data-label="Memory" {
@@ -85,14 +111,14 @@ fn row(change: &RehearsedChangeFacts) -> Markup {
                     None => span.none { "–" },
                 }
                 " → "
-                @if is_kept { (words::number(after.tokens)) } @else { span.none { "–" } }
+                @if stays { (words::number(after.tokens)) } @else { span.none { "–" } }
             } }
             td role="cell" data-label="Flags" {
                 @if after.constitutional { span.badge.good { "constitutional" } }
                 @else { span.none { "none" } }
             }
             td role="cell" data-label="Since then" {
-                @if change.changed_since { span.badge.bad { "changed, stands in the way" } }
+                @if change.changed_since { span.badge.bad { "changed" } }
                 @else if change.before.is_some() { "unchanged" }
                 @else { span.none { "–" } }
             }
@@ -101,19 +127,28 @@ fn row(change: &RehearsedChangeFacts) -> Markup {
 }
 
 fn what(change: &RehearsedChangeFacts) -> Markup {
-    let is_kept = change.after.discarded_at.is_none();
+    let after = &change.after;
+    let was_core = change
+        .before
+        .as_ref()
+        .is_none_or(|before| before.kind == Kind::Core);
     let was_constitutional = change.before.as_ref().map(|before| before.constitutional);
-    let is_protected = was_constitutional == Some(false) && change.after.constitutional;
+    let is_protected = was_constitutional == Some(false) && after.constitutional;
     html! {
-        @match &change.before {
-            None => { "made of " (numbers(&change.made_of)) },
-            Some(_) if !is_kept && change.merged_into.is_some() => "merged into a new memory",
-            Some(_) if !is_kept => "discarded",
-            Some(_) if change.is_reworded && is_protected => "reworded and protected",
-            Some(_) if change.is_reworded => "reworded",
-            Some(_) if is_protected => "protected",
-            // The survivor of doubles takes their tags and the earliest origin date.
-            Some(_) => "keeps its words, takes over tags or an origin date",
+        @match (&change.before, change.under) {
+            (None, _) if after.is_summary => { "summary of " (numbers(&change.made_of)) },
+            (None, _) => { "made of " (numbers(&change.made_of)) },
+            _ if after.discarded_at.is_some() => "discarded",
+            (_, Some(under)) if after.kind == Kind::Archival && was_core => {
+                "to the archive, under " (under)
+            },
+            _ if after.kind == Kind::Archival && was_core => "to the archive, under none",
+            (_, Some(under)) if after.kind == Kind::Archival => { "in the archive, now under " (under) },
+            _ if change.is_reworded && is_protected => "same text in another form, and protected",
+            _ if change.is_reworded => "rewritten",
+            _ if is_protected => "protected",
+            // The memory that stays takes over the tags of the others.
+            _ => "same text, with other tags or another origin date",
         }
     }
 }
@@ -128,8 +163,8 @@ fn numbers(numbers: &[Number]) -> String {
 
 fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, mass: AppliedMass) -> Markup {
     html! {
-        p { "The mass would go from " (words::number(mass.core_tokens_before)) " to "
-            (words::number(mass.core_tokens_after)) " tokens. Nothing stands in the way." }
+        p { "The core size would go from " (words::number(mass.core_tokens_before)) " to "
+            (words::number(mass.core_tokens_after)) " tokens." }
         form.row method="post" action={ "/sessions/" (id) "/apply" } {
             (parts::form_token(visitor))
             // The sequence number lets the application refuse to apply something else than this page shows.
@@ -155,16 +190,16 @@ pub(crate) async fn apply(
     }
     Ok(see_other(&format!(
         "/sessions/{}?done=applied",
-        applied?.id
+        applied?.session.id
     )))
 }
 
-/// What applying would do now, where something was written since it was shown.
+/// What applying would do now, where records were written since it was shown.
 async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageResult {
     let session = agent.session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))
-        p.problem role="alert" { "Nothing was done: something was written since this was shown. This is what \
+        p.problem role="alert" { "Nothing was changed: the agent changed since this page was shown. This is what \
             applying the rehearsal would do now." }
         (section(visitor, agent, &session).await?)
         p { a href={ "/sessions/" (id) } { "Back to the rehearsal" } }

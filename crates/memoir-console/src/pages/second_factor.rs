@@ -165,7 +165,7 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
         (account::crumb())
         h1 { (heading) }
         p { "These codes let you in when the device is lost, each of them once. They are shown this once: write \
-             them down, and keep them apart from the device. Whoever has one and your password gets in." }
+             them down, and keep them apart from the device. One of them and your password are enough to sign in." }
         // `tabindex` lets keys scroll the codes where they do not fit.
         pre tabindex="0" { @for code in codes.expose() { (code.as_str()) "\n" } }
         p { a.button.main href="/account" { "I have them" } }
@@ -228,7 +228,7 @@ struct FactorChange {
 const OFF: FactorChange = FactorChange {
     path: "/account/second-factor/off",
     heading: "Turn the second factor off",
-    about: "The password alone lets somebody in then. All other browsers that you are signed in with, and tokens \
+    about: "The password alone is enough to sign in then. All other browsers that you are signed in with, and tokens \
          that you signed in for, are signed out.",
     button: "Turn it off",
     class: "danger",

@@ -77,6 +77,7 @@ pub(super) fn table(sessions: &[SessionFacts], caption: &str) -> Markup {
                     th role="columnheader" scope="col" { "Outcome" }
                     th role="columnheader" scope="col" { "Why" }
                     th role="columnheader" scope="col" class="figure" { "Edits" }
+                    th role="columnheader" scope="col" class="figure" { "Archived" }
                     th role="columnheader" scope="col" class="figure" { "Before" }
                     th role="columnheader" scope="col" class="figure" { "After" }
                 } }
@@ -95,6 +96,7 @@ fn row(session: &SessionFacts) -> Markup {
             td role="cell" data-label="Outcome" { span { (state(session)) } }
             td role="cell" data-label="Why" { (labels::trigger(session.trigger)) }
             td.figure role="cell" data-label="Edits" { (session.edits) }
+            td.figure role="cell" data-label="Archived" { (words::number(u64::from(session.archived))) }
             td.figure role="cell" data-label="Before" { (tokens(session.pre_session_tokens)) }
             td.figure role="cell" data-label="After" { (tokens(session.post_session_tokens)) }
         }
@@ -171,7 +173,8 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     };
     html! {
         dl.facts {
-            (parts::pair("Mass", html! {
+            (parts::pair("Outcome", html! { (measured(session)) }))
+            (parts::pair("Core size", html! {
                 @match (session.pre_session_tokens, session.post_session_tokens) {
                     (Some(before), Some(after)) => {
                         (words::number(before)) " → " (words::number(after)) " tokens"
@@ -182,11 +185,16 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }))
             (parts::pair("Breaker line", html! {
                 @match session.threshold {
-                    Some(threshold) => { (words::share(threshold)) " of the mass at its start" },
+                    Some(threshold) => { (words::share(threshold)) " of the core size at its start" },
                     None => span.none { "–" },
                 }
             }))
             (parts::pair("Edits", html! { (session.edits) " of " (EDIT_CAP) ": " (session.stats) }))
+            (parts::pair("Archived", html! { (words::counted(session.archived.into(), "memory", "memories")) }))
+            (parts::pair("Summaries", html! { (words::number(session.summaries.into())) }))
+            (parts::pair("Loss guard", html! {
+                @match session.loss_guard { Some(guard) => (guard.as_str()), None => span.none { "–" } }
+            }))
             (parts::pair("Refused calls", html! { (words::number(u64::from(session.refused_calls))) }))
             (parts::pair("Removed", html! { (words::number(session.removed_tokens)) " tokens" }))
             (parts::pair("Tools", html! { (mode) }))
@@ -223,6 +231,31 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     }
 }
 
+/// What a session came to: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
+fn measured(session: &SessionFacts) -> String {
+    let memories = |count: u32| words::counted(count.into(), "memory", "memories");
+    let under = session.archived_under_summaries;
+    let alone = session.archived.saturating_sub(under);
+    let summaries = words::counted(session.summaries.into(), "summary", "summaries");
+    let what = match (under, alone) {
+        (0, 0) => session.stats.to_string(),
+        (0, alone) => format!("{} archived", memories(alone)),
+        (under, 0) => format!("{} archived under {summaries}", memories(under)),
+        (under, alone) => format!(
+            "{} archived under {summaries}, {} alone",
+            memories(under),
+            words::number(alone.into())
+        ),
+    };
+    match (session.pre_session_tokens, session.post_session_tokens) {
+        (Some(before), Some(after)) => {
+            let (before, after) = (words::number(before), words::number(after));
+            format!("{what}; {before} → {after} tokens")
+        }
+        _ => what,
+    }
+}
+
 /// What it cost, where the configuration has the model's price.
 fn cost(console: &Console, session: &SessionFacts) -> Option<String> {
     let model = session.model.as_deref()?;
@@ -235,7 +268,7 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Ma
     let path = format!("/sessions/{}", session.id);
     let is_running = session.state.is_running();
     let may_be_undone = !session.rehearsal
-        // While it runs the buttons stay as they are, for whoever has one of them in focus.
+        // While it runs the buttons stay as they are, so that none loses the focus.
         && (is_running || session.edits > 0)
         && session.undone_at.is_none()
         && !matches!(
@@ -260,7 +293,7 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Ma
     }
 }
 
-/// What happens in the session, as it happens. No other site may watch.
+/// The events of the session, as they happen. No other site may read them.
 pub(crate) async fn events(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
@@ -268,7 +301,7 @@ pub(crate) async fn events(
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
-    // A stream is got by a look, which carries no form's token.
+    // A stream is requested by `GET`, which carries no form's token.
     browser::check_site(&head.headers)?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     Ok(console.watch(&head, visitor, &agent, id).await)

@@ -169,7 +169,7 @@ fn place(view: &LookBack) -> String {
     }
 }
 
-/// What is told of a point to whoever moves the slider and does not see the page.
+/// What is read aloud of a point when the slider moves.
 fn summary(view: &LookBack) -> String {
     let changed = view.foresight.changes.changed;
     format!(
@@ -207,7 +207,7 @@ fn slider(path: &str, view: &LookBack) -> Markup {
     }
 }
 
-/// The mass after each record, above the slider's places, with the sessions behind it.
+/// The core size after each record, above the slider's places, with the sessions behind it.
 fn curve(view: &LookBack) -> Markup {
     let history = &view.history;
     // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
@@ -228,7 +228,7 @@ fn curve(view: &LookBack) -> Markup {
     let size = format!("0 0 {WIDTH} {HEIGHT}");
     html! {
         figure {
-            figcaption.hint { "The mass after each record, "
+            figcaption.hint { "The core size after each record, "
                 (words::counted(highest, "token", "tokens")) " at its highest; darker where a session ran." }
             svg.curve viewBox=(size) preserveAspectRatio="none" aria-hidden="true" focusable="false" {
                 @for span in bands {
@@ -305,15 +305,17 @@ fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
         @if record.action == Action::AgentRewound {
             p { "This record is itself a return to an earlier point. "
                 a href=(record_path(path, seq.saturating_sub(1))) {
-                    "Going back to record " (words::number(seq.saturating_sub(1))) } " takes it back." }
+                    "Going back to record " (words::number(seq.saturating_sub(1))) } " undoes it." }
         }
     }
 }
 
 fn counts(then: &Tally, now: &Tally) -> Markup {
     let rows = [
-        ("Mass in tokens", then.core_tokens, now.core_tokens),
+        ("Core size in tokens", then.core_tokens, now.core_tokens),
         ("Core memories", then.core_count, now.core_count),
+        ("Archival memories", then.archival_count, now.archival_count),
+        ("Summaries", then.summary_count, now.summary_count),
         ("Journal entries", then.journal_count, now.journal_count),
         (
             "Constitutional",
@@ -346,13 +348,13 @@ fn counts(then: &Tally, now: &Tally) -> Markup {
 fn going_back(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
     html! {
         @if view.foresight.is_nothing() {
-            p { "Nothing would become different." }
+            p { "Nothing would change." }
         } @else {
             (foreseen(&view.foresight))
-            p.hint { "Memories that are newer are discarded, not lost; shredded ones stay shredded; protection \
-                goes back with the memories; settings and prompts stay as they are. Going back is on the record, and can be taken back itself." }
+            p.hint { "Newer memories are discarded, not lost; shredded ones stay shredded; flags and places in the archive \
+                go back with the memories; settings and prompts stay as they are. Going back is on the record, and can be undone itself." }
             @if let Some(id) = view.running {
-                p.problem { "A session is running, which stands in the way: wait until it is over, or cancel "
+                p.problem { "A session is running, which conflicts with it: wait until it is over, or cancel "
                     a href={ "/sessions/" (id) } { "the session" } "." }
             } @else {
                 form.row method="post" action=(path) {
@@ -377,7 +379,7 @@ fn foreseen(foresight: &RewindForecast) -> Markup {
                 (parts::pair("Sessions undone", html! { (words::number(foresight.sessions_undone)) }))
             }
             @if foresight.sessions_reinstated > 0 {
-                (parts::pair("Undone sessions in force again",
+                (parts::pair("Undone sessions effective again",
                     html! { (words::number(foresight.sessions_reinstated)) }))
             }
         }
@@ -469,9 +471,9 @@ pub(crate) async fn go_back(
             None => "Nothing was done: nothing would become different.",
         },
         Err(Error::Changed) => {
-            "Nothing was done: something was written since this was shown. This is what going back would do now."
+            "Nothing was changed: the agent changed since this page was shown. This is what going back would do now."
         }
-        // The page shows what stands in the way.
+        // The page shows the conflict.
         Err(Error::Change(_)) => "Nothing was done.",
         Err(error) => return Err(error.into()),
     };

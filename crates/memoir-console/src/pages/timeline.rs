@@ -21,13 +21,13 @@ use crate::{
 /// A session that is watched, without words.
 type LiveSessionFacts = LiveSession<SessionFacts>;
 
-/// Records on a page. A session of many edits has some dozens; one that cleaned many doubles has more.
+/// Records on a page. A session of many edits has some dozens; one that joined many duplicates has more.
 const AT_ONCE: u32 = 200;
 /// What the marks on the curve stand for.
-const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "taken back")];
-/// What records say of the mass after them.
+const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "undone")];
+/// The facts of records with the core size after them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
-/// What records say that is told beside it.
+/// The facts of records that are shown beside the others.
 const SHOWN_BESIDE: [&str; 4] = [
     CORE_TOKENS,
     "core_tokens_after",
@@ -58,7 +58,7 @@ impl TimelinePage {
         let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
         let is_more = records.len() > AT_ONCE as usize;
         records.truncate(AT_ONCE as usize);
-        // The log is read from its end, and told from its beginning.
+        // The log is read from its end, and shown from its beginning.
         records.reverse();
         Ok(Self {
             records,
@@ -79,7 +79,7 @@ impl TimelinePage {
                 @if let Some(curve) = self.curve(live) {
                     // `scripted` hides the section where no scripts run, since its heading would have no curve.
                     section.scripted aria-labelledby="mass" {
-                        h2 #mass { "Mass" }
+                        h2 #mass { "Core size" }
                         (figure(&curve))
                     }
                 }
@@ -91,17 +91,17 @@ impl TimelinePage {
         }
     }
 
-    /// The mass after each record that measures it, from that of the beginning on. `None` of a rehearsal,
-    /// whose records come all at once, and of a session that never had the knife.
+    /// The core size after each record that measures it, from that of the beginning on. `None` of a rehearsal, whose
+    /// records come all at once, and of a session that was never opened.
     fn curve(&self, live: &LiveSessionFacts) -> Option<PlotCurve> {
         let session = &live.session;
-        let has_knife = session.pre_session_tokens.is_some();
-        if session.rehearsal || !has_knife && !session.state.is_running() {
+        let was_opened = session.pre_session_tokens.is_some();
+        if session.rehearsal || !was_opened && !session.state.is_running() {
             return None;
         }
         let measured = self.records.iter().filter_map(|record| {
-            // Doubles go before the mass of the beginning is fixed.
-            let counts = has_knife && record.action != Action::MemoryDeduplicated;
+            // Duplicates are joined before the core size of the beginning is fixed.
+            let counts = was_opened && record.action != Action::MemoryDeduplicated;
             Some((record, mass_after(record)?)).filter(|_| counts)
         });
         let mut curve = PlotCurve {
@@ -223,7 +223,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
                 th role="columnheader" scope="col" { "When" }
                 th role="columnheader" scope="col" { "What" }
                 th role="columnheader" scope="col" class="figure" { "Memory" }
-                th role="columnheader" scope="col" class="figure" { "Mass after" }
+                th role="columnheader" scope="col" class="figure" { "Core size after" }
                 th role="columnheader" scope="col" { "Counts" }
             } }
             tbody #records role="rowgroup" { @for record in records { (row(record, live)) } }
@@ -243,7 +243,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
             td.figure role="cell" data-label="Memory" {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
-            td.figure role="cell" data-label="Mass after" {
+            td.figure role="cell" data-label="Core size after" {
                 @match mass_after(record) {
                     Some(mass) => span.gauge {
                         (parts::bar_with_line(mass, whole, live.breaker_tokens))
@@ -282,11 +282,11 @@ fn now(live: &LiveSessionFacts) -> String {
     let edits = words::counted(u64::from(session.edits), "edit", "edits");
     match session.state {
         State::Queued => "It waits for a worker.".to_owned(),
-        State::Asking => "The agent is being asked whether it wants to be refined.".to_owned(),
+        State::Asking => "The agent is being asked for its consent.".to_owned(),
         State::Open => {
             let left = match live.removable_tokens {
                 Some(left) => format!(
-                    "If more than {} go, everything is undone; ",
+                    "If more than {} leave, everything is undone; ",
                     words::counted(left, "token", "tokens")
                 ),
                 None => String::new(),

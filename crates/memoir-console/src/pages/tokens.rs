@@ -45,7 +45,7 @@ pub(super) fn section(
     html! {
         section id=(PLACE) aria-labelledby="tokens-head" {
             h2 #tokens-head { "Tokens" }
-            p { "A token lets the agent in: its program sends it with each request. Nobody sees one again \
+            p { "The agent’s program sends a token with each request. It is never shown again \
                  after it was made. You make them while the agent has no memories; later ones it makes \
                  itself, or allows when you "
                 a href={ (path) "/access/token" } { "ask for one" } ". A program that you "
@@ -123,7 +123,7 @@ fn revoking(visitor: &Visitor, view: &AgentFacts, token: &TokenView) -> Markup {
     html! {
         details.sure {
             summary aria-label={ "Revoke… the token of " (made) } { "Revoke…" }
-            p { "It lets nobody in from then on, for good." }
+            p { "It is not valid from then on, permanently." }
             form.inline method="post" action=(path) {
                 (parts::form_token(visitor))
                 button.danger type="submit" aria-label={ "Revoke it, the token of " (made) } { "Revoke it" }
@@ -172,7 +172,7 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &TokenWithSecret) ->
     let content = html! {
         (agent_head(agent, Tab::Settings))
         h2 { "A token of " (agent.name()) }
-        p { "It is shown this once. Whoever holds it can do all that the agent can." }
+        p { "It is shown only once. A holder of the token can do all that the agent can." }
         pre tabindex="0" { (made.secret.expose()) }
         p { "It ends: " (parts::time_or(made.view.expires_at, "never")) ". The agent’s program sends it as "
             code { "Authorization: Bearer …" } ", or has it in " code { "MEMOIR_TOKEN" } "." }

@@ -1,4 +1,4 @@
-//! `/sessions/{session}/roll-back`: what stands in the way first, then the undoing.
+//! `/sessions/{session}/roll-back`: the conflicts first, then the undoing.
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
@@ -35,13 +35,13 @@ async fn page(
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Roll back the session of " (parts::time(session.started_at)) }
         p { "Every memory that it changed becomes what it was before. What it did: "
-            (session.stats) ". Doubles that were cleaned before its first edit stay cleaned. \
+            (session.stats) ". Duplicates that were joined before its first edit stay joined. \
              Rolling back is on the record, and can be undone itself." }
         dl.facts { (parts::become_different(&preview.changes)) }
         @if preview.obstacles.is_empty() {
-            p { "No later change stands in the way." }
+            p { "No later change conflicts with it." }
         } @else {
-            p { "This is what it comes to with later changes undone too." }
+            p { "This is the outcome with the later changes undone too." }
             (in_the_way(&preview.obstacles))
         }
         (form(visitor, id, &preview))
@@ -53,7 +53,7 @@ async fn page(
 fn in_the_way(obstacles: &[Obstacle]) -> Markup {
     html! {
         p.problem { (words::counted(obstacles.len() as u64, "later change", "later changes"))
-            " of the same memories " (if obstacles.len() == 1 { "stands" } else { "stand" }) " in the way:" }
+            " of the same memories " (if obstacles.len() == 1 { "conflicts" } else { "conflict" }) " with it:" }
         table.cards role="table" {
             caption.hidden { "Later changes of the same memories" }
             thead role="rowgroup" { tr role="row" {
@@ -110,8 +110,7 @@ pub(crate) async fn roll_back(
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let actor = visitor.actor();
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
-        // Held to what was shown only with later changes too: without them, whatever stands in the way by now
-        // refuses it.
+        // Bound to what was shown only with later changes too: without them, any conflict refuses it.
         (false, _) => agent.roll_back(id, false, &actor).await,
         (true, Some(newest)) => agent.as_seen(newest).roll_back(id, true, &actor).await,
         (true, None) => {
@@ -122,10 +121,10 @@ pub(crate) async fn roll_back(
     };
     let problem = match done {
         Err(Error::InTheWay { .. }) => {
-            "Nothing was done: later changes of the same memories stand in the way."
+            "Nothing was changed: later changes of the same memories conflict with it."
         }
         Err(Error::Changed) => {
-            "Nothing was done: something was written since this was shown. This is what rolling back would do now."
+            "Nothing was changed: the agent changed since this page was shown. This is what rolling back would do now."
         }
         done => {
             done?;

@@ -5,15 +5,18 @@ use serde_json::{Value, json};
 
 use crate::{
     PrivateText, Timestamp,
-    agent::Agent,
+    agent::{Agent, fill_placeholders, has_placeholder},
     answer::{self, Unreadable},
     audit::{Action, Actor, ActorKind, Facts, RecordBody},
     draft::{Decision, Draft},
     ledger,
-    memory::{CONTENT_LIMIT, Kind, Memory, NewMemory, Tags, parse_text, tokens},
+    manage::{self, Saved, Saving},
+    memory::{CONTENT_LIMIT, Kind, Memory, NewMemory, Number, parse_text, tokens},
+    origin::{Origin, SavedBy},
     prompt::{Prompt, identity},
     quote::quote,
-    wording::{Origin, SavedBy},
+    replace::Replacing,
+    tools::read_number,
 };
 
 const RULES: &str = include_str!("rules.md");
@@ -93,45 +96,58 @@ pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
 /// What the agent remembers already, as a question shows it: its core memories, and what it noted of the
 /// chunks before. Within the room given; what was noted last is shown first of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known(PrivateText);
+pub struct Known {
+    /// The rows of its core memories.
+    core: PrivateText,
+    /// The section of its notes.
+    notes: PrivateText,
+}
 
 impl Known {
-    /// The kept core memories among `memories`, and the notes of earlier chunks, within `budget` tokens.
+    /// The active core memories among `memories`, and the notes of earlier chunks, within `budget` tokens.
     pub fn new<'a>(
         agent: &Agent,
         memories: impl IntoIterator<Item = &'a Memory>,
-        noted: &[NewMemory],
+        noted: &[Saving],
         budget: u64,
     ) -> Self {
         // At most a third for notes: a long conversation makes many, and the core memories must not be
         // crowded out by them. What notes leave over is core's.
         let notes = notes(noted, budget / 3);
         let immutable = agent.settings.immutable_tag_set();
-        let core = memories.into_iter().filter(|memory| memory.is_kept_core());
+        let core = memories
+            .into_iter()
+            .filter(|memory| memory.is_active_core());
         let room = budget.saturating_sub(tokens(&notes));
-        let core = ledger::build(core.collect(), &immutable, None, room);
-        let mut text = String::new();
-        if !core.text.is_empty() {
-            text.push_str("## Your core memories, oldest first\n\n");
-            text.push_str(ledger::COLUMNS);
-            text.push_str("\n\n");
-            text.push_str(core.text.expose());
-            text.push('\n');
+        let core = ledger::build(core.collect(), &immutable, &Default::default(), None, room);
+        Self {
+            core: core.text,
+            notes: notes.into(),
         }
-        text.push_str(&notes);
-        Self(text.into())
     }
 
     /// Its size in the question, in tokens.
     pub fn tokens(&self) -> u64 {
-        tokens(self.0.expose())
+        tokens(&self.core_section()) + tokens(self.notes.expose())
+    }
+
+    fn core_section(&self) -> String {
+        if self.core.is_empty() {
+            return String::new();
+        }
+        format!(
+            "## Your core memories, oldest first\n\n{}\n\n{}\n",
+            ledger::COLUMNS,
+            self.core.expose()
+        )
     }
 }
 
 /// The last of the journal entries that were noted, in the order in which they were. Core memories are among
 /// the others.
-fn notes(noted: &[NewMemory], budget: u64) -> String {
-    let entries = noted.iter().filter(|note| note.kind == Kind::Journal);
+fn notes(noted: &[Saving], budget: u64) -> String {
+    let entries = noted.iter().map(|note| &note.memory);
+    let entries = entries.filter(|note| note.kind == Kind::Journal);
     let lines: Vec<String> = entries
         .map(|note| format!("{}\n", quote(note.content.expose())))
         .collect();
@@ -153,48 +169,112 @@ fn notes(noted: &[NewMemory], budget: u64) -> String {
 /// What the agent is asked about one chunk.
 pub fn ask(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> Prompt {
     let lines: String = messages.iter().map(ConversationMessage::line).collect();
+    // What stands in the agent's own prompt is not repeated: the room is for one.
+    let core = match has_own_placeholder(agent, "core_memories") {
+        true => String::new(),
+        false => known.core_section(),
+    };
     Prompt {
         system: format!(
             "{}\n\n{}\n\n## What you look for\n\n{}",
             identity(agent),
             RULES.trim(),
-            style(agent)
+            style(agent, known, &lines)
         )
         .into(),
         user: format!(
-            "{}## The conversation\n\ntime | speaker | text\n\n{lines}\n{}",
-            known.0.expose(),
+            "{core}{}{}{}",
+            known.notes.expose(),
+            conversation(agent, &lines),
             CLOSING.trim()
         )
         .into(),
     }
 }
 
-/// One part as it is put before an agent that reads it itself, on whatever model it lives.
-pub fn show(agent: &Agent, messages: &[ConversationMessage]) -> PrivateText {
+/// One part as it is put before an agent that reads it itself, on whatever model it lives. What the agent remembers
+/// already is shown only where its own prompt has a place for it: its client has it in the agent's context.
+pub fn show(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> PrivateText {
     let lines: String = messages.iter().map(ConversationMessage::line).collect();
-    format!(
-        "{}\n\n## What you look for\n\n{}\n\n## The conversation\n\ntime | speaker | text\n\n{lines}",
+    let text = format!(
+        "{}\n\n## What you look for\n\n{}\n\n{}",
         RULES.trim(),
-        style(agent)
-    )
-    .into()
+        style(agent, known, &lines),
+        conversation(agent, &lines)
+    );
+    PrivateText::new(format!("{}\n", text.trim_end()))
 }
 
-fn style(agent: &Agent) -> &str {
+/// What the agent looks for, with its placeholders filled where it wrote that itself.
+fn style(agent: &Agent, known: &Known, lines: &str) -> String {
+    let Some(own) = &agent.settings.reflection_prompt else {
+        return DEFAULT_STYLE.trim().to_owned();
+    };
+    let values = [
+        ("system_prompt", identity(agent)),
+        ("core_memories", known.core.expose().to_owned()),
+        ("conversation", lines.to_owned()),
+    ];
+    let values = values
+        .each_ref()
+        .map(|(name, value)| (*name, value.as_str()));
+    fill_placeholders(own.expose(), &values).trim().to_owned()
+}
+
+/// The section of the conversation; nothing where it stands in the agent's own prompt.
+fn conversation(agent: &Agent, lines: &str) -> String {
+    match has_own_placeholder(agent, "conversation") {
+        true => String::new(),
+        false => format!("## The conversation\n\ntime | speaker | text\n\n{lines}\n"),
+    }
+}
+
+fn has_own_placeholder(agent: &Agent, name: &str) -> bool {
     let own = agent.settings.reflection_prompt.as_ref();
-    own.map_or(DEFAULT_STYLE, PrivateText::expose).trim()
+    own.is_some_and(|own| has_placeholder(own.expose(), name))
 }
 
-/// JSON schema of the answer.
+/// JSON schema of the response.
 pub fn answer_schema() -> Value {
     let texts = json!({"type": "array", "items": {"type": "string"}});
+    let entry = json!({
+        "type": "object",
+        "properties": {
+            "content": {"type": "string"},
+            "replaces": {"type": "array", "items": {"type": "integer"}},
+        },
+        "required": ["content", "replaces"],
+        "additionalProperties": false,
+    });
     json!({
         "type": "object",
-        "properties": {"journal": texts, "core": texts},
+        "properties": {"journal": texts, "core": {"type": "array", "items": entry}},
         "required": ["journal", "core"],
         "additionalProperties": false,
     })
+}
+
+/// An entry for core, as a text alone or with the core memories that it replaces.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum CoreNote {
+    /// A text that replaces nothing.
+    Text(PrivateText),
+    /// A text and what it replaces.
+    Replacing {
+        /// The text.
+        content: PrivateText,
+        /// Numbers of core memories, in any form that models write.
+        #[serde(default)]
+        replaces: Vec<Value>,
+    },
+}
+
+impl CoreNote {
+    /// Whether it names a memory to replace.
+    pub fn replaces_any(&self) -> bool {
+        matches!(self, Self::Replacing { replaces, .. } if !replaces.is_empty())
+    }
 }
 
 /// Who what is noted of these messages counts as added by: where an administrator handed one of them over, an
@@ -213,23 +293,19 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
         .unwrap_or(ActorKind::Agent)
 }
 
-/// What an answer notes, as memories dated `at` and added by `added_by`.
+/// What a response notes, as memories dated `at` and added by `added_by`.
 ///
 /// # Errors
-/// It cannot be read, holds too many entries, or one that is no memory's text. Then nothing of it counts:
+/// It cannot be read, has too many entries, or one that is no memory's text. Then nothing of it counts:
 /// it is saved whole or not at all.
-pub fn read(
-    answer: &str,
-    at: Timestamp,
-    added_by: ActorKind,
-) -> Result<Vec<NewMemory>, Unreadable> {
+pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Saving>, Unreadable> {
     #[derive(Deserialize)]
     struct NotedAnswer {
         journal: Vec<PrivateText>,
         // Only `journal` must be there, since the object is found by it. A model with nothing for core may
         // leave that out.
         #[serde(default)]
-        core: Vec<PrivateText>,
+        core: Vec<CoreNote>,
     }
     let NotedAnswer { journal, core } = answer::read(answer, "journal")?;
     noted(&journal, &core, at, added_by)
@@ -241,10 +317,10 @@ pub fn read(
 /// As for [`read`].
 pub fn noted(
     journal: &[PrivateText],
-    core: &[PrivateText],
+    core: &[CoreNote],
     at: Timestamp,
     added_by: ActorKind,
-) -> Result<Vec<NewMemory>, Unreadable> {
+) -> Result<Vec<Saving>, Unreadable> {
     let count = journal.len() + core.len();
     if count > NOTES_LIMIT {
         return Err(Unreadable::new(
@@ -252,58 +328,67 @@ pub fn noted(
             format!("there are {count} entries, and the limit is {NOTES_LIMIT}"),
         ));
     }
-    let journal = journal.iter().map(|text| (Kind::Journal, text));
-    let core = core.iter().map(|text| (Kind::Core, text));
-    journal
-        .chain(core)
-        .map(|(kind, text)| {
-            let content =
-                parse_text("content", text.expose(), CONTENT_LIMIT).map_err(|invalid| {
-                    Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
-                })?;
-            Ok(NewMemory {
-                kind,
-                content,
-                tags: Tags::default(),
+    let note = |kind: Kind, text: &PrivateText, replaces: Vec<Number>| {
+        let content = parse_text("content", text.expose(), CONTENT_LIMIT).map_err(|invalid| {
+            Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
+        })?;
+        // What a model noted of a conversation is weaker than what the agent saved itself.
+        let saved_by = SavedBy {
+            origin: Origin::Conversation,
+            added_by,
+        };
+        Ok(Saving {
+            memory: NewMemory {
                 source: Some(SOURCE.into()),
                 created_at: Some(at),
-                constitutional: false,
-                // What a model noted of a conversation is weaker than what the agent saved itself.
-                door: SavedBy {
-                    origin: Origin::Conversation,
-                    added_by,
-                },
-                wordings: None,
-            })
+                ..NewMemory::new(kind, content, saved_by)
+            },
+            replaces,
         })
-        .collect()
+    };
+    let journal = journal
+        .iter()
+        .map(|text| note(Kind::Journal, text, Vec::new()));
+    let core = core.iter().map(|entry| match entry {
+        CoreNote::Text(text) => note(Kind::Core, text, Vec::new()),
+        CoreNote::Replacing { content, replaces } => {
+            let numbers: Option<Vec<Number>> = replaces.iter().map(read_number).collect();
+            let numbers = numbers.ok_or_else(|| {
+                Unreadable::new(
+                    "bad_entry",
+                    "`replaces` must be a list of numbers such as 17",
+                )
+            })?;
+            note(Kind::Core, content, numbers)
+        }
+    });
+    journal.chain(core).collect()
 }
 
-/// Saves what was noted of `messages` messages, and says so on the record.
-pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timestamp) -> Decision {
+/// Saves what was noted of `messages` messages, replaces what it names, and puts it on the record.
+pub fn absorb(
+    agent: Agent,
+    notes: Vec<Saving>,
+    replacing: &mut Replacing,
+    messages: usize,
+    now: Timestamp,
+) -> (Decision, Vec<Saved>) {
     let actor = Actor::agent(agent.name.clone());
-    let saved = notes.len() as u64;
     let mut draft = Draft::new(agent, None, now);
+    let mut saved = Vec::new();
     for mut note in notes {
-        // Whoever handed the conversation over dated its messages.
-        note.created_at = note.created_at.map(|at| at.min(now));
-        let (number, created) = draft.create(note);
-        let body = RecordBody {
-            changes: vec![created],
-            ..RecordBody::default()
-        };
-        let facts = Facts::default();
-        draft.record(
-            actor.clone(),
-            Action::MemorySaved,
-            Some(number),
-            facts,
-            body,
-        );
+        // The client that handed the conversation over dated its messages.
+        note.memory.created_at = note.memory.created_at.map(|at| at.min(now));
+        saved.push(manage::save_replacing(&mut draft, note, replacing, &actor));
     }
+    let all = || saved.iter().map(|one| &one.replacements);
+    let replaced = all().flat_map(|done| &done.replaced).count();
+    let not_replaced = all().flat_map(|done| &done.not_replaced);
     let facts = Facts::default()
         .count("messages", messages as u64)
-        .count("saved", saved);
+        .count("saved", saved.len() as u64)
+        .count("replaced", replaced as u64)
+        .unreplaced(not_replaced.copied());
     draft.record(
         actor,
         Action::TranscriptAbsorbed,
@@ -311,7 +396,7 @@ pub fn absorb(agent: Agent, notes: Vec<NewMemory>, messages: usize, now: Timesta
         facts,
         RecordBody::default(),
     );
-    draft.finish()
+    (draft.finish(), saved)
 }
 
 /// Puts on the record that nothing of `messages` messages was saved, and why. They are tried again later.

@@ -1,14 +1,13 @@
-//! What a model is told: the request for consent (SPEC 3.3) and the session's prompt (SPEC 3.5).
+//! The prompts of a session: the request for consent (SPEC 3.3) and the session's prompt (SPEC 3.5).
 //!
-//! What a session may do is said in the words of its mode (the Markdown files beside this one); the rules
-//! stand before the agent's own style and in short after it. From what loss on everything is undone comes
-//! from one function ([`Gauge::allowance`](crate::breaker::Gauge::allowance)), and prompt, command line and
-//! console print the same sentence.
+//! What a session may do is stated once, in the words of its kind: mode, loss guard, and within or over the budget
+//! (the Markdown files beside this one). From what loss on everything is undone comes from one function
+//! ([`Gauge::allowance`](crate::breaker::Gauge::allowance)); prompt, command line and console print the same sentence.
 
 use crate::{
     PrivateText,
     access::{AccessKind, AccessRequest, AccessScope},
-    agent::{Agent, LossGuard},
+    agent::{Agent, LossGuard, fill_placeholders},
     answer::without_thinking,
     breaker::Gauge,
     context::ContextText,
@@ -16,18 +15,19 @@ use crate::{
     memory::Memory,
     quote::quote,
     session::{EDIT_CAP, Mode, Session},
+    tools::{SessionLimits, session_guard},
 };
 
 pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
+const RULES: &str = include_str!("rules.md");
 const REHEARSAL: &str = include_str!("rehearsal.md");
-const OVER_BUDGET: &str = include_str!("over_budget.md");
-const NEAR_DOUBLES: &str = include_str!("near_doubles.md");
+const NEAR_DUPLICATES: &str = include_str!("near_duplicates.md");
 const CONSENT: &str = include_str!("consent.md");
+const CONSENT_FULL: &str = include_str!("consent_full.md");
+const CONSENT_DEDUP_ONLY: &str = include_str!("consent_dedup_only.md");
 const CONSENT_REHEARSAL: &str = include_str!("consent_rehearsal.md");
 const ACCESS: &str = include_str!("access.md");
-/// The place in the rules and in the question that says what becomes of a loss.
-const GUARD: &str = "{guard}";
-/// The start of the status line that tells from what loss on everything is undone.
+/// The start of the status line that states from what loss on everything is undone.
 const LIMIT: &str = "- Limit: if more than ";
 
 /// What of a session its prompts tell.
@@ -54,65 +54,60 @@ impl From<&Session> for PromptSession {
     }
 }
 
-/// What becomes of a loss, as each guard has it (SPEC 3.14).
-struct GuardWords {
-    rules: &'static str,
-    rules_again: &'static str,
-    consent: &'static str,
+/// The kind of a session, by what may leave the prompt in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionKind {
+    WithinBudget,
+    OverBudget,
+    Refuse,
+    DedupOnly,
+    Off,
 }
 
-impl GuardWords {
-    fn of(agent: &Agent, session: PromptSession) -> Self {
-        let current = agent.settings.effective_loss_guard();
-        // The stricter of the two, as the knife has it: the prompt must not promise what is then refused.
-        match current.max(session.loss_guard.unwrap_or(current)) {
-            LossGuard::Limit => Self {
-                rules: include_str!("rules_limit.md"),
-                rules_again: "What an edit would lose is named first.",
-                consent: "What an edit would lose is named to you before anything is done.",
-            },
-            LossGuard::Refuse => Self {
-                rules: include_str!("rules_refuse.md"),
-                rules_again: "An edit that would lose something is refused.",
-                consent: "An edit that would lose something is refused, and what it would lose is named to you.",
-            },
-            LossGuard::Off => Self {
-                rules: include_str!("rules_off.md"),
-                rules_again: "What an edit loses is counted and told.",
-                consent: "What an edit loses is counted, put on your record and told to you.",
-            },
+impl SessionKind {
+    fn of(mode: Mode, guard: LossGuard, is_over_budget: bool) -> Self {
+        match (mode, guard) {
+            (Mode::DedupOnly, _) => Self::DedupOnly,
+            (Mode::Full, LossGuard::Refuse) => Self::Refuse,
+            (Mode::Full, LossGuard::Off) => Self::Off,
+            (Mode::Full, LossGuard::Archive) if is_over_budget => Self::OverBudget,
+            (Mode::Full, LossGuard::Archive) => Self::WithinBudget,
         }
     }
-}
 
-/// The words of a mode.
-struct Words {
-    rules: &'static str,
-    rules_again: &'static str,
-    closing: &'static str,
-    consent: &'static str,
-}
+    /// What the session is, for its prompt.
+    fn what(self) -> &'static str {
+        match self {
+            Self::WithinBudget => include_str!("what_within.md"),
+            Self::OverBudget => include_str!("what_over.md"),
+            Self::Refuse => include_str!("what_refuse.md"),
+            Self::DedupOnly => include_str!("what_dedup_only.md"),
+            Self::Off => include_str!("what_off.md"),
+        }
+    }
 
-const FULL: Words = Words {
-    rules: include_str!("rules.md"),
-    rules_again: include_str!("rules_again.md"),
-    closing: include_str!("closing.md"),
-    consent: include_str!("consent_full.md"),
-};
+    /// What the agent may do in it, for the request for consent.
+    fn may(self) -> &'static str {
+        match self {
+            Self::WithinBudget => include_str!("consent_within.md"),
+            Self::OverBudget => include_str!("consent_over.md"),
+            Self::Refuse => include_str!("consent_refuse.md"),
+            Self::Off => include_str!("consent_off.md"),
+            Self::DedupOnly => "",
+        }
+    }
 
-/// Says nothing of tightening, merging or confirming, which such a session does not have.
-const DEDUP_ONLY: Words = Words {
-    rules: include_str!("rules_dedup_only.md"),
-    rules_again: include_str!("rules_again_dedup_only.md"),
-    closing: include_str!("closing_dedup_only.md"),
-    consent: include_str!("consent_dedup_only.md"),
-};
+    fn edits(self) -> &'static str {
+        match self {
+            Self::DedupOnly => "deletions",
+            _ => "edits (consolidate, update, delete)",
+        }
+    }
 
-impl Words {
-    fn of(mode: Mode) -> &'static Self {
-        match mode {
-            Mode::Full => &FULL,
-            Mode::DedupOnly => &DEDUP_ONLY,
+    fn closing(self) -> &'static str {
+        match self {
+            Self::Off => include_str!("closing_off.md"),
+            _ => include_str!("closing.md"),
         }
     }
 }
@@ -137,47 +132,56 @@ impl Prompt {
     }
 }
 
-/// The session's prompt: identity, the fixed rules, the agent's own style and the rules again in short, the
-/// status, the ledger, and the closing instruction, in this order (SPEC 3.5).
-pub fn session(agent: &Agent, session: PromptSession, gauge: &Gauge, ledger: &Ledger) -> Prompt {
-    let words = Words::of(session.mode);
-    let guard = GuardWords::of(agent, session);
-    let style = agent
-        .settings
-        .refinement_prompt
-        .as_ref()
-        .map_or(DEFAULT_STYLE, PrivateText::expose);
+/// The session's prompt: identity, the fixed rules, the agent's own style, the status, the ledger, and the closing
+/// instruction, in this order (SPEC 3.5).
+pub fn session(
+    agent: &Agent,
+    session: PromptSession,
+    limits: &SessionLimits,
+    gauge: &Gauge,
+    ledger: &Ledger,
+) -> Prompt {
+    let kind = SessionKind::of(session.mode, limits.guard, limits.is_over_budget);
+    let rules = fill(
+        RULES.trim(),
+        &[
+            ("{what}", kind.what().trim().to_owned()),
+            ("{edits}", kind.edits().to_owned()),
+        ],
+    );
+    let style = match &agent.settings.refinement_prompt {
+        Some(own) => fill_placeholders(
+            own.expose(),
+            &[
+                ("system_prompt", &identity(agent)),
+                ("core_memories", ledger.text.expose()),
+            ],
+        ),
+        None => DEFAULT_STYLE.to_owned(),
+    };
     let rehearsal = match session.rehearsal {
         true => format!("{}\n\n", REHEARSAL.trim()),
         false => String::new(),
     };
     let pairs = ledger
-        .near_doubles
+        .near_duplicates
         .as_ref()
         .map_or_else(String::new, |pairs| {
-            format!("\n{}\n\n{}\n", NEAR_DOUBLES.trim(), pairs.expose())
+            format!("\n{}\n\n{}\n", NEAR_DUPLICATES.trim(), pairs.expose())
         });
     Prompt {
         system: format!(
-            "{}\n\n{}\n\n{rehearsal}## Your own style of refining\n\n{}\n\n{}",
+            "{}\n\n{rules}\n\n{rehearsal}## Your own style of refining\n\n{}",
             identity(agent),
-            fill(
-                words.rules.trim(),
-                &[(GUARD, guard.rules.trim().to_owned())]
-            ),
             style.trim(),
-            fill(
-                words.rules_again.trim(),
-                &[(GUARD, guard.rules_again.to_owned())]
-            ),
         )
         .into(),
         user: format!(
             "{}\n\n## Your core memories, oldest first\n\n{}\n\n{}{pairs}\n{}",
-            status(agent, session, gauge, ledger),
+            status(agent, session, kind, limits, gauge, ledger),
             ledger::COLUMNS,
             ledger.text.expose(),
-            words.closing.trim()
+            kind.closing().trim()
         )
         .into(),
     }
@@ -196,29 +200,57 @@ pub(crate) fn nameplate(name: &str) -> String {
     format!("You are {name}.")
 }
 
-fn status(agent: &Agent, session: PromptSession, gauge: &Gauge, ledger: &Ledger) -> String {
-    let allowance = gauge.allowance();
+fn status(
+    agent: &Agent,
+    session: PromptSession,
+    kind: SessionKind,
+    limits: &SessionLimits,
+    gauge: &Gauge,
+    ledger: &Ledger,
+) -> String {
+    let tally = agent.tally;
     let mut lines = vec![
         format!(
             "- Core memories: {}, of which constitutional: {}",
-            agent.tally.core_count, agent.tally.constitutional_count
+            tally.core_count, tally.constitutional_count
         ),
-        format!("- Mass: {} tokens", agent.tally.core_tokens),
+        format!("- Core size: {} tokens", tally.core_tokens),
         format!(
             "- Budget: {} tokens ({})",
             agent.settings.effective_core_token_budget(),
             over_or_within(agent)
         ),
-        format!("- Limit: {allowance}. Most sessions remove none."),
+        format!("- Limit: {}", gauge.allowance()),
     ];
-    if let Some(smallest) = ledger.smallest_unprotected
-        // Said only where it holds: it is the one case in which any deletion trips the breaker.
-        && smallest > allowance.tokens
-    {
+    let bound = matches!(kind, SessionKind::WithinBudget | SessionKind::OverBudget);
+    if kind == SessionKind::OverBudget {
+        // Only the limit that binds: the breaker's may be the higher one.
+        if limits.floor() > gauge.least_allowed() {
+            lines.push(format!(
+                "- Floor: at least {} tokens (nine tenths of the budget) stay in core",
+                limits.floor()
+            ));
+        }
         lines.push(format!(
-            "- The smallest memory that could be deleted has {}: deleting any undoes everything.",
-            counted(smallest)
+            "- Summaries: at most {} tokens together (a third of the budget); they take {} now",
+            limits.most_of_summaries(),
+            tally.summary_tokens
         ));
+    }
+    if bound {
+        lines.push(match (ledger.may_leave, ledger.has_free) {
+            (0, true) => "- Age rule: no memory may leave, but for duplicates".to_owned(),
+            (0, false) => "- Age rule: no memory may leave".to_owned(),
+            (count, _) => {
+                let memories = if count == 1 { "memory" } else { "memories" };
+                format!(
+                    "- Age rule: {count} {memories} may still leave where the newest go first, fewer of old ones; \
+                     those marked `stays` cannot"
+                )
+            }
+        });
+    } else if kind != SessionKind::Off && !ledger.has_free {
+        lines.push("- Duplicates that may leave: none".to_owned());
     }
     let left = EDIT_CAP.saturating_sub(session.edits);
     lines.push(match session.edits {
@@ -227,11 +259,7 @@ fn status(agent: &Agent, session: PromptSession, gauge: &Gauge, ledger: &Ledger)
             format!("- Edits: at most {EDIT_CAP}, of which {done} are done and {left} are left")
         }
     });
-    let over = match is_over(agent) {
-        true => format!("\n\n{}", OVER_BUDGET.trim()),
-        false => String::new(),
-    };
-    format!("## Status\n\n{}{over}", lines.join("\n"))
+    format!("## Status\n\n{}", lines.join("\n"))
 }
 
 fn counted(tokens: u64) -> String {
@@ -259,15 +287,15 @@ fn over_or_within(agent: &Agent) -> String {
 /// The request for consent: the agent's own system prompt with its context, then what a session like this
 /// one may do.
 pub fn consent(agent: &Agent, session: PromptSession, context: &ContextText) -> Prompt {
-    let mut what: Vec<String> = Vec::new();
-    if is_over(agent) {
-        what.push(OVER_BUDGET.trim().to_owned());
-    }
-    let guard = GuardWords::of(agent, session).consent.to_owned();
-    what.push(fill(
-        Words::of(session.mode).consent.trim(),
-        &[(GUARD, guard)],
-    ));
+    let guard = session_guard(agent, session.loss_guard);
+    let kind = SessionKind::of(session.mode, guard, is_over(agent));
+    let mut what = vec![match session.mode {
+        Mode::DedupOnly => CONSENT_DEDUP_ONLY.trim().to_owned(),
+        Mode::Full => fill(
+            CONSENT_FULL.trim(),
+            &[("{may}", kind.may().trim().to_owned())],
+        ),
+    }];
     if session.rehearsal {
         what.push(CONSENT_REHEARSAL.trim().to_owned());
     }
@@ -340,9 +368,9 @@ fn asked_for(kind: AccessKind) -> String {
             AccessScope::Session(id) => format!(
                 "to read what the refinement session {id} changed: the memories that it touched, before and after, and what you said to it"
             ),
-            AccessScope::Core => "to read your kept core memories".to_owned(),
+            AccessScope::Core => "to read your core memories".to_owned(),
             AccessScope::All => {
-                "to read everything: all your memories, discarded ones too, your records and your prompts"
+                "to read everything: all your memories, the journal, the archive and discarded ones too, your records and your prompts"
                     .to_owned()
             }
         },
@@ -351,10 +379,13 @@ fn asked_for(kind: AccessKind) -> String {
             None => "to make one more token of yours, which does not end by itself".to_owned(),
         },
         AccessKind::Connection { .. } => "to connect a program to your memory, which gets tokens of yours. The purpose says which program, and where it is".to_owned(),
-        AccessKind::Shred { number } => {
-            format!("to have the words of your memory {number} taken out for good")
+        AccessKind::Shred { number, derived: false } => {
+            format!("to have the text of your memory {number} removed for good")
         }
-        AccessKind::Embeddings { .. } => "to have the texts of all your kept memories, and each question that you ask of them, sent to a server that makes vectors of them, so that what you ask for is found by its meaning too. The purpose says which server, and where".to_owned(),
+        AccessKind::Shred { number, derived: true } => format!(
+            "to have the text of your memory {number} removed for good, and with it the summaries that a session ever wrote over it and the session reports that may mention it"
+        ),
+        AccessKind::Embeddings { .. } => "to have the texts of all your active memories, and each question that you ask of them, sent to a server that makes vectors of them, so that what you ask for is found by its meaning too. The purpose says which server, and where".to_owned(),
     }
 }
 
@@ -384,7 +415,7 @@ fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
             let words = memory.map_or_else(String::new, |memory| {
                 format!(" It says: {}", quote(memory.content.expose()))
             });
-            format!("Its words go from the memory, from its history and from your records. Nothing brings them back, and you cannot take your agreement back afterwards.{words}")
+            format!("Its text goes from the memory, from its history and from your records. Nothing brings it back, and you cannot take your agreement back afterwards.{words}")
         }
     }
 }
@@ -507,60 +538,96 @@ mod tests {
         }
     }
 
-    #[test]
-    fn spec_3_5_no_word_invites_losing_what_is_old() {
+    const KINDS: [SessionKind; 5] = [
+        SessionKind::WithinBudget,
+        SessionKind::OverBudget,
+        SessionKind::Refuse,
+        SessionKind::DedupOnly,
+        SessionKind::Off,
+    ];
+
+    /// All fixed texts of a kind of session, without its status.
+    fn fixed(kind: SessionKind) -> String {
+        let consent = match kind {
+            SessionKind::DedupOnly => CONSENT_DEDUP_ONLY,
+            _ => CONSENT_FULL,
+        };
         let all = [
-            FULL.rules,
-            FULL.rules_again,
-            FULL.closing,
-            FULL.consent,
-            DEDUP_ONLY.rules,
-            DEDUP_ONLY.rules_again,
-            DEDUP_ONLY.closing,
-            DEDUP_ONLY.consent,
-            DEFAULT_STYLE,
+            RULES,
             REHEARSAL,
-            OVER_BUDGET,
-            NEAR_DOUBLES,
+            DEFAULT_STYLE,
+            NEAR_DUPLICATES,
             CONSENT,
             CONSENT_REHEARSAL,
-        ]
-        .join("\n")
-        .to_lowercase();
-        for word in [
-            "summarise",
-            "summarize",
-            "condense",
-            "outdated",
-            "obsolete",
-            "prune",
-            "clean up",
-            "stale",
-            "shorten it",
-            "may be removed",
-            "make room",
-        ] {
-            assert!(!all.contains(word), "{word}");
-        }
-        assert!(all.contains("not compressing"));
-        for rules in [FULL.rules, DEDUP_ONLY.rules] {
-            assert!(rules.contains("**Finishing with zero edits is a good outcome.**"));
-        }
-        for closing in [FULL.closing, DEDUP_ONLY.closing] {
-            assert!(closing.trim().ends_with("Doing nothing is a good outcome."));
+            consent,
+            kind.what(),
+            kind.may(),
+            kind.edits(),
+            kind.closing(),
+        ];
+        all.join("\n").to_lowercase()
+    }
+
+    fn check_absent(kind: SessionKind, words: &[&str]) {
+        let text = fixed(kind);
+        for word in words {
+            assert!(!text.contains(word), "{kind:?}: {word}");
         }
     }
 
     #[test]
-    fn spec_3_17_a_session_for_duplicates_only_says_nothing_of_tightening() {
-        let all = [
-            DEDUP_ONLY.rules,
-            DEDUP_ONLY.rules_again,
-            DEDUP_ONLY.closing,
-            DEDUP_ONLY.consent,
-        ];
-        for word in ["tighten", "rewrit", "wording", "update_", "`confirm`"] {
-            assert!(!all.join("\n").to_lowercase().contains(word), "{word}");
+    fn spec_3_5_within_the_budget_no_word_invites_losing_what_is_old() {
+        for kind in KINDS {
+            let text = fixed(kind);
+            assert!(text.contains("**finishing with zero edits is a good outcome.**"));
+            // That everything can be brought back is no reason for an edit.
+            check_absent(
+                kind,
+                &[
+                    "bring back",
+                    "brought back",
+                    "restore",
+                    "reversible",
+                    "undo it",
+                ],
+            );
+        }
+        check_absent(
+            SessionKind::WithinBudget,
+            &[
+                "summar",
+                "condense",
+                "outdated",
+                "obsolete",
+                "prune",
+                "clean up",
+                "stale",
+                "shorter",
+                "make room",
+                "what most conversations can do without",
+                "may be removed",
+            ],
+        );
+        for kind in [SessionKind::WithinBudget, SessionKind::Off] {
+            assert!(fixed(kind).contains("not compressing"), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn spec_3_17_a_session_for_duplicates_only_does_not_mention_tightening() {
+        // The default style and the notes on pairs are the agent's, or are shown in every kind of session.
+        check_absent(
+            SessionKind::DedupOnly,
+            &["tighten", "rewrit", "update_", "consolidate_", "summar"],
+        );
+    }
+
+    #[test]
+    fn spec_3_14_the_closing_instruction_of_the_seeds_is_that_of_off_alone() {
+        for kind in KINDS {
+            let is_of_the_seeds =
+                fixed(kind).contains("tighten phrasing of single memories if possible");
+            assert_eq!(is_of_the_seeds, kind == SessionKind::Off, "{kind:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The words of an agent's memories and where they stand, in memory alone and wiped when it goes (SPEC 5.3).
 //!
-//! A memory has a slot; the slot knows what narrows a question (date, kind, tags, origin) and which run of
+//! A memory has a slot; the slot knows what narrows a question (date, kind, tags, origin), what the memory is under in
+//! the archive, and which run of
 //! `sequence` is the memory's: its terms in their order, as numbers of units. A unit is one word as it is read in
 //! one language; it belongs to a group, that of all words with its stem. For each group there is a list of the
 //! slots that have it, and how often. What is looked for by its group alone (pairs of characters, a name as a
@@ -16,7 +17,7 @@ use std::{
     fmt,
 };
 
-use memoir_details::{
+use memoir_text::{
     Cut, Language, TermKind, corrects, has_compounds, is_function_pair, is_function_word,
     is_stemmed, stem_into, stem_key,
 };
@@ -26,6 +27,7 @@ use super::{
     FoundAs, MatchedTerm, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery,
     query::{QueryElement, RecallQuestion, SoughtForm},
     rank::{self, FoundMemory},
+    replaced::{self, ChainLink, ChainLinks, FoundHistories, text_key},
     vectors::{IndexVectors, Vector},
     wiped::{Wiped, WipedTable},
 };
@@ -33,8 +35,8 @@ use crate::{
     Timestamp,
     audit::Change,
     memory::{Kind, Memory, Number},
+    origin::Origin,
     text::fold,
-    wording::Origin,
 };
 
 /// How fast a word's being repeated stops to count, of BM25.
@@ -112,6 +114,11 @@ struct IndexSlot {
     number: Number,
     created_at: Timestamp,
     kind: Kind,
+    under: Option<Number>,
+    is_summary: bool,
+    is_active: bool,
+    /// A key of its whole text, by which the same text is known.
+    text: u64,
     origin: Origin,
     tags: Box<[u64]>,
     from: u32,
@@ -175,7 +182,25 @@ impl Drop for RecallIndex {
         }
         for slot in &mut self.slots {
             slot.tags.zeroize();
+            slot.text.zeroize();
         }
+    }
+}
+
+impl ChainLinks for RecallIndex {
+    fn link(&self, number: Number) -> Option<ChainLink> {
+        let slot = &self.slots[*self.slot_of.get(&number)? as usize];
+        slot.is_active.then_some(ChainLink {
+            created_at: slot.created_at,
+            is_core: slot.kind == Kind::Core,
+            is_summary: slot.is_summary,
+            under: slot.under,
+            text: slot.text,
+        })
+    }
+
+    fn count(&self) -> usize {
+        self.slot_of.len()
     }
 }
 
@@ -223,7 +248,7 @@ impl RecallIndex {
                 // tables, which are only wiped as a whole.
                 return false;
             }
-            if after.is_kept() {
+            if after.is_active() {
                 self.put(&after);
             } else {
                 self.take(after.number);
@@ -305,7 +330,11 @@ impl RecallIndex {
         self.slots.push(IndexSlot {
             number: memory.number,
             created_at: memory.created_at,
-            kind: memory.kind,
+            kind: memory.kind(),
+            under: memory.under(),
+            is_summary: memory.is_summary,
+            is_active: memory.is_active(),
+            text: text_key(memory.content.expose()),
             origin: memory.origin(),
             tags: memory.tags.iter().map(tag_key).collect(),
             from,
@@ -327,6 +356,7 @@ impl RecallIndex {
         let slot = &mut self.slots[at as usize];
         slot.lives = false;
         slot.tags.zeroize();
+        slot.text.zeroize();
         self.languages[slot.language] -= 1;
         self.length -= u64::from(slot.length);
         let (from, to, end) = (slot.from as usize, slot.to as usize, slot.end as usize);
@@ -510,11 +540,13 @@ impl RecallIndex {
         }
         let vector = vector.filter(|_| is_asked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
+        // Of all that is found, before the best are taken: so that every page knows the same ones.
+        let folded = self.fold(scored, &nearest);
         let mut found = if nearest.is_empty() {
-            rank::first(scored, needed)
+            rank::first(folded.scored, needed)
         } else {
-            let by_words = rank::first(scored, needed.max(rank::MERGED));
-            rank::merged(by_words, nearest.iter().map(|(one, _)| *one))
+            let by_words = rank::first(folded.scored, needed.max(rank::MERGED));
+            rank::merged(by_words, folded.nearest.into_iter())
         };
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
@@ -532,6 +564,12 @@ impl RecallIndex {
             };
             rank::corrections_first(&mut found, alike);
         }
+        let found = folded.histories.unfold(
+            found,
+            folded.followers,
+            |one| one.number,
+            |one| one.created_at,
+        );
         let from = rank::begin(found.iter().map(|found| found.number), after);
         let page = found.iter().enumerate().skip(from).take(query.limit);
         page.map(|(at, one)| RecallMatch {
@@ -540,6 +578,7 @@ impl RecallIndex {
             before: at.checked_sub(1).map(|before| found[before].number),
             score: one.score,
             corrects: one.corrects,
+            replaced: replaced::mark(self, one.number),
             near: near(one.slot).map(|at| at + 1),
             terms: {
                 let mut terms = self.matched(&looked, one.slot);
@@ -572,6 +611,7 @@ impl RecallIndex {
             let slot = &self.slots[at as usize];
             let found = FoundMemory {
                 score: 0.0,
+                rank_score: 0.0,
                 created_at: slot.created_at,
                 number: slot.number,
                 slot: at,
@@ -580,6 +620,77 @@ impl RecallIndex {
             (found, nearness)
         })
         .collect()
+    }
+
+    /// Takes out of what was found by words, and near in meaning, what ranks directly after another memory found: that
+    /// one ranks where the better of them does.
+    fn fold(&self, scored: Vec<FoundMemory>, nearest: &[(FoundMemory, f32)]) -> FoldedMatches {
+        let near = || nearest.iter().map(|(one, _)| *one);
+        let found = || scored.iter().copied().chain(near());
+        let archived = found().filter(|one| self.slots[one.slot as usize].under.is_some());
+        let histories = FoundHistories::of(
+            self,
+            archived.map(|one| one.number),
+            found().map(|one| one.number),
+        );
+        if histories.is_empty() {
+            return FoldedMatches {
+                nearest: near().collect(),
+                scored,
+                followers: Vec::new(),
+                histories,
+            };
+        }
+        // What was found by words comes first, with its score.
+        let mut followers: Vec<FoundMemory> = Vec::new();
+        let mut known = HashSet::new();
+        for one in found().filter(|one| histories.ranks_after_another(one.number)) {
+            if known.insert(one.number) {
+                followers.push(one);
+            }
+        }
+        let mut best: HashMap<Number, f32> = HashMap::new();
+        for one in scored.iter().filter(|one| known.contains(&one.number)) {
+            let best = best.entry(histories.head(one.number)).or_default();
+            *best = best.max(one.score);
+        }
+        let mut heads: HashMap<Number, FoundMemory> = near().map(|one| (one.number, one)).collect();
+        let mut folded: Vec<FoundMemory> = scored;
+        folded.retain(|one| !known.contains(&one.number));
+        for one in &mut folded {
+            if let Some(best) = best.remove(&one.number) {
+                one.rank_score = one.score.max(best);
+            }
+        }
+        // Those left are heads that were found by their meaning alone.
+        folded.extend(best.into_iter().filter_map(|(number, best)| {
+            let head = heads.get(&number)?;
+            Some(FoundMemory {
+                rank_score: best,
+                ..*head
+            })
+        }));
+        let mut near_heads: Vec<Number> = Vec::new();
+        let mut seen = HashSet::new();
+        for one in near() {
+            let head = histories.head(one.number);
+            if seen.insert(head) {
+                near_heads.push(head);
+            }
+        }
+        // A head need not be near itself.
+        let of_words = folded.iter().filter(|one| seen.contains(&one.number));
+        heads.extend(of_words.map(|one| (one.number, *one)));
+        let folded_nearest = near_heads
+            .iter()
+            .filter_map(|head| heads.get(head).copied())
+            .collect();
+        FoldedMatches {
+            scored: folded,
+            nearest: folded_nearest,
+            followers,
+            histories,
+        }
     }
 
     /// Looks each element up, the rarest ones where there are too many.
@@ -850,6 +961,7 @@ impl RecallIndex {
         let admits = |slot: &IndexSlot| slot.lives && narrowed.admits(slot);
         let found = |at: usize, slot: &IndexSlot, score: f32| FoundMemory {
             score,
+            rank_score: score,
             created_at: slot.created_at,
             number: slot.number,
             slot: at as u32,
@@ -917,6 +1029,7 @@ impl RecallIndex {
                 let (at, slot) = (*at, &self.slots[*at as usize]);
                 let new = FoundMemory {
                     score: 0.0,
+                    rank_score: 0.0,
                     created_at: slot.created_at,
                     number: slot.number,
                     slot: at,
@@ -948,7 +1061,8 @@ impl RecallIndex {
             let slots = list.iter().map(|posting| posting >> TIMES_BITS);
             let corrections = slots.filter(|at| {
                 let slot = &self.slots[*at as usize];
-                slot.corrects && is_newer(slot)
+                // What was replaced itself says no longer what is so now.
+                slot.corrects && is_newer(slot) && replaced::mark(self, slot.number).is_none()
             });
             let from = sharing.len();
             sharing.extend(corrections.map(|at| (at, false)));
@@ -1088,6 +1202,16 @@ impl RecallIndex {
     }
 }
 
+/// What was found, without what ranks directly after another memory.
+struct FoldedMatches {
+    scored: Vec<FoundMemory>,
+    /// The nearest first.
+    nearest: Vec<FoundMemory>,
+    /// What ranks directly after another memory.
+    followers: Vec<FoundMemory>,
+    histories: FoundHistories,
+}
+
 /// One of the best that were found, and what may correct it.
 struct BestMatch {
     found: FoundMemory,
@@ -1220,7 +1344,7 @@ fn saturated(times: f32, length: u32, average: f32) -> f32 {
 }
 
 fn tag_key(tag: &str) -> u64 {
-    memoir_details::key(&fold(tag))
+    memoir_text::key(&fold(tag))
 }
 
 fn pair_key([one, other]: [u64; 2]) -> u64 {

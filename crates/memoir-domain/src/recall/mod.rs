@@ -2,27 +2,32 @@
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` takes a question apart, `index`
 //! holds the words of all memories and where they stand, `vectors` those of their meanings where a model made some,
-//! `rank` puts what was found in its order, `wiped` is what the index is kept in. Nothing here is ever stored but
-//! vectors, sealed (SPEC 5.3).
+//! `rank` puts what was found in its order, `replaced` puts memories that were replaced behind those that replaced
+//! them, `wiped` is what the index is kept in. Nothing here is ever stored but vectors, sealed (SPEC 5.3).
 
 mod index;
 mod query;
 mod rank;
+mod replaced;
 #[cfg(test)]
 mod tests;
 mod vectors;
 mod wiped;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
+use self::replaced::FoundHistories;
 use crate::{
     PrivateText, Timestamp,
-    memory::{Kind, Memory, Number},
+    memory::{Kind, Memory, Number, by_number},
+    origin::Origin,
     text::fold,
-    wording::Origin,
 };
 
 pub use index::RecallIndex;
+pub use replaced::ReplacedMark;
 pub use vectors::{DIMENSIONS_LIMIT, Vector};
 
 /// Most characters of what a session's search looks for.
@@ -46,7 +51,7 @@ pub struct RecallQuery {
     pub kind: Option<Kind>,
     /// A tag, whatever the case.
     pub tag: Option<PrivateText>,
-    /// The origin: the weakest of the wordings that a memory stands for.
+    /// The origin.
     pub origin: Option<Origin>,
     /// The most memories to answer with.
     pub limit: usize,
@@ -79,6 +84,8 @@ pub struct RecallMatch {
     /// The older memory that it seems to correct, and therefore comes before; `None` where its score says where
     /// it stands.
     pub corrects: Option<Number>,
+    /// That it was replaced; `None` where it was not.
+    pub replaced: Option<ReplacedMark>,
     /// Its rank among what is near the question in meaning, from 1; `None` where it is not, or no vector was asked with.
     pub near: Option<usize>,
     /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
@@ -172,12 +179,13 @@ pub fn literal_matches<'a>(
     } else {
         marks.trim()
     };
-    let mut found: Vec<&Memory> = memories
-        .into_iter()
-        .filter(|memory| query.admits(memory))
+    let all = by_number(memories);
+    let admitted = all.values().copied().filter(|memory| query.admits(memory));
+    let mut found: Vec<&Memory> = admitted
         .filter(|memory| fold(memory.content.expose()).contains(wanted))
         .collect();
     found.sort_by_key(|memory| std::cmp::Reverse((memory.created_at, memory.number)));
+    let found = replaced_behind(&all, found);
     let from = rank::begin(found.iter().map(|memory| memory.number), after);
     let ranked = found.iter().enumerate().skip(from).take(query.limit);
     let matched = ranked.map(|(at, memory)| RecallMatch {
@@ -186,6 +194,7 @@ pub fn literal_matches<'a>(
         before: at.checked_sub(1).map(|before| found[before].number),
         score: 0.0,
         corrects: None,
+        replaced: replaced::mark(&all, memory.number),
         near: None,
         terms: vec![MatchedTerm {
             term: wanted.into(),
@@ -194,6 +203,57 @@ pub fn literal_matches<'a>(
         }],
     });
     matched.collect()
+}
+
+/// What was found, the best first, with each memory that was replaced directly behind the one that replaced it. Both
+/// rank where the better of them does.
+fn replaced_behind<'a>(
+    all: &BTreeMap<Number, &'a Memory>,
+    found: Vec<&'a Memory>,
+) -> Vec<&'a Memory> {
+    let archived = found.iter().filter(|memory| memory.under().is_some());
+    let histories = FoundHistories::of(
+        all,
+        archived.map(|memory| memory.number),
+        found.iter().map(|memory| memory.number),
+    );
+    if histories.is_empty() {
+        return found;
+    }
+    let mut seen = BTreeSet::new();
+    let heads = found
+        .iter()
+        .map(|memory| histories.head(memory.number))
+        .filter(|head| seen.insert(*head))
+        .filter_map(|head| all.get(&head).copied());
+    let heads = heads.collect();
+    let followers = found.into_iter();
+    let followers = followers.filter(|memory| histories.ranks_after_another(memory.number));
+    let followers = followers.collect();
+    histories.unfold(
+        heads,
+        followers,
+        |memory| memory.number,
+        |memory| memory.created_at,
+    )
+}
+
+/// The origin dates of memories that are shown together: the days, and to the minute where two of one day differ.
+pub fn shown_dates(times: &[Timestamp]) -> Vec<String> {
+    let mut of_day: BTreeMap<i64, BTreeSet<Timestamp>> = BTreeMap::new();
+    for time in times {
+        of_day.entry(time.day_number()).or_default().insert(*time);
+    }
+    let is_alone = |time: &Timestamp| {
+        of_day
+            .get(&time.day_number())
+            .is_none_or(|times| times.len() == 1)
+    };
+    let shown = times.iter().map(|time| match is_alone(time) {
+        true => time.date(),
+        false => time.to_jiff().strftime("%Y-%m-%d %H:%M").to_string(),
+    });
+    shown.collect()
 }
 
 impl RecallQuery {
@@ -214,7 +274,7 @@ impl RecallQuery {
 
     /// Whether all but the words fits.
     fn admits(&self, memory: &Memory) -> bool {
-        self.kind.is_none_or(|kind| memory.kind == kind)
+        self.kind.is_none_or(|kind| memory.kind() == kind)
             && self.origin.is_none_or(|origin| memory.origin() == origin)
             && self.since.is_none_or(|since| memory.created_at >= since)
             && self.until.is_none_or(|until| memory.created_at <= until)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memoir_details::{Cut, Language, TermKind, is_function_pair, is_function_word};
+use memoir_text::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
 /// Most terms of a question that is looked for as a whole too.
 // Longer ones are no sentence that would stand in a memory as it is; the search for it reads every

@@ -14,6 +14,8 @@ const AS_GOOD: f32 = 0.9;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundMemory {
     pub(super) score: f32,
+    /// By what it is ranked: its score, or the best one of the memories that follow it because it replaced them.
+    pub(super) rank_score: f32,
     pub(super) created_at: Timestamp,
     pub(super) number: Number,
     /// Where the index has it.
@@ -30,13 +32,14 @@ impl FoundMemory {
 
 /// The first of what was found in their order: at least `needed` of them where there are as many.
 pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemory> {
-    let by_score = |one: &FoundMemory, other: &FoundMemory| other.score.total_cmp(&one.score);
+    let by_score =
+        |one: &FoundMemory, other: &FoundMemory| other.rank_score.total_cmp(&one.rank_score);
     if found.len() > needed && needed > 0 {
         let (_, last, _) = found.select_nth_unstable_by(needed - 1, by_score);
         // Whoever is as good as the last of them may be newer.
-        let least = last.score * AS_GOOD;
-        found.retain(|one| one.score >= least);
-        if found.iter().all(|one| one.score == least) {
+        let least = last.rank_score * AS_GOOD;
+        found.retain(|one| one.rank_score >= least);
+        if found.iter().all(|one| one.rank_score == least) {
             // Nothing was asked in words: only the date tells them apart.
             found.select_nth_unstable_by_key(needed - 1, FoundMemory::age);
             found.truncate(needed);
@@ -45,8 +48,8 @@ pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemo
     found.sort_unstable_by(|one, other| by_score(one, other).then(one.age().cmp(&other.age())));
     let mut from = 0;
     while from < found.len() {
-        let least = found[from].score * AS_GOOD;
-        let length = found[from..].partition_point(|one| one.score >= least);
+        let least = found[from].rank_score * AS_GOOD;
+        let length = found[from..].partition_point(|one| one.rank_score >= least);
         found[from..from + length].sort_unstable_by_key(FoundMemory::age);
         from += length;
     }

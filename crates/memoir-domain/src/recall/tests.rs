@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     audit::Change,
-    memory::{Tags, test_memory},
+    memory::{ArchivedBy, Place, Tags, test_memory},
 };
 
 fn memories(texts: &[&str]) -> Vec<Memory> {
@@ -250,8 +250,8 @@ fn spec_2_8_a_correction_is_known_by_what_no_third_memory_is_about() {
 #[test]
 fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
     let mut memories = memories(&["tea", "tea", "tea"]);
-    memories[1].kind = Kind::Journal;
-    memories[1].door.origin = Origin::External;
+    memories[1].place = Place::Journal;
+    memories[1].saved_by.origin = Origin::External;
     memories[2].tags = Tags::parse(["Vow"]).unwrap();
     let base = query_of("tea");
     let numbers = |query: &RecallQuery| search(&memories, query);
@@ -388,7 +388,7 @@ fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded
     let all = memories(&["The kiln is hot", "The loom is old", "猫と暮らす"]);
     let mut index = RecallIndex::of(&all);
     let fresh = |memories: &[Memory], text| {
-        let memories = memories.iter().filter(|memory| memory.is_kept());
+        let memories = memories.iter().filter(|memory| memory.is_active());
         numbers(&RecallIndex::of(memories).search(&query_of(text), None))
     };
     let mut after = all.clone();
@@ -593,7 +593,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
 }
 
 #[test]
-fn spec_5_3_a_vector_goes_with_the_wording_that_it_is_of() {
+fn spec_5_3_a_vector_goes_with_the_text_that_it_is_of() {
     let mut index = near(&[("The kiln is hot", [0.0, 1.0]), ("Rosa", [1.0, 0.0])]);
     assert!(index.without_vector().is_empty());
     let query = query_of("honey");
@@ -673,4 +673,168 @@ fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
         before: None,
     };
     assert!(index.search(&query_of("linen"), Some(place)).is_empty());
+}
+
+/// A memory that was replaced by another one.
+fn replaced(number: u64, text: &str, by: u64) -> Memory {
+    let memory = test_memory(number, text);
+    let at = memory.created_at;
+    memory.archived(Some(Number(by)), ArchivedBy::Replaced, at)
+}
+
+#[test]
+fn spec_2_8_a_memory_that_was_replaced_ranks_directly_after_the_one_that_replaced_it() {
+    let memories = [
+        replaced(1, "Rui studies medicine in Coimbra", 2),
+        replaced(2, "Rui studies law in Coimbra", 5),
+        test_memory(
+            3,
+            "Coimbra has a medicine faculty where Ana studies medicine",
+        ),
+        test_memory(4, "The kiln is hot"),
+        test_memory(5, "Rui studies art"),
+    ];
+    let index = RecallIndex::of(&memories);
+    let found = index.search(&query_of("Rui studies medicine in Coimbra"), None);
+    assert_eq!(
+        numbers(&found),
+        [5, 2, 1, 3],
+        "where the best of them ranks"
+    );
+    let now = |found: &RecallMatch| found.replaced.map(|mark| (mark.until, mark.now.0));
+    let date = |number: usize| memories[number - 1].created_at;
+    assert_eq!(now(&found[0]), None);
+    assert_eq!(now(&found[1]), Some((date(5), 5)));
+    assert_eq!(
+        now(&found[2]),
+        Some((date(2), 5)),
+        "of the one that it is under"
+    );
+    // The next one of the chain that is found.
+    let found = index.search(&query_of("medicine \"Rui studies\""), None);
+    assert_eq!(numbers(&found), [5, 2, 1]);
+    let found = index.search(&query_of("medicine Coimbra"), None);
+    assert_eq!(numbers(&found), [3, 2, 1], "the last one is not found");
+    let found = literal_matches(&memories, &query_of("s"), None);
+    assert_eq!(numbers(&found)[..3], [5, 2, 1]);
+    assert_eq!(now(&found[2]), Some((date(2), 5)));
+    let archival = RecallQuery {
+        kind: Some(Kind::Archival),
+        ..query_of("")
+    };
+    let found = index.search(&archival, None);
+    assert_eq!(numbers(&found), [2, 1]);
+    assert!(found.iter().all(|found| found.replaced.is_some()));
+}
+
+#[test]
+fn spec_2_8_only_another_text_under_a_memory_that_is_no_summary_is_marked() {
+    let mut summary = test_memory(4, "Rui studied in Coimbra");
+    summary.is_summary = true;
+    let mut memories = vec![
+        replaced(1, "Rui studies  medicine in Coimbra!", 2),
+        test_memory(2, "Rui studies medicine in Coimbra."),
+        replaced(3, "Rui moved to Coimbra", 4),
+        summary,
+        replaced(5, "Rui rents in Coimbra", 6),
+        test_memory(6, "Rui owns a flat"),
+    ];
+    memories[5].discarded_at = Some(memories[5].created_at);
+    let index = RecallIndex::of(&memories);
+    let query = query_of("Rui in Coimbra");
+    for found in [
+        index.search(&query, None),
+        literal_matches(&memories, &query_of("Rui"), None),
+    ] {
+        assert!(
+            found.iter().all(|found| found.replaced.is_none()),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn spec_2_8_the_index_follows_what_a_memory_is_under() {
+    let old = test_memory(1, "Rui studies medicine");
+    let new = test_memory(2, "Rui studies law");
+    let mut index = RecallIndex::of([&old, &new]);
+    let query = query_of("medicine studies");
+    let marks = |index: &RecallIndex| -> Vec<(u64, bool)> {
+        let found = index.search(&query, None);
+        let marked = found
+            .iter()
+            .map(|found| (found.number.0, found.replaced.is_some()));
+        marked.collect()
+    };
+    assert_eq!(marks(&index), [(1, false), (2, false)]);
+    let gone = replaced(1, "Rui studies medicine", 2);
+    assert!(index.follow(&[Change::between(old.clone(), &gone).unwrap()]));
+    assert_eq!(marks(&index), [(2, false), (1, true)]);
+    let moved = gone.moved_under(None);
+    assert!(index.follow(&[Change::between(gone, &moved).unwrap()]));
+    assert_eq!(marks(&index), [(1, false), (2, false)]);
+}
+
+#[test]
+fn spec_2_8_pages_with_replaced_memories_are_those_of_the_whole() {
+    let memories: Vec<Memory> = (1..=200)
+        .map(|number| match number % 3 {
+            0 => test_memory(
+                number,
+                &format!("tea {}", "tea ".repeat(number as usize % 5)),
+            ),
+            _ => replaced(
+                number,
+                &format!("tea {number} {}", "x ".repeat(number as usize % 7)),
+                number + 3 - number % 3,
+            ),
+        })
+        .collect();
+    let mut index = RecallIndex::of(&memories);
+    for memory in &memories {
+        let values = vector(&[1.0, memory.number.0 as f32 % 13.0]);
+        assert!(index.put_vector(memory.number, &values));
+    }
+    let question = vector(&[1.0, 0.0]);
+    for near in [None, Some(&question)] {
+        let mut query = query_of("tea");
+        query.limit = 200;
+        let whole = numbers(&index.search_near(&query, near, None));
+        assert_eq!(whole.len(), 200);
+        for (at, number) in whole
+            .iter()
+            .enumerate()
+            .filter(|(_, number)| **number % 3 != 0)
+        {
+            let above = number + 3 - number % 3;
+            let place = whole.iter().position(|other| *other == above);
+            assert!(
+                place.is_none_or(|place| place < at && at - place <= 2),
+                "{number}"
+            );
+        }
+        query.limit = 7;
+        let (mut pages, mut after) = (Vec::new(), None);
+        loop {
+            let page = index.search_near(&query, near, after);
+            let Some(last) = page.last() else { break };
+            after = Some(last.place());
+            pages.extend(numbers(&page));
+        }
+        assert_eq!(pages, whole);
+    }
+}
+
+#[test]
+fn spec_2_8_dates_are_shown_to_the_minute_where_two_of_one_day_differ() {
+    let at = |seconds: i64| test_memory(0, "").created_at.plus_seconds(seconds);
+    assert_eq!(
+        shown_dates(&[at(0), at(3_660), at(90_000), at(90_000)]),
+        [
+            "1970-01-01 00:00",
+            "1970-01-01 01:01",
+            "1970-01-02",
+            "1970-01-02"
+        ]
+    );
 }

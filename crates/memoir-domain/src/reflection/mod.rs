@@ -1,22 +1,24 @@
 //! Reflection: the agent names journal entries of the last week that are to stay in its prompt
 //! (SPEC 2.5).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
     PrivateText, Timestamp,
-    agent::Agent,
+    agent::{Agent, fill_placeholders, has_placeholder},
     answer::{self, Unreadable},
     audit::{Action, Actor, Facts, RecordBody},
     context::is_recent,
     draft::{Decision, Draft},
-    knife::read_number,
     ledger,
+    manage::PROMOTED_FROM,
     memory::{Kind, Memory, Number, tokens},
     prompt::{Prompt, identity},
+    replace::{Replacements, Replacing},
+    tools::read_number,
 };
 
 const RULES: &str = include_str!("rules.md");
@@ -32,7 +34,7 @@ pub struct ReflectionQuestion {
     /// The whole text.
     pub prompt: Prompt,
     /// The journal entries that it may name.
-    pub entries: BTreeSet<Number>,
+    pub entries: std::collections::BTreeSet<Number>,
     /// Entries left out for want of room; they are the newest, and are in the list on another day.
     pub left_out: usize,
 }
@@ -56,14 +58,22 @@ pub fn ask<'a>(
     if journal.is_empty() {
         return None;
     }
-    let core = memories.into_iter().filter(|memory| memory.is_kept_core());
+    let core = memories
+        .into_iter()
+        .filter(|memory| memory.is_active_core());
     // Half for core: what is to be chosen from must not be crowded out by what is there already.
-    let core = ledger::build(core.collect(), &immutable, None, budget / 2);
+    let core = ledger::build(
+        core.collect(),
+        &immutable,
+        &Default::default(),
+        None,
+        budget / 2,
+    );
     let mut used = tokens(core.text.expose());
     let mut rows = String::new();
-    let mut entries = BTreeSet::new();
+    let mut entries = std::collections::BTreeSet::new();
     for memory in &journal {
-        let row = ledger::row(memory, &immutable);
+        let row = ledger::row(memory, &immutable, false);
         used += tokens(&row) + 1;
         // At least one, however long: an entry larger than the room would keep all later ones out for a
         // week.
@@ -83,62 +93,115 @@ pub fn ask<'a>(
 }
 
 fn is_candidate(memory: &Memory, now: Timestamp) -> bool {
-    memory.is_to_be_reflected_on() && memory.is_kept() && is_recent(memory, now)
+    memory.is_to_be_reflected_on() && memory.is_active() && is_recent(memory, now)
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {
     const COLUMNS: &str = ledger::COLUMNS;
-    let style = agent.settings.memory_reflection_prompt.as_ref();
-    let style = style.map_or(DEFAULT_STYLE, PrivateText::expose);
     let note = match left_out {
         0 => String::new(),
         1 => "(1 newer entry is not listed.)\n".to_owned(),
         more => format!("({more} newer entries are not listed.)\n"),
     };
+    let journal = format!("{journal}{note}");
+    let identity = identity(agent);
+    let own = agent.settings.memory_reflection_prompt.as_ref();
+    let own = own.map(PrivateText::expose);
+    let style = own.map_or_else(
+        || DEFAULT_STYLE.to_owned(),
+        |own| {
+            let values = [
+                ("system_prompt", identity.as_str()),
+                ("core_memories", core),
+                ("journal", &journal),
+            ];
+            fill_placeholders(own, &values)
+        },
+    );
+    // A list that stands in the agent's own prompt is not repeated: the room is for one.
+    let section = |name: &str, heading: &str, list: &str| match own {
+        Some(own) if has_placeholder(own, name) => String::new(),
+        _ => format!("## {heading}\n\n{COLUMNS}\n\n{list}\n"),
+    };
+    let core = section("core_memories", "Your core memories, oldest first", core);
+    let journal = section(
+        "journal",
+        "Your journal of the last week, oldest first",
+        &journal,
+    );
     Prompt {
         system: format!(
-            "{}\n\n{}\n\n## What you want to keep\n\n{}",
-            identity(agent),
+            "{identity}\n\n{}\n\n## What you want to keep\n\n{}",
             RULES.trim(),
             style.trim()
         )
         .into(),
-        user: format!(
-            "## Your core memories, oldest first\n\n{COLUMNS}\n\n{core}\n## Your journal of the last week, oldest first\n\n{COLUMNS}\n\n{journal}{note}\n{}",
-            CLOSING.trim()
-        )
-        .into(),
+        user: format!("{core}{journal}{}", CLOSING.trim()).into(),
     }
 }
 
-/// JSON schema of the answer.
+/// JSON schema of the response.
 pub fn answer_schema() -> Value {
     json!({
         "type": "object",
-        "properties": {"promote": {"type": "array", "items": {"type": "integer"}}},
+        "properties": {"promote": {"type": "array", "items": {
+            "type": "object",
+            "properties": {
+                "number": {"type": "integer"},
+                "replaces": {"type": "array", "items": {"type": "integer"}},
+            },
+            "required": ["number", "replaces"],
+            "additionalProperties": false,
+        }}},
         "required": ["promote"],
         "additionalProperties": false,
     })
 }
 
-/// The entries that an answer names, each once, in order.
+/// The entries that a response names, each once, by number, with the core memories that each replaces.
+pub type Promotions = BTreeMap<Number, Vec<Number>>;
+
+/// What a response names.
 ///
 /// # Errors
-/// It cannot be read, or names something that was not in the list.
-pub fn read(answer: &str, entries: &BTreeSet<Number>) -> Result<BTreeSet<Number>, Unreadable> {
+/// It cannot be read, or names an entry that was not in the list.
+pub fn read(
+    answer: &str,
+    entries: &std::collections::BTreeSet<Number>,
+) -> Result<Promotions, Unreadable> {
+    /// A number alone, or with what it replaces.
     #[derive(Deserialize)]
-    struct Promoted {
-        promote: Vec<Value>,
+    #[serde(untagged)]
+    enum Promoted {
+        Replacing {
+            number: Value,
+            #[serde(default)]
+            replaces: Vec<Value>,
+        },
+        Alone(Value),
     }
-    let answer: Promoted = answer::read(answer, "promote")?;
-    let mut promoted = BTreeSet::new();
-    for value in &answer.promote {
-        let number = read_number(value).ok_or_else(|| {
+    #[derive(Deserialize)]
+    struct Answer {
+        promote: Vec<Promoted>,
+    }
+    let answer: Answer = answer::read(answer, "promote")?;
+    let number_of = |value: &Value| {
+        read_number(value).ok_or_else(|| {
             Unreadable::new(
                 "wrong_form",
-                "`promote` must be a list of numbers such as 17",
+                "`promote` must be a list of numbers such as 17, each alone or as {\"number\": 17, \"replaces\": [3]}",
             )
-        })?;
+        })
+    };
+    let mut promotions = Promotions::new();
+    for promoted in &answer.promote {
+        let (number, replaces) = match promoted {
+            Promoted::Alone(number) => (number_of(number)?, Vec::new()),
+            Promoted::Replacing { number, replaces } => (
+                number_of(number)?,
+                replaces.iter().map(number_of).collect::<Result<_, _>>()?,
+            ),
+        };
         // Not passed over: a model that names what it was not shown has not read the list.
         if !entries.contains(&number) {
             return Err(Unreadable::new(
@@ -148,9 +211,9 @@ pub fn read(answer: &str, entries: &BTreeSet<Number>) -> Result<BTreeSet<Number>
                 ),
             ));
         }
-        promoted.insert(number);
+        promotions.insert(number, replaces);
     }
-    Ok(promoted)
+    Ok(promotions)
 }
 
 /// Notes that a reflection begins, so that nobody else begins one. It is tried again on the next day where
@@ -177,13 +240,13 @@ pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
     Draft::new(agent, None, now).finish()
 }
 
-/// Makes entries core memories, and says so on the record. `memories` are those that were named, as they
-/// are now: ones that are no longer kept journal entries are passed over, since somebody changed them
-/// while the model was thinking. `seen` tells which entries it saw: what came after them waits for the
-/// next reflection.
-pub fn promote<'a>(
+/// Makes entries core memories, replaces what they name, and puts it on the record. `replacing` has the entries as
+/// they are now: ones that are no longer active journal entries are passed over. `seen` says which entries the model
+/// was shown: what came after them waits for the next reflection.
+pub fn promote(
     agent: Agent,
-    memories: impl IntoIterator<Item = &'a Memory>,
+    promotions: &Promotions,
+    replacing: &mut Replacing,
     seen: &ReflectionSeen,
     now: Timestamp,
 ) -> Decision {
@@ -201,32 +264,38 @@ pub fn promote<'a>(
         draft.agent.unreflected_since = is_newer.then_some(now);
     }
     let mut promoted = 0_u64;
-    for memory in memories {
-        if memory.kind != Kind::Journal || !memory.is_kept() {
+    let mut done = Replacements::default();
+    for (number, replaces) in promotions {
+        let entry = replacing.memories.active(*number);
+        let Some(before) = entry.filter(|entry| entry.kind() == Kind::Journal).cloned() else {
             continue;
-        }
-        let mut after = Memory {
-            kind: Kind::Core,
-            updated_at: now,
-            ..memory.clone()
         };
-        // It becomes core with this record, and what it says stands for itself from here on.
-        after.give_wording(draft.agent.next_seq, memory.door);
-        let Some(change) = draft.alter(memory.clone(), &after) else {
+        let after = Memory {
+            updated_at: now,
+            ..before.promoted(draft.agent.next_seq)
+        };
+        let Some(change) = replacing.memories.alter(&mut draft, &before, &after) else {
             continue;
         };
         promoted += 1;
-        let facts = Facts::default().count("tokens", memory.tokens());
+        let facts = Facts::default()
+            .code(PROMOTED_FROM, Kind::Journal.as_str())
+            .count("tokens", before.tokens());
         let body = RecordBody {
             changes: vec![change],
             ..RecordBody::default()
         };
         let action = Action::MemoryPromoted;
-        draft.record(actor.clone(), action, Some(memory.number), facts, body);
+        draft.record(actor.clone(), action, Some(*number), facts, body);
+        let replaced = replacing.replace(&mut draft, &after, replaces, &actor);
+        done.replaced.extend(replaced.replaced);
+        done.not_replaced.extend(replaced.not_replaced);
     }
     let facts = Facts::default()
         .count("promoted", promoted)
-        .count("considered", seen.entries as u64);
+        .count("considered", seen.entries as u64)
+        .count("replaced", done.replaced.len() as u64)
+        .unreplaced(done.not_replaced);
     draft.record(
         actor,
         Action::ReflectionCompleted,

@@ -78,7 +78,7 @@ fn granted(world: &mut World, minutes: u32) -> AccessRequest {
 
 fn journal(world: &World) -> Vec<&str> {
     let memories = world.memories.values();
-    let entries = memories.filter(|memory| memory.kind == Kind::Journal);
+    let entries = memories.filter(|memory| memory.kind() == Kind::Journal);
     entries.map(|memory| memory.content.expose()).collect()
 }
 
@@ -200,7 +200,7 @@ fn spec_5_2_the_agent_is_told_once_who_read_how_much_and_why() {
 }
 
 #[test]
-fn spec_5_2_nobody_answers_in_the_agents_place() {
+fn spec_5_2_only_the_agent_answers() {
     let mut world = World::with(&["tea"]);
     let request = ask(&mut world, read(10));
     for actor in [admin(), Actor::system()] {
@@ -251,18 +251,25 @@ fn spec_5_2_each_scope_shows_what_it_says() {
 #[test]
 fn spec_5_2_the_model_is_told_the_truth_and_words_of_others_are_quoted() {
     let mut world = World::with(&["tea {who}"]);
-    let request = ask(&mut world, AccessKind::Shred { number: Number(1) });
+    let request = ask(
+        &mut world,
+        AccessKind::Shred {
+            number: Number(1),
+            derived: false,
+        },
+    );
     let context = context::build(
         &[],
         world.now,
         context::Bounds::of(&world.agent.settings, None),
+        &context::ArchiveNote::default(),
     );
     let memory = world.memory(1);
     let prompt = prompt::access(&world.agent, &context, &request, Some(memory));
     let told = prompt.user.expose();
     for part in [
         "the administrator \"root\"",
-        "Nothing brings them back",
+        "Nothing brings it back",
         "It says: \"tea {who}\"",
         "Answer with YES as the first word to agree. Any other answer is a no.",
     ] {
@@ -314,7 +321,7 @@ fn replayed(records: &[Record]) -> Replay {
 
 proptest! {
     /// Whatever is done in whatever order: the records tell of exactly the requests that are there, every
-    /// grant that somebody could look under is told of once, and nothing is read under any other.
+    /// grant that permits reading is reported once, and nothing is read under any other.
     #[test]
     fn spec_4_2_the_log_tells_what_became_of_every_request(steps in prop::collection::vec(step(), 1..40)) {
         let mut world = World::with(&["tea", "wool"]);
@@ -326,7 +333,10 @@ proptest! {
                 let kind = match kind {
                     0 => read(10),
                     1 => AccessKind::Token { expires_at: Some(now) },
-                    _ => AccessKind::Shred { number: Number(1) },
+                    _ => AccessKind::Shred {
+        number: Number(1),
+        derived: false,
+    },
                 };
                 let request = ask(&mut world, kind);
                 requests.push(request);

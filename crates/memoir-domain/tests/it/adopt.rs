@@ -1,5 +1,4 @@
-//! Archives that somebody forged who knows their passphrase: what they tell must be what could have been
-//! (SPEC 4.1, 4.2).
+//! Forged exports of an agent: what they hold must be what could have been (SPEC 4.1, 4.2).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,6 @@ use memoir_domain::{
     adopt::{AdoptRefusal, ArchivedAgent},
     agent::Field,
     audit::Action,
-    memory::{Kind, Memory},
 };
 
 use crate::world::{World, admin};
@@ -34,7 +32,7 @@ fn refusal(world: &World, traveller: ArchivedAgent) -> String {
 }
 
 #[test]
-fn spec_4_2_an_archive_that_nobody_forged_is_taken_in() {
+fn spec_4_2_an_export_that_is_not_forged_is_adopted() {
     let mut world = World::with(&["tea", "wool", "The press came from Lisbon."]);
     world.discard(2);
     let seq = world.agent.next_seq;
@@ -47,47 +45,29 @@ fn spec_4_2_an_archive_that_nobody_forged_is_taken_in() {
 }
 
 #[test]
-fn spec_3_12_no_archive_brings_a_memory_that_says_less_than_it_stands_for() {
+fn spec_3_12_no_export_brings_an_original_that_lost_its_text() {
     let mut world = World::with(&["The press came from Lisbon.", "wool"]);
     world.alter(1, Action::MemoryRestored, |memory| {
         memory.content = "The press came.".into();
     });
-    let problem = refusal(&world, traveller(&world));
-    assert!(
-        problem.ends_with("says less than it stands for"),
-        "{problem}"
-    );
-}
-
-#[test]
-fn spec_3_10_no_archive_brings_a_protection_of_a_text_that_stands_nowhere() {
-    let mut world = World::with(&["The press came from Lisbon.", "wool"]);
-    world.alter(1, Action::MemoryProtected, |memory| {
-        memory.protected_seq = Some(900);
-    });
     assert_eq!(
         refusal(&world, traveller(&world)),
-        "does not tell of memory #1, which was protected there"
+        "changes the text of memory #1"
     );
 }
 
 #[test]
-fn spec_2_1_no_archive_brings_an_entry_that_does_not_fade() {
-    let mut world = World::with(&["The press came from Lisbon.", "wool"]);
+fn spec_2_1_no_export_brings_a_journal_entry_that_does_not_expire() {
+    let mut world = World::with(&["~The press came from Lisbon.", "wool"]);
     world.alter(1, Action::MemoryRestored, |memory| {
-        *memory = Memory {
-            kind: Kind::Journal,
-            wordings: Vec::new(),
-            created_at: memory.created_at.plus_days(2_000_000),
-            ..memory.clone()
-        };
+        memory.created_at = memory.created_at.plus_days(2_000_000);
     });
     let problem = refusal(&world, traveller(&world));
     assert!(problem.contains("more than a day ahead"), "{problem}");
 }
 
 #[test]
-fn spec_2_2_no_archive_brings_a_setting_that_nobody_could_set() {
+fn spec_2_2_no_export_brings_a_setting_that_could_not_be_set() {
     let mut world = World::with(&["tea"]);
     let set = [
         (Field::Model, "ollama:qwen3:8b"),
@@ -122,10 +102,10 @@ fn spec_2_2_no_archive_brings_a_setting_that_nobody_could_set() {
 }
 
 #[test]
-fn spec_4_2_no_archive_brings_a_memory_twice() {
+fn spec_4_2_no_export_brings_a_memory_twice() {
     let world = World::with(&["The press came from Lisbon."]);
     let mut traveller = traveller(&world);
     traveller.memories.push(traveller.memories[0].clone());
     let problem = refusal(&world, traveller);
-    assert!(problem.ends_with("is there twice"), "{problem}");
+    assert!(problem.ends_with("exists twice"), "{problem}");
 }

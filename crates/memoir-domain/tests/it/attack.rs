@@ -10,17 +10,18 @@ use memoir_domain::{
     audit::{Actor, Facts},
     breaker::Gauge,
     duplicates::{self, Candidate},
-    knife::{KnifeRequest, Refusal, ToolResult},
     ledger,
-    memory::{Tags, Tally},
+    memories::AllMemories,
+    memory::{Number, Tags, Tally},
     session::Mode,
     text::fold,
+    tools::{Refusal, ToolRequest, ToolResult},
 };
 use proptest::prelude::*;
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::world::{World, core};
+use crate::world::{BALLAST, World, core, padding};
 
 /// Generous for an unoptimised build on a busy machine; the quadratic ways take far longer.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -43,13 +44,13 @@ fn spec_2_1_a_flood_of_tags_is_refused_quickly() {
 }
 
 #[test]
-fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
+fn spec_3_4_a_flood_of_duplicates_is_joined_quickly() {
     let memories: Vec<_> = (0..4_000u64)
         .map(|number| {
             let tags: Vec<String> = (0..16).map(|tag| format!("{number} {tag}")).collect();
             let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
             core("tea", "2026-01-01", &tags).into_memory(
-                memoir_domain::memory::Number(number + 1),
+                Number(number + 1),
                 number + 1,
                 Timestamp::MIN,
             )
@@ -60,6 +61,8 @@ fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
         .map(|memory| Candidate {
             memory,
             digest: [0; 32],
+            exact: [0; 32],
+            is_relative: false,
         })
         .collect();
     check_quick("planning", || {
@@ -70,26 +73,26 @@ fn spec_3_4_a_flood_of_doubles_is_put_together_quickly() {
 }
 
 #[test]
-fn spec_3_12_deleting_the_longest_memories_is_judged_quickly() {
-    let text = |from: u64| -> String {
-        let numbers: Vec<String> = (from..from + 1_600)
-            .map(|number| number.to_string())
-            .collect();
-        numbers.join(" ")
-    };
-    let texts = [text(10_000), text(10_001), text(10_002), text(10_003)];
-    let mut world = World::in_session(&texts.each_ref().map(String::as_str));
-    check_quick("deleting", || {
-        assert_eq!(world.delete(1)["type"], "deleted");
+fn spec_3_14_an_edit_among_many_copies_is_decided_quickly() {
+    let long = padding(2_000);
+    let memories: Vec<_> = (1..=4_000)
+        .map(|number| {
+            core(&long, "2026-01-01", &[]).into_memory(Number(number), number, Timestamp::MIN)
+        })
+        .collect();
+    let all = AllMemories::of(&memories);
+    let leaving = (2..=11).map(Number).collect();
+    check_quick("the age rule", || {
+        assert_eq!(all.age_rows(&leaving).rows.len(), 3_990);
     });
 }
 
 #[test]
 fn spec_3_8_numbers_near_the_end_of_their_range_are_not_found() {
-    let mut world = World::in_session(&["tea", "wool"]);
+    let mut world = World::session(&["tea", "wool"]);
     for id in [json!(i64::MAX), json!("9223372036854775807")] {
         assert_eq!(
-            world.call("delete_memory", json!({"id": id}))["code"],
+            world.call("delete_memory", json!({"ids": [id]}))["code"],
             "not_found"
         );
     }
@@ -103,7 +106,7 @@ fn spec_3_8_numbers_near_the_end_of_their_range_are_not_found() {
         json!("##1"),
         json!("0x1"),
         json!(-0.0),
-        json!(1e0),
+        json!(1e300),
     ] {
         assert_eq!(
             world.call("delete_memory", json!({"id": id}))["code"],
@@ -225,50 +228,50 @@ fn spec_2_2_immutable_tags_and_names_are_equal_whatever_the_case_and_form() {
 }
 
 #[test]
-fn spec_5_1_nothing_prints_a_memorys_words() {
+fn spec_5_1_nothing_prints_a_memorys_text() {
     const SECRET: &str = "zebrafinch";
     let mut world = World::new();
     world.save(core(SECRET, "2026-01-01", &[SECRET]));
-    world.save(core(&format!("{SECRET}!"), "2026-01-01", &[SECRET]));
-    world.save(core(&"calm ".repeat(200), "2026-01-01", &[]));
+    world.save(core(
+        &format!("{SECRET}, {SECRET}"),
+        "2026-01-01",
+        &[SECRET],
+    ));
+    world.save(core(&padding(BALLAST), "2026-01-01", &[]));
+    world.set(Field::CoreTokenBudget, "1000");
     world.set(Field::SystemPrompt, SECRET);
     world.set(Field::RefinementPrompt, SECRET);
     let opened = world.open(Mode::Full);
     let refusals = [
-        Refusal::WordsAdded {
-            added: vec![SECRET.into()],
-            surplus: None,
-            passes: Some(SECRET.into()),
-            leave: None,
-        },
-        Refusal::NotTightened {
-            number: memoir_domain::memory::Number(1),
-            lost: vec![SECRET.into()],
+        Refusal::Unsupported {
             added: vec![SECRET.into()],
         },
-        KnifeRequest::read(SECRET, None).call.unwrap_err(),
-        KnifeRequest::read("delete_memory", Some(&json!({"id": SECRET})))
+        ToolRequest::read(SECRET, None).call.unwrap_err(),
+        ToolRequest::read("delete_memory", Some(&json!({"id": SECRET})))
             .call
             .unwrap_err(),
-        KnifeRequest::read("delete_memory", Some(&json!({SECRET: 1})))
+        ToolRequest::read("delete_memory", Some(&json!({SECRET: 1})))
             .call
             .unwrap_err(),
-        KnifeRequest::read("search_memories", Some(&json!({"since": SECRET})))
+        ToolRequest::read("search_memories", Some(&json!({"since": SECRET})))
             .call
             .unwrap_err(),
     ];
     let requests = [
-        KnifeRequest::read("update_memory", Some(&json!({"id": 1, "content": SECRET}))),
-        KnifeRequest::read("search_memories", Some(&json!({"query": SECRET}))),
-        KnifeRequest::read("complete_refinement", Some(&json!({"summary": SECRET}))),
+        ToolRequest::read("update_memory", Some(&json!({"id": 1, "content": SECRET}))),
+        ToolRequest::read("search_memories", Some(&json!({"query": SECRET}))),
+        ToolRequest::read("complete_refinement", Some(&json!({"summary": SECRET}))),
     ];
     let mut printed = format!("{opened:?} {refusals:?} {requests:?}");
     printed.extend(refusals.iter().map(|refusal| format!(" {refusal}")));
     let results: Vec<ToolResult> = refusals.into_iter().map(ToolResult::from).collect();
     let rows = ledger::parse_rows(opened.prompt.user.expose());
     assert!(!rows.is_empty());
-    world.update(1, &format!("{SECRET} once more"));
-    world.consolidate(&[1, 2], SECRET);
+    assert_eq!(
+        world.update(2, &format!("{SECRET}, {SECRET}!"))["type"],
+        "updated"
+    );
+    assert_eq!(world.summarise(&[1, 2], &SECRET[1..]), 7);
     world.call("complete_refinement", json!({"summary": SECRET}));
     printed += &format!(
         "{results:?} {rows:?} {:?} {:?}",
@@ -281,10 +284,10 @@ fn spec_5_1_nothing_prints_a_memorys_words() {
         ..Default::default()
     };
     printed += &format!("{query:?} {:?}", PrivateText::from(SECRET));
-    assert!(!printed.contains(SECRET));
+    assert!(!printed.contains(&SECRET[1..]));
     for record in &world.log {
         let facts = serde_json::to_string(record.facts.as_map()).unwrap();
-        assert!(!facts.contains(SECRET));
+        assert!(!facts.contains(&SECRET[1..]));
     }
     // A line that only looks like a row gives nothing away either.
     let forged = format!("#1 | {SECRET} | 1 tokens | - | tags [] | \"x\"");
@@ -302,11 +305,7 @@ fn spec_4_1_a_count_keeps_its_name_and_value() {
     );
     let _ = Actor::system();
     let mut tally = Tally::default();
-    let memory = core("tea", "2026-01-01", &[]).into_memory(
-        memoir_domain::memory::Number(1),
-        1,
-        Timestamp::MIN,
-    );
+    let memory = core("tea", "2026-01-01", &[]).into_memory(Number(1), 1, Timestamp::MIN);
     tally.add(&memory);
     tally.remove(&memory);
     tally.remove(&memory);

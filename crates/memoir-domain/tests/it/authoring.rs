@@ -167,7 +167,6 @@ fn spec_5_1_an_administrator_who_brings_a_prompt_back_does_not_come_to_see_it() 
 #[test]
 fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
     let mut world = World::new();
-    world.set(Field::LossGuard, "limit");
     let guard = |world: &World| world.agent.settings.effective_loss_guard();
     let refused = |world: &World, value: Option<&str>| {
         let agent = world.agent.clone();
@@ -179,7 +178,7 @@ fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
         author(&mut world, Field::LossGuard, Some("refuse")),
         Ok(true)
     );
-    for laxer in [Some("limit"), Some("off"), None] {
+    for laxer in [Some("archive"), Some("off"), None] {
         assert!(refused(&world, laxer), "{laxer:?}");
     }
     // Its undoing is no way around it; an administrator's is.
@@ -188,10 +187,10 @@ fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
     let agent = world.agent.clone();
     authoring::revert(agent, Field::LossGuard, &versions, &own, world.now).unwrap_err();
     assert!(revert(&mut world, Field::LossGuard, &admin()));
-    assert_eq!(guard(&world), LossGuard::Limit);
+    assert_eq!(guard(&world), LossGuard::Archive);
     world.set(Field::LossGuard, "off");
     assert_eq!(author(&mut world, Field::LossGuard, None), Ok(true));
-    assert_eq!(guard(&world), LossGuard::Limit);
+    assert_eq!(guard(&world), LossGuard::Archive);
 }
 
 #[test]

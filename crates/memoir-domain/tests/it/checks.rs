@@ -1,25 +1,28 @@
-//! SPEC 3.8: the order of the checks, and every refusal.
+//! SPEC 3.8: the order of the checks, what a refusal states, and the search of a session.
 
 use memoir_domain::{
     agent::Field,
-    knife::{KnifeRequest, Tool},
+    memory::NewMemory,
+    origin::{Origin, SavedBy},
     session::Mode,
-    wording::Origin,
+    tools::{RefusalCode, SEARCH_LIMIT, Tool, ToolRequest},
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, core};
+use crate::world::{World, core, padding};
 
-/// #1 carries a detail, #2 none, #3 is a journal entry, #4 constitutional, #5 constitutional and
-/// immutable, #6 immutable with a detail.
+/// #1 holds the age rule and the breaker, #2 and #3 can leave, #4 is a journal entry, #5 constitutional, #6
+/// constitutional and immutable, #7 immutable, #8 external.
 const TEXTS: &[&str] = &[
-    "the shed code is 4711",
     "the kettle sings before it boils",
+    "the shed is behind the mill",
     "~walked to the harbour",
     "!i keep every promise that i make",
     "!@i hum when the rain falls on the roof",
-    "@the bell rang 7 times",
+    "@the bell rang at noon",
 ];
+
+type Prepare = fn(&mut World);
 
 fn full(world: &mut World) {
     world.open(Mode::Full);
@@ -29,23 +32,38 @@ fn dedup_only(world: &mut World) {
     world.open(Mode::DedupOnly);
 }
 
+fn over(world: &mut World) {
+    world.set(Field::CoreTokenBudget, "1000");
+}
+
 fn at_the_cap(world: &mut World) {
     for session in &mut world.sessions {
         session.edits = 10;
     }
 }
 
-fn limiting(world: &mut World) {
-    world.set(Field::LossGuard, "limit");
-}
-
 fn refusing(world: &mut World) {
     world.set(Field::LossGuard, "refuse");
 }
 
+fn world() -> World {
+    let mut world = World::with(&[&padding(1_010)]).saving(TEXTS);
+    let quoted = core("the page praises kettles", "2026-01-20", &[]);
+    world.save(NewMemory {
+        saved_by: SavedBy {
+            origin: Origin::External,
+            ..quoted.saved_by
+        },
+        ..quoted
+    });
+    // Under `refuse` and for duplicates only, a session needs something to remove.
+    world.save(core("THE KETTLE SINGS BEFORE IT BOILS", "2026-01-20", &[]));
+    world
+}
+
 #[track_caller]
-fn check(prepare: &[fn(&mut World)], tool: &str, arguments: Value, code: &str) -> String {
-    let mut world = World::with(TEXTS);
+fn check(prepare: &[Prepare], tool: &str, arguments: Value, code: RefusalCode) -> String {
+    let mut world = world();
     for step in prepare {
         step(&mut world);
     }
@@ -55,7 +73,7 @@ fn check(prepare: &[fn(&mut World)], tool: &str, arguments: Value, code: &str) -
         world.sessions.clone(),
     );
     let result = world.call(tool, arguments);
-    assert_eq!(result["code"], code, "{result}");
+    assert_eq!(result["code"], code.as_str(), "{result}");
     assert_eq!(result["type"], "error");
     assert_eq!(
         (world.memories, world.log, world.sessions),
@@ -67,285 +85,347 @@ fn check(prepare: &[fn(&mut World)], tool: &str, arguments: Value, code: &str) -
 
 #[test]
 fn spec_3_8_checks_come_in_order() {
-    let long = "x".repeat(10_001);
-    // Each call breaks the rule named and the one that comes after it.
-    let none: &[fn(&mut World)] = &[];
-    check(none, "drop_table", json!({}), "session_over");
-    check(&[dedup_only], "drop_table", json!(5), "unknown_tool");
-    check(
-        &[dedup_only, at_the_cap],
-        "update_memory",
-        json!({"id": 2}),
-        "mode",
-    );
-    check(
-        &[full, at_the_cap],
-        "delete_memory",
-        json!({"id": "x"}),
-        "edit_cap",
-    );
-    check(
-        &[full, at_the_cap],
-        "consolidate_memories",
-        json!(null),
-        "edit_cap",
-    );
-    check(
-        &[full],
-        "update_memory",
-        json!({"id": 99, "content": " "}),
-        "invalid_argument",
-    );
-    check(
-        &[full],
-        "update_memory",
-        json!({"id": 99, "content": long}),
-        "too_long",
-    );
-    check(
-        &[full],
-        "consolidate_memories",
-        json!({"ids": [3, 99], "content": "x"}),
-        "not_found",
-    );
-    check(
-        &[full],
-        "consolidate_memories",
-        json!({"ids": [4, 3], "content": "x"}),
-        "not_core",
-    );
-    check(&[full], "delete_memory", json!({"id": 5}), "constitutional");
-    check(
-        &[full],
-        "update_memory",
-        json!({"id": 5, "content": "no"}),
-        "constitutional",
-    );
-    check(
-        &[full],
-        "consolidate_memories",
-        json!({"ids": [6, 4], "content": "x"}),
-        "constitutional",
-    );
-    check(
-        &[refusing, full],
-        "delete_memory",
-        json!({"id": 6}),
-        "immutable",
-    );
-    check(
-        &[refusing, full],
-        "update_memory",
-        json!({"id": 6, "content": "x"}),
-        "immutable",
-    );
-    for (call, code) in [
-        // Adds, guts and loses at once: what is said first is said.
+    use RefusalCode::{
+        AgeLimit, Constitutional, EditCap, Guard, Immutable, InvalidArgument, Mode, NotCore,
+        NotFound, NotShorter, SessionOver, SummaryLimit, TooLong, UnknownTool, WithinBudget,
+    };
+    let consolidate = |ids: &[u64], content: &str| json!({"ids": ids, "content": content});
+    let longer = padding(20);
+    // Each call breaks the rule named, and one that is checked later.
+    let cases: &[(&[Prepare], &str, Value, RefusalCode)] = &[
+        (&[], "drop_table", json!({}), SessionOver),
+        (&[dedup_only], "drop_table", json!(5), UnknownTool),
         (
-            ("update_memory", json!({"id": 2, "content": "the pot"})),
-            "words_added",
+            &[dedup_only, at_the_cap],
+            "update_memory",
+            json!({"id": 2}),
+            Mode,
         ),
         (
-            ("update_memory", json!({"id": 2, "content": "the kettle"})),
-            "wording_gutted",
+            &[full, at_the_cap],
+            "delete_memory",
+            json!({"ids": "x"}),
+            EditCap,
         ),
-        (("delete_memory", json!({"id": 1})), "loss_limit"),
-    ] {
-        check(&[refusing, full], call.0, call.1, code);
+        (
+            &[full, at_the_cap],
+            "consolidate_memories",
+            json!(null),
+            EditCap,
+        ),
+        (
+            &[full],
+            "update_memory",
+            json!({"id": 99, "content": " "}),
+            InvalidArgument,
+        ),
+        (
+            &[full],
+            "update_memory",
+            json!({"id": 99, "content": padding(2_501)}),
+            TooLong,
+        ),
+        (
+            &[full],
+            "consolidate_memories",
+            consolidate(&[4, 99], "x"),
+            NotFound,
+        ),
+        (
+            &[full],
+            "consolidate_memories",
+            consolidate(&[5, 4], "x"),
+            NotCore,
+        ),
+        (
+            &[full],
+            "delete_memory",
+            json!({"ids": [6]}),
+            Constitutional,
+        ),
+        (
+            &[full],
+            "update_memory",
+            json!({"id": 6, "content": "no"}),
+            Constitutional,
+        ),
+        (
+            &[full],
+            "consolidate_memories",
+            consolidate(&[7, 5], "x"),
+            Constitutional,
+        ),
+        (
+            &[refusing, full],
+            "consolidate_memories",
+            consolidate(&[7, 8], "x"),
+            Immutable,
+        ),
+        (
+            &[refusing, full],
+            "consolidate_memories",
+            consolidate(&[2, 8], "x"),
+            InvalidArgument,
+        ),
+        (
+            &[refusing, full],
+            "consolidate_memories",
+            consolidate(&[2, 3], "x"),
+            Guard,
+        ),
+        (
+            &[refusing, dedup_only],
+            "delete_memory",
+            json!({"ids": [2]}),
+            Mode,
+        ),
+        (
+            &[full],
+            "consolidate_memories",
+            consolidate(&[1, 2], &longer),
+            WithinBudget,
+        ),
+        (
+            &[over, full],
+            "delete_memory",
+            json!({"ids": [1]}),
+            WithinBudget,
+        ),
+        (
+            &[over, full],
+            "consolidate_memories",
+            consolidate(&[2, 3], &longer),
+            NotShorter,
+        ),
+        (
+            &[over, full],
+            "update_memory",
+            json!({"id": 1, "content": padding(1_000)}),
+            SummaryLimit,
+        ),
+        (
+            &[full],
+            "delete_memory",
+            json!({"ids": [1, 2, 3]}),
+            AgeLimit,
+        ),
+    ];
+    for (prepare, tool, arguments, code) in cases {
+        check(prepare, tool, arguments.clone(), *code);
     }
-    check(
-        &[limiting, full],
-        "delete_memory",
-        json!({"id": 1}),
-        "words_lost",
-    );
 }
 
 #[test]
-fn spec_3_8_a_refusal_tells_what_to_do_instead() {
-    let none: &[fn(&mut World)] = &[];
-    for (prepare, tool, arguments, code, parts) in [
+fn spec_3_8_a_refusal_states_what_to_do_instead() {
+    let all = "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement";
+    let some = "search_memories, delete_memory, protect_memory, complete_refinement";
+    let delete = |id: u64| json!({"ids": [id]});
+    type Case<'a> = (&'a [Prepare], &'a str, Value, RefusalCode, &'a [&'a str]);
+    let cases: &[Case<'_>] = &[
         (
-            none,
+            &[],
             "delete_memory",
-            json!({"id": 1}),
-            "session_over",
-            &["over", "Stop"][..],
+            delete(2),
+            RefusalCode::SessionOver,
+            &["over", "Stop"],
         ),
         (
             &[full],
             "drop_table",
             json!({}),
-            "unknown_tool",
-            &[
-                "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement",
-            ],
+            RefusalCode::UnknownTool,
+            &[all],
         ),
         (
             &[dedup_only],
-            "consolidate_memories",
-            json!({"ids": [1, 2], "content": "x"}),
-            "mode",
-            &["search_memories, delete_memory, protect_memory, complete_refinement"],
+            "update_memory",
+            json!({}),
+            RefusalCode::Mode,
+            &[some],
+        ),
+        (
+            &[dedup_only],
+            "delete_memory",
+            delete(3),
+            RefusalCode::Mode,
+            &["#3", "Leave them"],
         ),
         (
             &[full, at_the_cap],
             "delete_memory",
-            json!({"id": 1}),
-            "edit_cap",
+            delete(2),
+            RefusalCode::EditCap,
             &["10", "complete_refinement"],
         ),
         (
             &[full],
             "delete_memory",
-            json!({"id": "x"}),
-            "invalid_argument",
-            &["id must be", "try again"],
+            json!({"ids": "x"}),
+            RefusalCode::InvalidArgument,
+            &["ids must be", "try again"],
         ),
         (
             &[full],
             "delete_memory",
-            json!({"id": 99}),
-            "not_found",
+            delete(99),
+            RefusalCode::NotFound,
             &["#99", "search_memories"],
         ),
         (
             &[full],
-            "delete_memory",
-            json!({"id": 3}),
-            "not_core",
-            &["#3", "Leave it"],
-        ),
-        (
-            &[full],
             "protect_memory",
-            json!({"id": 3}),
-            "not_core",
-            &["#3"],
-        ),
-        (
-            &[full],
-            "delete_memory",
             json!({"id": 4}),
-            "constitutional",
-            &["#4", "Leave it"],
+            RefusalCode::NotCore,
+            &["#4", "core"],
         ),
         (
             &[full],
             "delete_memory",
-            json!({"id": 6}),
-            "immutable",
-            &["#6", "Leave it"],
+            delete(5),
+            RefusalCode::Constitutional,
+            &["#5", "Leave it"],
+        ),
+        (
+            &[full],
+            "delete_memory",
+            delete(7),
+            RefusalCode::Immutable,
+            &["#7", "Leave it"],
         ),
         (
             &[refusing, full],
             "delete_memory",
-            json!({"id": 1}),
-            "loss_limit",
-            &["4711", "Keep these words"],
+            delete(3),
+            RefusalCode::Guard,
+            &["#3", "Leave them"],
         ),
-    ] {
-        let error = check(prepare, tool, arguments, code);
-        for part in parts {
-            assert!(error.contains(part), "{error}");
+        (
+            &[over, full],
+            "delete_memory",
+            delete(1),
+            RefusalCode::WithinBudget,
+            &["900", "complete_refinement"],
+        ),
+    ];
+    for (prepare, tool, arguments, code, parts) in cases {
+        let error = check(prepare, tool, arguments.clone(), *code);
+        for part in *parts {
+            assert!(error.contains(part), "{error} lacks {part}");
         }
     }
 }
 
 #[test]
+fn spec_3_14_an_age_limit_names_the_members_at_fault() {
+    let texts: Vec<String> = (b'a'..=b'h')
+        .map(|letter| char::from(letter).to_string().repeat(40))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut world = World::of(&[(Field::RefinementThreshold, Some("0.5"))]).saving(&texts);
+    world.open(Mode::Full);
+    let result = world.call("delete_memory", json!({"ids": [1, 2, 7, 8]}));
+    assert_eq!(
+        (&result["code"], &result["members"]),
+        (&json!("age_limit"), &json!([2, 7, 8]))
+    );
+    assert!(
+        result["error"]
+            .as_str()
+            .unwrap()
+            .contains("as old as #2, #7, #8 "),
+        "{result}"
+    );
+}
+
+#[test]
 fn spec_3_8_the_session_must_be_open() {
-    let mut world = World::with(TEXTS);
-    world.begin(Mode::Full);
+    let mut world = world();
+    world.begin(Mode::Full).unwrap();
     for tool in Tool::ALL {
-        let result = world.call(tool.as_str(), json!({"id": 1}));
-        assert_eq!(
-            result["code"], "session_over",
-            "the consent is still asked for"
-        );
+        let result = world.call(tool.as_str(), json!({"id": 2}));
+        assert_eq!(result["code"], "session_over", "consent is still requested");
     }
-    let mut world = World::in_session(TEXTS);
+    world.open_begun();
     world.complete();
     let before = world.memories.clone();
     for tool in Tool::ALL {
-        assert_eq!(
-            world.call(tool.as_str(), json!({"id": 1}))["code"],
-            "session_over"
-        );
+        let result = world.call(tool.as_str(), json!({"id": 2}));
+        assert_eq!(result["code"], "session_over");
     }
     assert_eq!(world.memories, before);
 }
 
 #[test]
-fn spec_3_8_discarded_memories_are_not_found() {
-    let mut world = World::in_session(TEXTS);
-    world.discard(2);
-    for (tool, arguments) in [
-        ("delete_memory", json!({"id": 2})),
-        ("protect_memory", json!({"id": 2})),
-        ("update_memory", json!({"id": 2, "content": "x"})),
-        (
-            "consolidate_memories",
-            json!({"ids": [1, 2], "content": "x"}),
-        ),
-    ] {
-        assert_eq!(world.call(tool, arguments)["code"], "not_found");
-    }
-}
-
-#[test]
-fn spec_3_8_search_is_a_piece_of_text_whatever_the_case_over_kept_core_memories() {
-    let mut world = World::in_session(&[
+fn spec_3_8_search_finds_a_piece_of_text_whatever_the_case_in_core_and_archive() {
+    let mut world = World::session(&[
         "Die STRASSE am Fluss",
         "die straße",
         "~straße",
         "100% wool",
         "1000 sheep",
         "straße, discarded",
+        "^Straße im Archiv",
     ]);
-    world.discard(6);
-    let mut numbers = |arguments: Value| -> Vec<u64> {
+    world.discard(7);
+    let mut find = |arguments: Value| -> Vec<u64> {
         let result = world.call("search_memories", arguments);
         let results = result["results"].as_array().unwrap();
         assert_eq!(result["count"], results.len());
-        results
-            .iter()
-            .map(|hit| hit["number"].as_u64().unwrap())
-            .collect()
+        let numbers = results.iter().map(|hit| hit["number"].as_u64().unwrap());
+        numbers.collect()
     };
-    assert_eq!(numbers(json!({"query": "Straße"})), [1, 2]);
-    assert_eq!(numbers(json!({"query": "100%"})), [4]);
-    assert_eq!(numbers(json!({"query": "silk"})), Vec::<u64>::new());
+    assert_eq!(find(json!({"query": "Straße"})), [2, 3, 8]);
+    assert_eq!(find(json!({"query": "100%"})), [5]);
+    assert_eq!(find(json!({"query": "silk"})), Vec::<u64>::new());
     assert_eq!(
-        numbers(json!({"since": "2026-01-02", "until": "2026-01-04"})),
-        [2, 4]
+        find(json!({"since": "2026-01-02", "until": "2026-01-05"})),
+        [2, 3, 5]
     );
-    assert_eq!(numbers(json!({"query": null, "until": "2026-01-01"})), [1]);
+    assert_eq!(find(json!({"query": null, "until": "2026-01-01"})), [1]);
 }
 
 #[test]
-fn spec_2_4_search_tells_an_origin_that_is_weaker_than_the_agents_own() {
-    let mut world = World::new();
-    world.save(core("I like wool.", "2026-01-01", &[]));
-    let mut quoted = core("Wool is banned.", "2026-01-02", &[]);
-    quoted.door.origin = Origin::External;
-    world.save(quoted);
-    world.open(Mode::Full);
-    let found = world.call("search_memories", json!({"query": "wool"}));
-    assert_eq!(found["results"][0].get("origin"), None);
-    assert_eq!(found["results"][1]["origin"], "external");
+fn spec_3_8_search_marks_what_is_archival_a_summary_or_of_weak_origin() {
+    let mut world = World::over(&["Ada keeps bees.", "Ada sells honey."]);
+    let quoted = core("Bees are insects, a page says.", "2026-01-20", &[]);
+    world.save(NewMemory {
+        saved_by: SavedBy {
+            origin: Origin::External,
+            ..quoted.saved_by
+        },
+        ..quoted
+    });
+    let summary = world.summarise(&[2, 3], "Ada: bees.");
+    let found = world.call("search_memories", json!({"query": "bees"}));
+    let hits = found["results"].as_array().unwrap();
+    let marks = hits.iter().map(|hit| {
+        let marks =
+            ["number", "kind", "under", "is_summary", "origin"].map(|name| hit[name].clone());
+        json!(marks)
+    });
+    assert_eq!(
+        marks.collect::<Vec<_>>(),
+        [
+            json!([2, "archival", summary, false, null]),
+            json!([summary, "core", null, true, null]),
+            json!([4, "core", null, false, "external"]),
+        ]
+    );
 }
 
 #[test]
-fn spec_3_8_a_call_names_a_bounded_number_of_memories() {
-    let ids: Vec<u64> = (1..=1_001).collect();
-    let request = KnifeRequest::read(
-        "consolidate_memories",
-        Some(&json!({"ids": ids, "content": "x"})),
+fn spec_3_8_a_search_shows_the_first_and_counts_all() {
+    let texts: Vec<String> = (0..SEARCH_LIMIT + 5).map(|n| format!("tea {n}")).collect();
+    let mut world = World::session(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let found = world.call("search_memories", json!({"query": "tea"}));
+    assert_eq!(found["results"].as_array().unwrap().len(), SEARCH_LIMIT);
+    assert_eq!(found["count"], SEARCH_LIMIT + 5);
+    assert!(
+        found["note"]
+            .as_str()
+            .unwrap()
+            .contains("Narrow the search")
     );
-    let refusal = request.call.clone().unwrap_err();
-    assert_eq!(refusal.code(), "invalid_argument");
-    assert!(refusal.to_string().contains("1001") && refusal.to_string().contains("1000"));
-    assert_eq!(request.numbers(), []);
 }
 
 #[test]
@@ -356,12 +436,12 @@ fn spec_3_8_every_tools_schema_names_what_it_takes() {
         let required = schema["required"].as_array().unwrap();
         let is_property = |name: &Value| properties.contains_key(name.as_str().unwrap());
         assert!(required.iter().all(is_property));
-        // What the schema names, and nothing else, is known to the reader.
+        // The reader knows what the schema names.
         let arguments: Value = properties
             .keys()
             .map(|name| (name.clone(), json!({})))
             .collect();
-        let refusal = KnifeRequest::read(tool.as_str(), Some(&arguments))
+        let refusal = ToolRequest::read(tool.as_str(), Some(&arguments))
             .call
             .unwrap_err();
         assert!(!refusal.to_string().contains("another name"), "{refusal}");

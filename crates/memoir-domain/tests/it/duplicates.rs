@@ -1,13 +1,14 @@
-//! SPEC 3.4: the clean-up of doubles before the ledger.
+//! SPEC 3.4: the duplicate cleanup before the ledger.
 
 use memoir_domain::{
     agent::Field,
-    audit::Action,
-    memory::{NewMemory, Tags},
+    audit::{Action, ActorKind},
+    memory::{ArchivedBy, NewMemory, Tags},
+    origin::{Origin, SavedBy},
     session::Mode,
 };
 
-use crate::world::{World, core, time};
+use crate::world::{World, core, padding, time};
 
 fn constitutional(memory: NewMemory) -> NewMemory {
     NewMemory {
@@ -16,46 +17,136 @@ fn constitutional(memory: NewMemory) -> NewMemory {
     }
 }
 
-/// Opens a session over `memories` and tells which stay.
+/// Opens a session over `memories`; which of them stay.
 fn clean(memories: Vec<NewMemory>) -> (World, Vec<u64>) {
     let mut world = World::new();
     for memory in memories {
         world.save(memory);
     }
     world.open(Mode::Full);
-    let kept = world.kept_core();
-    (world, kept)
+    let stay = world.core_numbers();
+    (world, stay)
 }
 
 #[track_caller]
-fn check(memories: Vec<NewMemory>, kept: &[u64]) -> World {
+fn check(memories: Vec<NewMemory>, stay: &[u64]) -> World {
     let (world, left) = clean(memories);
-    assert_eq!(left, kept);
+    assert_eq!(left, stay);
     world
 }
 
 #[test]
-fn spec_3_4_the_earliest_copy_survives_without_any_other_claim() {
-    check(
-        vec![
-            core("tea", "2026-01-03", &[]),
-            core("tea", "2026-01-01", &[]),
-            core("tea", "2026-01-02", &[]),
-        ],
-        &[2],
+fn spec_3_4_the_copy_recorded_first_stays_with_the_best_of_all() {
+    let mut world = World::new();
+    let mut heard = core("tea", "2026-01-03", &["b"]);
+    heard.saved_by.origin = Origin::Conversation;
+    heard.source = Some("chat".into());
+    world.save(heard);
+    world.tick();
+    let mut said = core("tea", "2026-01-01", &["a"]);
+    said.source = Some("letter".into());
+    world.save(said);
+    world.save(core("tea", "2026-01-02", &[]));
+    let first = world.memory(1).clone();
+    world.open(Mode::Full);
+    assert_eq!(world.core_numbers(), [1]);
+    let stays = world.memory(1);
+    assert_eq!(stays.created_at, time("2026-01-01"));
+    assert_eq!(
+        (stays.recorded_at, stays.core_seq),
+        (first.recorded_at, first.core_seq)
     );
-    // Of the same date, the first saved.
-    check(
-        vec![
-            core("tea", "2026-01-01", &[]),
-            core("tea", "2026-01-01", &[]),
-        ],
-        &[1],
+    assert_eq!(stays.tags, Tags::parse(["b", "a"]).unwrap());
+    let source = stays.source.as_ref().map(|source| source.expose());
+    assert_eq!((stays.origin(), source), (Origin::Agent, Some("letter")));
+    assert_eq!(world.check_replay().total, 1);
+}
+
+#[test]
+fn spec_3_4_the_one_that_stays_counts_as_recorded_when_the_first_was() {
+    let mut world = World::with(&["tea", "wool"]);
+    world.tick();
+    world.save(core("tea", "2026-01-05", &["voice"]));
+    let first = world.memory(1).clone();
+    world.open(Mode::Full);
+    assert_eq!(world.core_numbers(), [2, 3]);
+    let stays = world.memory(3);
+    assert_eq!(
+        (stays.recorded_at, stays.core_seq),
+        (first.recorded_at, first.core_seq)
     );
 }
 
 #[test]
-fn spec_3_4_an_immutable_tag_comes_before_the_date_and_the_constitution_before_both() {
+fn spec_3_4_each_side_is_deduplicated_by_itself() {
+    let by = |kind: ActorKind| NewMemory {
+        saved_by: SavedBy::of(kind),
+        ..core("tea", "2026-01-01", &[])
+    };
+    let (administrator, owner) = (ActorKind::Administrator, ActorKind::Owner);
+    let agent = ActorKind::Agent;
+    check(
+        [agent, administrator, owner, administrator].map(by).into(),
+        &[1, 2],
+    );
+}
+
+#[test]
+fn spec_3_4_copies_of_different_days_with_a_word_of_relative_time_stay() {
+    for (text, day, stay) in [
+        ("The gate was painted yesterday.", "2026-01-02", &[1, 2][..]),
+        ("The gate was painted yesterday.", "2026-01-01", &[1]),
+        ("The gate was painted.", "2026-01-02", &[1]),
+    ] {
+        check(
+            vec![core(text, "2026-01-01", &[]), core(text, day, &[])],
+            stay,
+        );
+    }
+}
+
+#[test]
+fn spec_3_4_what_is_under_a_copy_comes_under_the_one_that_stays() {
+    let mut world = World::with(&[
+        &padding(100),
+        "The key is under the mat.",
+        "The key is with Olga.",
+    ]);
+    let copy = world.save_replacing(core("The key is with Olga.", "2026-01-05", &[]), &[2]);
+    world.open(Mode::Full);
+    assert!(!world.memories[&copy.number].is_active());
+    assert_eq!(world.archive(), [(2, Some(3))]);
+    world.check_replay();
+}
+
+#[test]
+fn spec_3_4_a_copy_that_only_ignore_case_joins_is_archived_under_the_one_that_stays() {
+    let mut world = World::of(&[(Field::DuplicateMatch, Some("ignore_case"))]);
+    for text in ["Tea", "tea", "Tea"] {
+        world.save(core(text, "2026-01-01", &[]));
+    }
+    world.open(Mode::Full);
+    assert_eq!(
+        (world.core_numbers(), world.archive()),
+        (vec![1], vec![(2, Some(1))])
+    );
+    assert_eq!(
+        world.memory(2).place.archived().unwrap().by,
+        ArchivedBy::Duplicate
+    );
+    assert!(
+        !world.memory(2).has_left_prompt(),
+        "a cleanup makes nothing gone"
+    );
+    assert!(!world.memory(3).is_active());
+    assert_eq!(
+        world.check_replay().to_string(),
+        "2 originals: 1 in the prompt, 1 in the archive, 0 lost"
+    );
+}
+
+#[test]
+fn spec_3_4_an_immutable_tag_comes_before_the_record_and_the_constitution_before_both() {
     check(
         vec![
             core("tea", "2026-01-01", &[]),
@@ -78,7 +169,7 @@ fn spec_3_4_an_immutable_tag_comes_before_the_date_and_the_constitution_before_b
 }
 
 #[test]
-fn spec_3_4_all_constitutional_copies_are_kept_and_only_one_takes_what_is_given_up() {
+fn spec_3_4_all_constitutional_copies_stay_and_one_takes_what_the_others_had() {
     let world = check(
         vec![
             constitutional(core("tea", "2026-01-03", &["b"])),
@@ -87,17 +178,18 @@ fn spec_3_4_all_constitutional_copies_are_kept_and_only_one_takes_what_is_given_
         ],
         &[1, 2],
     );
-    assert_eq!(world.memory(2).created_at, time("2026-01-01"));
-    assert_eq!(world.memory(2).tags, Tags::parse(["a", "c"]).unwrap());
-    assert_eq!(world.memory(1).created_at, time("2026-01-03"));
-    assert_eq!(world.memory(1).tags, Tags::parse(["b"]).unwrap());
+    assert_eq!(world.memory(1).created_at, time("2026-01-01"));
+    assert_eq!(world.memory(1).tags, Tags::parse(["b", "c"]).unwrap());
+    assert_eq!(world.memory(2).created_at, time("2026-01-02"));
+    assert_eq!(world.memory(2).tags, Tags::parse(["a"]).unwrap());
     // Nothing but constitutional copies: nothing to do, and nothing recorded.
     let world = check(
         vec![
             constitutional(core("tea", "2026-01-02", &["a"])),
             constitutional(core("tea", "2026-01-01", &["b"])),
+            core("wool", "2026-01-01", &[]),
         ],
-        &[1, 2],
+        &[1, 2, 3],
     );
     assert_eq!(world.last_record().action, Action::MemorySaved);
 }
@@ -126,14 +218,14 @@ fn spec_3_4_the_survivor_takes_all_tags_beyond_the_limit_of_saving() {
 }
 
 #[test]
-fn spec_3_4_the_clean_up_is_one_record_for_each_text() {
+fn spec_3_4_the_cleanup_is_one_record_for_each_text() {
     let mut copies = vec![
         core("tea", "2026-01-02", &[]),
         core("wool", "2026-01-02", &[]),
     ];
     copies.extend(copies.clone());
-    let (world, kept) = clean(copies);
-    assert_eq!(kept, [1, 2]);
+    let (world, stay) = clean(copies);
+    assert_eq!(stay, [1, 2]);
     let records: Vec<_> = world
         .log
         .iter()
@@ -146,7 +238,7 @@ fn spec_3_4_the_clean_up_is_one_record_for_each_text() {
             )
         })
         .collect();
-    let session = Some(world.session().id);
+    let session = Some(world.last_session().id);
     assert_eq!(
         records,
         [
@@ -154,10 +246,13 @@ fn spec_3_4_the_clean_up_is_one_record_for_each_text() {
             (2, session, serde_json::json!([4]))
         ]
     );
-    // The mass is fixed after the clean-up, which is no edit.
-    assert_eq!(world.session().pre_session_tokens, Some(2));
+    // The core size is fixed after the cleanup, which is no edit.
+    assert_eq!(world.last_session().pre_session_tokens, Some(2));
     assert_eq!(
-        (world.session().edits, world.session().removed_tokens),
+        (
+            world.last_session().edits,
+            world.last_session().removed_tokens
+        ),
         (0, 0)
     );
 }
@@ -167,13 +262,13 @@ fn spec_3_4_journal_entries_and_discarded_memories_are_no_copies() {
     let mut world = World::with(&["tea", "~tea", "tea"]);
     world.discard(1);
     world.open(Mode::Full);
-    assert_eq!(world.kept_core(), [3]);
-    assert!(world.memory(2).is_kept());
+    assert_eq!(world.core_numbers(), [3]);
+    assert!(world.memory(2).is_active());
     assert!(world.memory(1).discarded_at < Some(world.now));
 }
 
 #[test]
-fn spec_3_4_nothing_fuzzier_than_the_setting_counts_as_a_double() {
+fn spec_3_4_nothing_fuzzier_than_the_setting_is_a_duplicate() {
     for (one, other, exact, ignore_case) in [
         ("tea", "tea", true, true),
         ("caf\u{e9}", "cafe\u{301}", true, true),
@@ -197,26 +292,38 @@ fn spec_3_4_nothing_fuzzier_than_the_setting_counts_as_a_double() {
             let mut world = World::with(&[one, other]);
             world.set(Field::DuplicateMatch, setting);
             world.open(Mode::Full);
-            let is_double = world.kept_core().len() == 1;
-            assert_eq!(is_double, expected, "{one} | {other} | {setting}");
+            let is_duplicate = world.core_numbers().len() == 1;
+            assert_eq!(is_duplicate, expected, "{one} | {other} | {setting}");
         }
     }
 }
 
 #[test]
-fn spec_3_4_a_rollback_does_not_bring_doubles_back_but_they_can_be_restored() {
-    let mut world = World::in_session(&["tea", "tea", "wool"]);
-    world.delete(3);
-    if world.session().state.is_running() {
-        world.roll_back();
-    }
-    assert_eq!(world.kept_core(), [1, 3]);
-    world.restore(2);
-    assert_eq!(world.kept_core(), [1, 2, 3]);
-    assert_eq!(world.last_record().action, Action::MemoryRestored);
-
-    let mut world = World::in_session(&["tea", "tea", "wool"]);
+fn spec_3_4_a_summary_is_no_copy_and_has_none() {
+    let mut world = World::over(&["Ada keeps bees at home.", "wool"]);
+    let summary = world.summarise(&[2], "Ada keeps bees.");
     world.complete();
-    assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.kept_core(), [1, 3]);
+    let same = world.save(core("Ada keeps bees.", "2026-01-01", &[]));
+    world.open(Mode::Full);
+    assert!(world.memory(summary).is_active() && world.memories[&same].is_active());
+}
+
+#[test]
+fn spec_3_4_a_rollback_does_not_bring_duplicates_back_but_they_can_be_restored() {
+    for by_undo in [false, true] {
+        let mut world = World::with(&["tea", "tea", "wool", &padding(40)]);
+        world.open(Mode::Full);
+        world.delete(3);
+        match by_undo {
+            false => world.roll_back(),
+            true => {
+                world.complete();
+                assert_eq!(world.undo(0, false), Ok(()));
+            }
+        }
+        assert_eq!(world.core_numbers(), [1, 3, 4]);
+        world.restore(2);
+        assert_eq!(world.core_numbers(), [1, 2, 3, 4]);
+        assert_eq!(world.last_record().action, Action::MemoryRestored);
+    }
 }

@@ -4,9 +4,9 @@ use memoir_domain::{
     SessionId,
     agent::{Attempt, Field},
     audit::{Action, Actor},
-    lifecycle::{self, Start, StartRefusal},
+    lifecycle::{self, NothingToRefine, Start, StartRefusal},
     memory::Kind,
-    session::{Driver, EndReason, Lease, Mode, State, Stats, Trigger},
+    session::{EndReason, Mode, State},
 };
 use serde_json::json;
 
@@ -14,17 +14,8 @@ use crate::world::{World, admin};
 
 fn start(world: &World, rehearsal: bool) -> Start {
     Start {
-        id: SessionId::from_bytes([3; 16]),
-        mode: Mode::Full,
-        driver: Driver::Agent,
-        trigger: Trigger::Request,
         rehearsal,
-        model: None,
-        lease: Some(Lease {
-            until: world.now,
-            holder: 1,
-        }),
-        started_by: memoir_domain::audit::Actor::administrator("Petra"),
+        ..world.start(Mode::Full)
     }
 }
 
@@ -32,23 +23,58 @@ fn start(world: &World, rehearsal: bool) -> Start {
 fn spec_3_2_a_start_is_refused_with_its_reason() {
     let running = SessionId::from_bytes([4; 16]);
     let mut world = World::with(&["tea"]);
-    let begin = |world: &World, running| {
-        lifecycle::begin(world.agent.clone(), running, start(world, false), world.now)
-            .map(|decision| decision.sessions[0].state)
+    let begin = |world: &World, running, nothing| {
+        lifecycle::begin(
+            world.agent.clone(),
+            running,
+            start(world, false),
+            nothing,
+            world.now,
+        )
+        .map(|decision| decision.sessions[0].state)
     };
-    assert_eq!(begin(&world, None), Ok(State::Asking));
-    assert_eq!(
-        begin(&world, Some(running)),
-        Err(StartRefusal::SessionOpen(running))
-    );
-    assert_eq!(
-        begin(&World::with(&["~tea"]), None),
-        Err(StartRefusal::NothingToRefine)
-    );
+    assert_eq!(begin(&world, None, None), Ok(State::Asking));
+    let open = Err(StartRefusal::SessionOpen(running));
+    assert_eq!(begin(&world, Some(running), None), open);
+    let nothing = NothingToRefine::NoCoreMemories;
+    let refused = Err(StartRefusal::NothingToRefine(nothing));
+    assert_eq!(begin(&world, None, Some(nothing)), refused);
     world.set(Field::Paused, "true");
-    assert_eq!(begin(&world, None), Ok(State::Asking), "paused or not");
+    assert_eq!(
+        begin(&world, None, None),
+        Ok(State::Asking),
+        "paused or not"
+    );
     world.set(Field::Active, "false");
-    assert_eq!(begin(&world, None), Err(StartRefusal::Inactive));
+    assert_eq!(begin(&world, None, None), Err(StartRefusal::Inactive));
+}
+
+#[test]
+fn spec_3_5_a_session_in_which_nothing_can_be_done_is_not_started() {
+    use NothingToRefine::{AllProtected, NoCoreMemories, NoDuplicates};
+    let (full, dedup) = (Mode::Full, Mode::DedupOnly);
+    for (guard, mode, texts, expected) in [
+        ("archive", full, &["tea", "wool"][..], None),
+        ("archive", full, &["~tea", "^wool"], Some(NoCoreMemories)),
+        ("off", full, &[], Some(NoCoreMemories)),
+        ("archive", full, &["!tea", "@wool"], Some(AllProtected)),
+        ("archive", dedup, &["!tea", "!tea"], Some(AllProtected)),
+        ("off", full, &["!tea", "@wool"], None),
+        ("refuse", full, &["tea", "wool"], Some(NoDuplicates)),
+        ("refuse", full, &["tea", "TEA"], None),
+        ("refuse", full, &["tea", "tea"], None),
+        ("archive", dedup, &["tea", "wool"], Some(NoDuplicates)),
+        ("archive", dedup, &["tea", "TEA"], None),
+        // The one that is free is out of reach.
+        ("archive", dedup, &["tea", "@TEA"], Some(NoDuplicates)),
+        ("off", dedup, &["tea", "wool"], Some(NoDuplicates)),
+    ] {
+        let mut world = World::under(guard).saving(texts);
+        let expected = expected.map_or(Ok(()), |nothing| {
+            Err(StartRefusal::NothingToRefine(nothing))
+        });
+        assert_eq!(world.begin(mode), expected, "{guard} {mode:?} {texts:?}");
+    }
 }
 
 #[test]
@@ -59,6 +85,7 @@ fn spec_3_1_a_start_is_an_attempt_and_a_rehearsal_is_none() {
             world.agent.clone(),
             None,
             start(&world, rehearsal),
+            None,
             world.now,
         )
         .unwrap()
@@ -77,74 +104,97 @@ fn spec_3_1_a_start_is_an_attempt_and_a_rehearsal_is_none() {
 
 #[test]
 fn spec_3_15_completion_writes_what_was_measured() {
-    let text = |letter: &str| letter.repeat(400);
-    let texts = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(text);
-    let mut world = World::in_session(&texts.each_ref().map(String::as_str));
-    world.delete(1);
-    world.update(2, &"b".repeat(280));
+    let mut world = World::over(&["tea at dawn", "tea at noon", "wool in winter", "linen"]);
+    world.summarise(&[2, 3], "tea all day");
+    world.delete(4);
+    let report = "Tea is one memory now.\nWool is in the archive.";
     let result = world.call(
         "complete_refinement",
-        json!({"summary": " One double gone.\nOne tightened. "}),
+        json!({"summary": format!(" {report} ")}),
     );
-    let stats = json!({"consolidated": 0, "updated": 1, "deleted": 1, "protected": 0});
+    let stats = json!({"consolidated": 2, "updated": 0, "deleted": 1, "protected": 0});
     assert_eq!(
         result,
         json!({
-            "type": "refinement_complete", "summary": "One double gone.\nOne tightened.", "stats": stats,
-            "pre_session_tokens": 900, "post_session_tokens": 770,
+            "type": "refinement_complete", "summary": report, "stats": stats, "archived": 3, "summaries": 1,
+            "pre_session_tokens": 1_212, "post_session_tokens": 1_205,
         })
     );
     assert_eq!(
-        world.kept(Kind::Journal),
-        [(
-            10,
-            "Refinement session (1 deleted, 1 updated; 900 → 770 tokens, 14% less; 2 words let go): One double gone.\nOne tightened."
-        )]
+        world.last_entry(),
+        format!(
+            "Refinement session: 2 memories archived under 1 summary, 1 alone; 1,212 → 1,205 tokens: {report}"
+        )
     );
-    let session = world.session();
+    let session = world.last_session();
     assert_eq!(
         (session.state, session.end_reason),
         (State::Completed, None)
     );
-    assert_eq!(session.post_session_tokens, Some(770));
-    assert_eq!(
-        session.summary,
-        Some("One double gone.\nOne tightened.".into())
-    );
+    assert_eq!(session.post_session_tokens, Some(1_205));
+    assert_eq!(session.summary, Some(report.into()));
     assert_eq!((session.ended_at, session.lease), (Some(world.now), None));
     let record = world.last_record();
     assert_eq!(record.action, Action::MemoryRefinementComplete);
     assert_eq!(record.body.summary, session.summary);
-    assert_eq!(record.facts.as_map()["stats"], stats);
-    assert_eq!(record.facts.as_map()["tokens_removed"], 130);
+    let facts = record.facts.as_map();
+    assert_eq!(
+        (&facts["stats"], &facts["tokens_removed"]),
+        (&stats, &json!(7))
+    );
+    assert_eq!(
+        (&facts["archived"], &facts["summaries"]),
+        (&json!(3), &json!(1))
+    );
     assert_eq!(world.agent.last_refinement_at, Some(world.now));
-    assert_eq!(world.agent.last_attempt.unwrap().core_tokens, 770);
+    assert_eq!(world.agent.last_attempt.unwrap().core_tokens, 1_205);
 }
 
 #[test]
-fn spec_3_15_a_session_without_edits_completes_too() {
-    let mut world = World::in_session(&["tea"]);
-    world.complete();
-    assert_eq!(
-        world.kept(Kind::Journal)[0].1,
-        "Refinement session (no edits; 1 → 1 tokens): Done."
-    );
-    assert_eq!(world.session().stats, Stats::default());
+fn spec_3_15_the_first_line_states_what_was_archived() {
+    type Edits = fn(&mut World);
+    let cases: [(Edits, &str); 4] = [
+        (|_| {}, "no edits; 1,206 → 1,206 tokens"),
+        (
+            |world| drop(world.delete(2)),
+            "1 memory archived; 1,206 → 1,203 tokens",
+        ),
+        (
+            |world| {
+                world.summarise(&[2], "tea");
+                world.summarise(&[3], "wool");
+            },
+            "2 memories archived under 2 summaries; 1,206 → 1,202 tokens",
+        ),
+        (
+            |world| drop(world.call("protect_memory", json!({"id": 2}))),
+            "1 protected; 1,206 → 1,206 tokens",
+        ),
+    ];
+    for (edits, expected) in cases {
+        let mut world = World::session(&["tea at dawn", "warm wool."]);
+        edits(&mut world);
+        world.complete();
+        assert_eq!(
+            world.last_entry(),
+            format!("Refinement session: {expected}: Done.")
+        );
+    }
 }
 
 #[test]
 fn spec_3_3_a_refusal_is_recorded_with_its_reason_and_is_an_attempt() {
     let mut world = World::with(&["tea"]);
-    world.begin(Mode::Full);
+    world.begin(Mode::Full).unwrap();
     let decision = lifecycle::decline(
         world.agent.clone(),
-        world.session().clone(),
+        world.last_session().clone(),
         "NO, not today.".into(),
         &Actor::agent("wren"),
         world.now,
     );
     world.apply(decision);
-    let session = world.session();
+    let session = world.last_session();
     assert_eq!(
         (session.state, session.end_reason),
         (State::Declined, Some(EndReason::Refused))
@@ -181,35 +231,35 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
         ),
     ];
     for (why, state, action) in ends {
-        let mut world = World::in_session(&["tea", "wool", &"x".repeat(400)]);
-        world.delete(1);
-        let (agent, session) = (world.agent.clone(), world.session().clone());
+        let mut world = World::session(&["tea", "wool"]);
+        world.delete(2);
+        let (agent, session) = (world.agent.clone(), world.last_session().clone());
         let decision = match state {
             State::Failed => lifecycle::fail(agent, session, "HTTP 402".to_owned(), world.now),
             _ => lifecycle::abandon(agent, session, why, &admin(), world.now),
         };
         world.apply(decision);
-        assert_eq!(world.kept_core(), [2, 3]);
-        let session = world.session();
+        assert_eq!(world.core_numbers(), [1, 3]);
+        let session = world.last_session();
         assert_eq!((session.state, session.end_reason), (state, Some(why)));
         assert_eq!(
             (session.post_session_tokens, session.lease),
-            (Some(101), None)
+            (Some(1_201), None)
         );
         assert_eq!(world.last_record().action, action);
         assert_eq!(world.last_record().facts.as_map()["reason"], why.as_str());
         assert_eq!(world.last_record().facts.as_map()["edits"], 1);
-        assert_eq!(world.delete(2)["code"], "session_over");
+        assert_eq!(world.delete(3)["code"], "session_over");
         let because = match why {
             EndReason::TurnLimit => "the limit of turns was reached",
             EndReason::Cancelled => "it was cancelled",
             _ => "your model could not be asked any more",
         };
         let entry = format!(
-            "Refinement session ended without completing, because {because} (1 deleted; 102 → 101 tokens, 1% less; 1 word let go). \
+            "Refinement session ended without completing, because {because} (1 memory archived; 1,202 → 1,201 tokens). \
              What it did stays; it can be undone."
         );
-        assert_eq!(world.kept(Kind::Journal), [(4, &entry[..])]);
+        assert_eq!(world.active(Kind::Journal), [(4, &entry[..])]);
         assert_eq!(world.last_record().memory.unwrap().0, 4);
         world.check_replay();
     }
@@ -218,11 +268,11 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
 #[test]
 fn spec_3_16_an_end_that_left_nothing_behind_writes_no_entry() {
     for (rehearsal, deletes) in [(false, false), (true, true)] {
-        let mut world = World::in_session(&["tea", "wool", &"x".repeat(400)]);
+        let mut world = World::session(&["tea", "wool"]);
         if deletes {
-            world.delete(1);
+            world.delete(2);
         }
-        let (agent, mut session) = (world.agent.clone(), world.session().clone());
+        let (agent, mut session) = (world.agent.clone(), world.last_session().clone());
         session.rehearsal = rehearsal;
         let why = EndReason::Stopped;
         let ended = lifecycle::abandon(agent, session, why, &Actor::system(), world.now);
@@ -248,34 +298,32 @@ fn spec_3_16_every_end_has_its_wire_name() {
     }
 }
 
-/// SPEC 4.1: who began a session is an open fact of its first record, whichever that is, and of no other.
 #[test]
-fn spec_4_1_the_first_record_of_a_session_tells_who_began_it() {
-    let told = |world: &World| -> Vec<Option<serde_json::Value>> {
-        let id = Some(world.session().id);
+fn spec_4_1_the_first_record_of_a_session_states_which_actor_began_it() {
+    let began = |world: &World| -> Vec<Option<serde_json::Value>> {
+        let id = Some(world.last_session().id);
         let own = world.log.iter().filter(|record| record.session == id);
         own.map(|record| record.facts.as_map().get("started_by").cloned())
             .collect()
     };
     let petra = || Some(json!({"kind": "administrator", "name": "Petra"}));
-    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
-    world.update(1, "tea!");
-    world.delete(2);
-    world.call("complete_refinement", json!({"summary": "Done."}));
-    assert_eq!(told(&world), [petra(), None, None]);
+    let mut world = World::session(&["tea", "wool"]);
+    world.update(2, "tea!");
+    world.delete(3);
+    world.complete();
+    assert_eq!(began(&world), [petra(), None, None]);
     world.check_replay();
     // A session without edits has the record of its end alone.
-    let mut world = World::in_session(&["tea", &"calm ".repeat(400)]);
-    world.call("complete_refinement", json!({"summary": "Nothing to do."}));
-    assert_eq!(told(&world), [petra()]);
-    // The clean-up of doubles is written as it is opened, and is then the first one.
-    let mut world = World::in_session(&["tea", "tea", "wool", &"calm ".repeat(400)]);
-    world.update(3, "wool!");
-    world.call("complete_refinement", json!({"summary": "Done."}));
-    assert_eq!(told(&world), [petra(), None, None]);
+    let mut world = World::session(&["tea"]);
+    world.complete();
+    assert_eq!(began(&world), [petra()]);
+    // The duplicate cleanup is recorded as the session is opened, and is the first one then.
+    let mut world = World::session(&["tea", "tea", "wool"]);
+    world.update(4, "wool!");
+    world.complete();
+    assert_eq!(began(&world), [petra(), None, None]);
     world.check_replay();
-    // Whoever changes the row is found by the record.
-    let mut changed = world.session().clone();
+    let mut changed = world.last_session().clone();
     changed.started_by = Some(Actor::agent("wren"));
     let replay = memoir_domain::replay::Replay::of(&world.log).unwrap();
     let misfit = replay.check_sessions(&[changed]).unwrap_err();

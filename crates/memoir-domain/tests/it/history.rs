@@ -1,4 +1,4 @@
-//! SPEC 4.1: how memories came to be, told from the log.
+//! SPEC 4.1: how memories came to be, from the log.
 
 use memoir_domain::{
     audit::{Action, Actor, Change, Facts, Record, RecordBody},
@@ -10,101 +10,107 @@ use serde_json::json;
 
 use crate::world::{World, core};
 
-/// What happened to that memory, each in a word, and in brackets where it was taken back.
-fn told(world: &World, number: u64) -> Vec<String> {
+/// What happened to that memory, each in a word, and in brackets where it was undone.
+fn events(world: &World, number: u64) -> Vec<String> {
     let history = history(&world.log, None);
     let story = &history.memories[&Number(number)];
     let words = story.events.iter().map(|event| {
         let what = match &event.what {
             EventMeaning::Saved { content, .. } => format!("saved {}", content.expose()),
-            EventMeaning::Merged { from, .. } => format!("merged from {from:?}"),
-            EventMeaning::MergedInto { number } => format!("merged into {number}"),
-            EventMeaning::TookDoubles { numbers } => format!("took {numbers:?}"),
-            EventMeaning::DeduplicatedInto { number } => format!("double of {number}"),
+            EventMeaning::Merged { from, .. } => format!("over {from:?}"),
+            EventMeaning::MergedInto { number } => format!("under {number}"),
+            EventMeaning::TookDoubles { numbers } => format!("joined {numbers:?}"),
+            EventMeaning::DeduplicatedInto { number } => format!("duplicate of {number}"),
             EventMeaning::Reworded { from, to } => format!("{} → {}", from.expose(), to.expose()),
             EventMeaning::WentBack { to } => {
                 format!("{} to {}", event.action.as_str(), to.content.expose())
             }
+            EventMeaning::Changed { to } => format!("{} {:?}", event.action.as_str(), to.kind()),
             other => format!("{other:?}").to_lowercase(),
         };
-        if event.in_force {
-            what
-        } else {
-            format!("[{what}]")
+        match event.in_force {
+            true => what,
+            false => format!("[{what}]"),
         }
     });
     words.collect()
 }
 
+/// #2 to #6, over the budget; the cleanup joined #6 with #5.
 fn world() -> World {
-    World::with(&["tea", "wool", "linen", "ink", "ink", &"calm ".repeat(400)])
+    World::over(&["tea at dawn", "warm wool", "linen", "ink", "ink"])
 }
 
 #[test]
-fn spec_4_1_each_memory_tells_what_happened_to_it() {
+fn spec_4_1_each_memory_has_the_story_of_what_happened_to_it() {
     let mut world = world();
     let start = world.now;
-    world.open(Mode::Full);
-    world.update(1, "tea early");
-    world.consolidate(&[2, 3], "wool and linen");
-    world.call("protect_memory", json!({"id": 4}));
+    let tea = world.summarise(&[2], "tea");
+    let cloth = world.summarise(&[3, 4], "cloth");
+    world.summarise(&[cloth], "flax");
+    world.update(5, "ink!");
+    world.call("protect_memory", json!({"id": 5}));
     world.complete();
     assert_eq!(world.undo(0, false), Ok(()));
-    world.protect(1);
-    world.unprotect(1);
-    world.discard(1);
-    world.restore(1);
+    world.protect(2);
+    world.unprotect(2);
+    world.discard(2);
+    world.restore(2);
     world.open(Mode::Full);
-    world.delete(2);
+    world.delete(3);
     world.complete();
-    assert_eq!(
-        told(&world, 1),
-        [
-            "saved tea",
-            "[tea → tea early]",
-            "session_undone to tea",
-            "protected",
-            "unprotected",
-            "discarded",
-            "restored"
-        ]
-    );
-    assert_eq!(
-        told(&world, 2),
-        [
-            "saved wool",
-            "[merged into #7]",
-            "session_undone to wool",
-            "deleted"
-        ]
-    );
-    assert_eq!(
-        told(&world, 4),
-        [
-            "saved ink",
-            "took [#5]",
-            "[protected]",
-            "session_undone to ink"
-        ]
-    );
-    assert_eq!(told(&world, 5), ["saved ink", "double of #4"]);
-    assert_eq!(
-        told(&world, 7),
-        ["[merged from [#2, #3]]", "session_undone to wool and linen"]
-    );
+    world.promote(3).unwrap();
+    let saved = world
+        .save_replacing(core("flax", "2026-02-01", &[]), &[4])
+        .number;
+    for (number, expected) in [
+        (
+            2,
+            json!([
+                "saved tea at dawn",
+                "[under #7]",
+                "session_undone to tea at dawn",
+                "protected",
+                "unprotected",
+                "discarded",
+                "restored"
+            ]),
+        ),
+        (
+            3,
+            json!([
+                "saved warm wool",
+                "[under #8]",
+                "[memory_refinement_update Archival]",
+                "session_undone to warm wool",
+                "deleted",
+                "memory_promoted Core"
+            ]),
+        ),
+        (
+            5,
+            json!([
+                "saved ink",
+                "joined [#6]",
+                "[ink → ink!]",
+                "[protected]",
+                "session_undone to ink"
+            ]),
+        ),
+        (6, json!(["saved ink", "duplicate of #5"])),
+        (tea, json!(["[over [#2]]", "session_undone to tea"])),
+        (
+            cloth,
+            json!(["[over [#3, #4]]", "[under #9]", "session_undone to cloth"]),
+        ),
+    ] {
+        assert_eq!(json!(events(&world, number)), expected, "{number}");
+    }
+    assert_eq!(events(&world, 4).last(), Some(&format!("under {saved}")));
     assert!(world.rewind(start));
-    world.shred(2).unwrap();
-    assert_eq!(
-        told(&world, 2),
-        [
-            "saved ",
-            "[merged into #7]",
-            "[session_undone to ]",
-            "[deleted]",
-            "agent_rewound to ",
-            "shredded"
-        ]
-    );
+    world.shred(4).unwrap();
+    let last: Vec<String> = events(&world, 4).into_iter().rev().take(2).collect();
+    assert_eq!(last, ["shredded", "agent_rewound to "]);
     assert_eq!(
         world.memories.len(),
         history(&world.log, None).memories.len()
@@ -112,52 +118,53 @@ fn spec_4_1_each_memory_tells_what_happened_to_it() {
 }
 
 #[test]
-fn spec_4_1_one_memory_is_told_with_all_that_went_into_it_and_what_it_went_into() {
+fn spec_4_1_one_memory_is_shown_with_all_that_it_came_from_and_what_took_its_place() {
     let mut world = world();
-    world.open(Mode::Full);
-    world.consolidate(&[1, 2], "tea and wool");
-    world.consolidate(&[7, 3], "tea, wool and linen");
-    world.consolidate(&[8, 4], "tea, wool, linen and ink");
+    let first = world.summarise(&[2, 3], "tea, wool");
+    let second = world.summarise(&[first, 4], "tea");
     world.complete();
+    let third = world
+        .save_replacing(core("all new", "2026-02-01", &[]), &[second])
+        .number
+        .0;
     let numbers = |only| {
         let history = history(&world.log, Some(Number(only)));
         let numbers = history.memories.keys().map(|number| number.0);
         numbers.collect::<Vec<_>>()
     };
-    assert_eq!(numbers(8), [1, 2, 3, 7, 8, 9]);
-    assert_eq!(numbers(1), [1, 7, 8, 9]);
-    assert_eq!(numbers(9), [1, 2, 3, 4, 5, 7, 8, 9]);
-    assert_eq!(numbers(6), [6]);
+    assert_eq!(numbers(second), [2, 3, 4, first, second, third]);
+    assert_eq!(numbers(2), [2, first, second, third]);
+    assert_eq!(numbers(5), [5, 6]);
+    assert_eq!(numbers(1), [1]);
     assert!(numbers(40).is_empty());
-    let history = history(&world.log, Some(Number(8)));
-    let story = &history.memories[&Number(8)];
-    assert_eq!(story.parents, [Number(7), Number(3)]);
-    assert_eq!(story.went_into, [Number(9)]);
-    assert_eq!(history.memories[&Number(7)].events.len(), 2);
+    let history = history(&world.log, Some(Number(second)));
+    let story = &history.memories[&Number(second)];
+    assert_eq!(story.parents, [Number(first), Number(4)]);
+    assert_eq!(story.went_into, [Number(third)]);
     assert!(!format!("{history:?}").contains("wool"));
 }
 
 #[test]
-fn spec_4_1_two_memories_that_were_each_others_double_do_not_lead_in_circles() {
-    let mut world = World::with(&["ink", "ink", &"calm ".repeat(400)]);
+fn spec_4_1_two_memories_that_were_each_kept_for_the_other_do_not_lead_in_circles() {
+    let mut world = World::session(&["The gate is green.", "The gate is painted green."]);
+    world.consolidate(&[2, 3], "The gate is green.");
+    world.roll_back();
     world.open(Mode::Full);
-    world.complete();
-    world.restore(2);
-    world.alter(1, Action::MemoryDiscarded, |memory| {
-        memory.created_at = memory.created_at.plus_days(30);
-    });
-    world.open(Mode::Full);
-    assert!(!world.memory(1).is_kept());
-    let history = history(&world.log, Some(Number(1)));
-    let doubles = |number| &history.memories[&Number(number)].doubles;
+    world.consolidate(&[2, 3], "The gate is painted green.");
+    let history = history(&world.log, Some(Number(2)));
+    let (one, other) = (&history.memories[&Number(2)], &history.memories[&Number(3)]);
     assert_eq!(
-        (doubles(1), doubles(2)),
-        (&vec![Number(2)], &vec![Number(1)])
+        (&one.parents[..], &one.doubles[..]),
+        (&[][..], &[Number(3)][..])
+    );
+    assert_eq!(
+        (&other.parents[..], &other.doubles[..]),
+        (&[Number(2)][..], &[][..])
     );
 }
 
 #[test]
-fn spec_4_1_a_chain_of_ten_thousand_merges_is_told() {
+fn spec_4_1_a_chain_of_ten_thousand_consolidations_is_shown() {
     let world = World::new();
     let first = core("tea", "2026-01-01", &[]).into_memory(Number(1), 1, world.now);
     let record = |seq: u64, changes| Record {
@@ -177,17 +184,14 @@ fn spec_4_1_a_chain_of_ten_thousand_merges_is_told() {
         number: Number(number),
         ..first.clone()
     };
-    let merge = |number: u64| {
+    let consolidation = |number: u64| {
         let before = numbered(number - 1);
-        let after = Memory {
-            discarded_at: Some(world.now),
-            ..before.clone()
-        };
+        let after = before.discarded(world.now);
         let discarded = Change::between(before, &after).unwrap();
         record(number, vec![Change::Created(numbered(number)), discarded])
     };
     let log: Vec<Record> = std::iter::once(record(1, vec![Change::Created(numbered(1))]))
-        .chain((2..=10_000).map(merge))
+        .chain((2..=10_000).map(consolidation))
         .collect();
     for only in [1, 5_000, 10_000] {
         let history = history(&log, Some(Number(only)));

@@ -1,4 +1,4 @@
-//! Every name outside of the code has words for people, and `docs/words.md` has the same.
+//! Every wire name has a label for people, and `docs/words.md` lists the same.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -10,8 +10,8 @@ use memoir_domain::{
     labels,
     mass::Cause,
     memory::Kind,
+    origin::Origin,
     session::{Driver, EndReason, Mode, State, Trigger},
-    wording::Origin,
 };
 
 type Words = Vec<(&'static str, &'static str)>;
@@ -31,7 +31,7 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ("Which tools it has", words!(mode, Mode)),
         ("Why it was begun", words!(trigger, Trigger)),
         ("Why it ended", words!(end_reason, EndReason)),
-        ("Why the mass changed", words!(cause, Cause)),
+        ("Why the core size changed", words!(cause, Cause)),
         (
             "Where a request for access stands",
             words!(access_state, AccessState),
@@ -56,7 +56,7 @@ fn nouns() -> Vec<(&'static str, Words)> {
             words!(duplicate_match, DuplicateMatch),
         ),
         (
-            "What becomes of an edit that would let something go",
+            "What an edit may take out of the prompt",
             words!(loss_guard, LossGuard),
         ),
         (

@@ -8,13 +8,14 @@ use memoir_domain::{
     agent::Field,
     audit::{Action, ActorKind},
     memory::{Kind, Memory, NewMemory, Number},
-    reflection::{self, ReflectionSeen},
+    origin::{Origin, SavedBy},
+    reflection::{self, Promotions, ReflectionSeen},
     schedule,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::world::{World, core, time};
+use crate::world::{BALLAST, World, core, padding, time};
 
 fn entry(content: &str, created_at: Timestamp) -> NewMemory {
     NewMemory {
@@ -48,9 +49,25 @@ fn ask(world: &World, budget: u64) -> Option<reflection::ReflectionQuestion> {
 }
 
 fn promote(world: &mut World, numbers: &[u64]) {
-    let named: Vec<Memory> = numbers
+    promote_replacing(
+        world,
+        &numbers
+            .iter()
+            .map(|number| (*number, &[][..]))
+            .collect::<Vec<_>>(),
+    );
+}
+
+/// Promotes entries, each with the core memories that it replaces.
+fn promote_replacing(world: &mut World, promotions: &[(u64, &[u64])]) {
+    let promotions: Promotions = promotions
         .iter()
-        .map(|number| world.memory(*number).clone())
+        .map(|(number, replaces)| {
+            (
+                Number(*number),
+                replaces.iter().copied().map(Number).collect(),
+            )
+        })
         .collect();
     let seen = ReflectionSeen {
         entries: 2,
@@ -59,7 +76,9 @@ fn promote(world: &mut World, numbers: &[u64]) {
         next_number: world.agent.next_number,
         last_at: None,
     };
-    let decision = reflection::promote(world.agent.clone(), &named, &seen, world.now);
+    let agent = world.agent.clone();
+    let decision =
+        reflection::promote(agent, &promotions, &mut world.replacing(), &seen, world.now);
     world.apply(decision);
 }
 
@@ -102,7 +121,7 @@ fn spec_2_5_the_agents_own_prompt_takes_the_place_of_the_default() {
 }
 
 #[test]
-fn spec_2_5_whoever_names_memoir_as_a_source_is_asked_about_all_the_same() {
+fn spec_2_5_an_entry_with_memoir_as_its_source_is_reflected_on() {
     let mut world = World::new();
     let posing = NewMemory {
         source: NewMemory::journal("").source,
@@ -145,16 +164,29 @@ fn spec_2_5_an_answer_names_entries_of_the_list() {
     let entries = BTreeSet::from([Number(3), Number(4)]);
     let read = |answer: &str| {
         let read = reflection::read(answer, &entries);
-        read.map(|numbers| {
-            numbers
+        read.map(|promotions| {
+            promotions
                 .into_iter()
-                .map(|number| number.0)
-                .collect::<Vec<_>>()
+                .map(|(number, replaces)| {
+                    (number.0, replaces.into_iter().map(|one| one.0).collect())
+                })
+                .collect::<Vec<(u64, Vec<u64>)>>()
         })
         .map_err(|unreadable| unreadable.code)
     };
     for (answer, expected) in [
-        (r##"{"promote": [4, "3", "#3"]}"##, Ok(vec![3, 4])),
+        (
+            r##"{"promote": [4, "3", "#3"]}"##,
+            Ok(vec![(3, vec![]), (4, vec![])]),
+        ),
+        (
+            r##"{"promote": [{"number": 4, "replaces": [1, "#2"]}, {"number": "#3"}]}"##,
+            Ok(vec![(3, vec![]), (4, vec![1, 2])]),
+        ),
+        (
+            r#"{"promote": [{"number": 3, "replaces": ["x"]}]}"#,
+            Err("wrong_form"),
+        ),
         (r#"{"promote": []}"#, Ok(vec![])),
         (r#"{"promote": [1]}"#, Err("unknown_entry")),
         (r#"{"promote": [3, 99]}"#, Err("unknown_entry")),
@@ -173,7 +205,10 @@ fn spec_2_5_a_promoted_entry_counts_as_core_and_is_recorded() {
     let before = world.agent.tally;
     promote(&mut world, &[3]);
     let promoted = world.memory(3).clone();
-    assert_eq!(promoted.kind, Kind::Core);
+    assert_eq!(
+        (promoted.kind(), promoted.core_seq),
+        (Kind::Core, Some(world.log.len() as u64 - 1))
+    );
     assert_eq!(promoted.fades_at(), None);
     assert_eq!(world.agent.tally.core_count, before.core_count + 1);
     assert_eq!(world.agent.tally.journal_count, before.journal_count - 1);
@@ -196,11 +231,37 @@ fn spec_2_5_a_promoted_entry_counts_as_core_and_is_recorded() {
 }
 
 #[test]
-fn spec_2_5_what_somebody_changed_meanwhile_is_not_promoted() {
+fn spec_2_5_a_promoted_entry_replaces_core_memories_of_no_stronger_origin() {
+    let mut world = World::with(&[&padding(BALLAST), "Ann lives in Bonn."]);
+    let heard = NewMemory {
+        saved_by: SavedBy {
+            origin: Origin::Conversation,
+            added_by: ActorKind::Agent,
+        },
+        ..entry("Ann lives in Oslo.", world.now)
+    };
+    let heard = world.save(heard).0;
+    let said = world.save(entry("Ann lives in Rome.", world.now)).0;
+    promote_replacing(&mut world, &[(heard, &[2]), (said, &[2])]);
+    assert_eq!(world.archive(), [(2, Some(said))]);
+    let facts = world.last_record().facts.as_map();
+    assert_eq!(
+        facts["not_replaced"],
+        json!([{"number": 2, "reason": "origin"}])
+    );
+    assert_eq!(
+        (&facts["promoted"], &facts["replaced"]),
+        (&json!(2), &json!(1))
+    );
+    world.check_replay();
+}
+
+#[test]
+fn spec_2_5_what_was_changed_meanwhile_is_not_promoted() {
     let mut world = week();
     world.discard(3);
     promote(&mut world, &[3, 1]);
-    assert_eq!(world.memory(3).kind, Kind::Journal);
+    assert_eq!(world.memory(3).kind(), Kind::Journal);
     assert_eq!(world.last_record().facts.count_of("promoted"), Some(0));
 }
 
@@ -213,7 +274,7 @@ fn spec_4_3_a_promotion_is_taken_back_by_a_rewind() {
     promote(&mut world, &[3, 4]);
     world.tick();
     assert!(world.rewind(point));
-    assert_eq!(world.memory(3).kind, Kind::Journal);
+    assert_eq!(world.memory(3).kind(), Kind::Journal);
     assert_eq!(world.memories, before);
 }
 
@@ -236,10 +297,12 @@ fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
     let notes = read(json!({"journal": [" Ann came. "], "core": ["Ann is my sister."]})).unwrap();
     assert_eq!(notes.len(), 2);
     assert_eq!(
-        (notes[0].kind, notes[0].content.expose()),
+        (notes[0].memory.kind, notes[0].memory.content.expose()),
         (Kind::Journal, "Ann came.")
     );
-    assert_eq!((notes[1].kind, notes[1].created_at), (Kind::Core, Some(at)));
+    let core = &notes[1].memory;
+    assert_eq!((core.kind, core.created_at), (Kind::Core, Some(at)));
+    assert_eq!(core.saved_by.origin, Origin::Conversation);
     assert!(read(json!({"journal": []})).unwrap().is_empty());
     for (answer, code) in [
         (json!({"journal": ["fine", ""]}), "bad_entry"),
@@ -254,7 +317,8 @@ fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
     }
     let mut world = week();
     let saved = world.memories.len();
-    let decision = absorption::absorb(world.agent.clone(), notes, 12, world.now);
+    let agent = world.agent.clone();
+    let (decision, _) = absorption::absorb(agent, notes, &mut world.replacing(), 12, world.now);
     world.apply(decision);
     assert_eq!(world.memories.len(), saved + 2);
     assert_eq!(world.last_record().action, Action::TranscriptAbsorbed);

@@ -1,21 +1,19 @@
-//! The rules of SPEC sections 3 and 4 as whoever calls the domain meets them: a small world in memory
-//! applies its decisions as a store does.
+//! The rules of SPEC sections 2 to 4 as a caller of the domain meets them: a small world in memory applies its
+//! decisions as a store does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod access;
 mod adopt;
+mod archive;
 mod attack;
 mod authoring;
 mod breaker;
-mod carried;
 mod checks;
 mod duplicates;
 mod edits;
 mod ends;
 mod history;
-mod honest;
-mod keeping;
 mod labels;
 mod life;
 mod manage;
@@ -26,8 +24,7 @@ mod replay;
 mod rewind;
 mod schedule;
 mod shred;
-mod survey;
-mod tightening;
 mod time_machine;
+mod traces;
 mod undo;
 mod world;

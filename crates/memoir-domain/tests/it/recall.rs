@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use memoir_domain::{
     Timestamp,
-    memory::{Kind, Memory, Number, Tags},
+    memory::{Kind, Memory, NewMemory, Number},
+    origin::SavedBy,
     recall::{RecallIndex, RecallQuery},
-    wording::SavedBy,
 };
 
 const LABELLED: &str = include_str!("../recall/labelled.txt");
@@ -72,21 +72,15 @@ fn agents() -> Vec<Agent> {
 
 fn memory(number: u64, text: &str) -> Memory {
     let at = Timestamp::from_microseconds(0).unwrap();
-    let at = at.plus_days(number as i64);
-    Memory {
-        number: Number(number),
-        kind: Kind::Core,
-        content: text.into(),
-        tags: Tags::default(),
-        source: None,
-        door: SavedBy::of(memoir_domain::audit::ActorKind::Agent),
-        wordings: Vec::new(),
-        protected_seq: None,
-        created_at: at,
-        updated_at: at,
-        discarded_at: None,
-        shredded_at: None,
-    }
+    let memory = NewMemory {
+        created_at: Some(at.plus_days(number as i64)),
+        ..NewMemory::new(
+            Kind::Core,
+            text.into(),
+            SavedBy::of(memoir_domain::audit::ActorKind::Agent),
+        )
+    };
+    memory.into_memory(Number(number), number, at)
 }
 
 /// BM25 as any book has it: words between what is no letter, in lower case; scripts without spaces by pairs of

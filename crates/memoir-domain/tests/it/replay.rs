@@ -2,31 +2,36 @@
 
 use memoir_domain::{
     agent::{Agent, Field, Threshold},
-    audit::{Action, Change, Record},
+    audit::{Action, Change, Facts, Record, RecordBody},
+    draft::Draft,
     lifecycle,
-    mark::WordsMark,
-    memory::{Memory, Number},
-    replay::{Replay, ReplayMisfit},
+    memory::{Memory, Number, Place},
+    replay::{MemoryComparison, Replay, ReplayMisfit},
     session::{EndReason, Mode, Session, State},
-    wording::texts_in,
 };
 use serde_json::json;
 
-use crate::world::{World, admin};
+use crate::world::{BALLAST, World, admin, padding};
 
-/// Two sessions, one of them undone, a change of a prompt, and words that must not be told.
+/// #1 is padding; two sessions, one of them undone; a change of a prompt; and a word that no message may have.
 fn world() -> World {
-    let ballast = "calm ".repeat(400);
-    let mut world = World::with(&["secret tea", "secret wool", "linen", &ballast]);
+    let world = World::of(&[(Field::CoreTokenBudget, Some("1000"))]);
+    let mut world = world.saving(&[
+        &padding(BALLAST),
+        "secret tea at dawn",
+        "secret wool",
+        "linen",
+        "a vow",
+    ]);
     world.set(Field::SystemPrompt, "a secret prompt");
     world.open(Mode::Full);
-    world.update(1, "secret tea early");
-    world.consolidate(&[2, 3], "secret wool and linen");
-    world.call("protect_memory", json!({"id": 1}));
+    world.summarise(&[2], "secret tea");
+    world.summarise(&[3, 4], "secret");
+    world.call("protect_memory", json!({"id": 5}));
     world.complete();
     assert_eq!(world.undo(0, false), Ok(()));
     world.open(Mode::Full);
-    world.delete(3);
+    world.delete(4);
     world.complete();
     world.check_replay();
     world
@@ -53,29 +58,26 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
     let (seq, problem) = misfit(|log| drop(log.remove(3)));
     assert_eq!((seq, &problem[..]), (5, "is where record 4 is expected"));
 
+    let saved = |log: &[Record], number: u64| {
+        let is_it = |record: &Record| {
+            record.action == Action::MemorySaved && record.memory == Some(Number(number))
+        };
+        log.iter().position(is_it).unwrap()
+    };
     let (seq, problem) = misfit(|log| {
-        let Change::Created(memory) = &mut log[2].body.changes[0] else {
+        let at = saved(log, 3);
+        let Change::Created(memory) = &mut log[at].body.changes[0] else {
             panic!("a memory is saved");
         };
         memory.content = "secretly other".into();
     });
-    assert_eq!(
-        (seq, &problem[..]),
-        (3, "marks another text of memory #2 than it has")
-    );
-
-    let (seq, problem) = misfit(|log| {
-        let Change::Created(memory) = &mut log[2].body.changes[0] else {
-            panic!("a memory is saved");
-        };
-        memory.content = "secretly other".into();
-        memory.wordings[0].text_mark = WordsMark::of_text("secretly other");
-    });
+    let log = world().log;
+    let consolidated = log[place_of(&log, Action::MemoryRefinementConsolidate)].seq;
     assert_eq!(
         (seq, &problem[..]),
         (
-            world().log[place_of(&world().log, Action::MemoryRefinementConsolidate)].seq,
-            "changes memory #2 from a state that it was not in (content, wordings)"
+            consolidated,
+            "changes memory #3 from a state that it was not in (content)"
         )
     );
 
@@ -84,19 +86,19 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
         log[at].body.changes.clear();
     });
     assert!(
-        seq > 7 && problem.starts_with("changes memory #1 from"),
+        seq > log[update(&log)].seq && problem.contains("memory #"),
         "{seq} {problem}"
     );
 
-    let (seq, problem) = misfit(|log| {
-        let saved = log[1].body.changes[0].clone();
-        log[2].body.changes = vec![saved];
+    let (_, problem) = misfit(|log| {
+        let (first, second) = (saved(log, 2), saved(log, 3));
+        log[second].body.changes = log[first].body.changes.clone();
     });
-    assert_eq!((seq, &problem[..]), (3, "makes memory #1 where #2 is next"));
+    assert_eq!(problem, "makes memory #2 where #3 is next");
 
     let (_, problem) = misfit(|log| {
         let at = update(log);
-        let Change::Altered { before, .. } = &mut log[at].body.changes[0] else {
+        let Some(Change::Altered { before, .. }) = log[at].body.changes.last_mut() else {
             panic!("a memory is altered");
         };
         before.number = Number(40);
@@ -135,6 +137,57 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
 }
 
 #[test]
+fn spec_3_12_a_record_by_which_an_original_is_lost_is_named() {
+    let lost = |number: u64, action: Action, change: fn(&mut Memory)| {
+        let mut world = World::with(&["secret tea", "secret wool", "^secret linen"]);
+        world.open(Mode::Full);
+        let before = world.memory(number).clone();
+        let mut after = before.clone();
+        change(&mut after);
+        let mut draft = Draft::new(
+            world.agent.clone(),
+            Some(world.last_session().clone()),
+            world.now,
+        );
+        let body = RecordBody {
+            changes: draft.alter(before, &after).into_iter().collect(),
+            ..RecordBody::default()
+        };
+        draft.record(
+            admin(),
+            action,
+            Some(Number(number)),
+            Facts::default(),
+            body,
+        );
+        world.apply(draft.finish());
+        Replay::of(&world.log).err().map(|misfit| misfit.problem)
+    };
+    let discard = |memory: &mut Memory| memory.discarded_at = Some(memory.created_at);
+    let reword = |memory: &mut Memory| memory.content = "secret".into();
+    let reform =
+        |memory: &mut Memory| memory.content = format!("{}!", memory.content.expose()).into();
+    let text = |number: u64| Some(format!("changes the text of memory #{number}"));
+    let away = |number: u64| Some(format!("takes away memory #{number}"));
+    for number in [1, 3] {
+        assert_eq!(
+            lost(number, Action::MemoryRefinementDelete, discard),
+            away(number)
+        );
+        assert_eq!(lost(number, Action::MemoryReplaced, discard), away(number));
+        assert_eq!(lost(number, Action::MemoryDiscarded, discard), None);
+        for action in [
+            Action::MemoryRefinementUpdate,
+            Action::MemoryEdited,
+            Action::AgentRewound,
+        ] {
+            assert_eq!(lost(number, action, reword), text(number), "{action}");
+            assert_eq!(lost(number, action, reform), None, "{action}");
+        }
+    }
+}
+
+#[test]
 fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
     let mut world = World::with(&["tea"]);
     world.discard(1);
@@ -165,6 +218,30 @@ fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
     );
 }
 
+#[test]
+fn spec_3_12_a_text_rewritten_under_off_can_be_returned_to_and_left_again() {
+    let mut world = World::off(&["secret tea"]);
+    let before = world.now;
+    let removed = |world: &World| world.check_replay().removed_off;
+    world.update(2, "secret wool");
+    world.complete();
+    let after = world.now;
+    assert_eq!(removed(&world), 1);
+    assert!(world.rewind(before));
+    assert_eq!((world.text(2), removed(&world)), ("secret tea", 0));
+    assert!(world.rewind(after));
+    assert_eq!((world.text(2), removed(&world)), ("secret wool", 1));
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(removed(&world), 0);
+    world.open(Mode::Full);
+    world.update(2, "secret linen");
+    world.update(2, "secret ink");
+    world.complete();
+    assert_eq!(removed(&world), 2);
+    assert!(world.rewind(after));
+    assert_eq!((world.text(2), removed(&world)), ("secret wool", 1));
+}
+
 fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> ReplayMisfit {
     let mut world = world();
     tamper(&mut world.agent);
@@ -178,7 +255,7 @@ fn spec_4_2_an_agent_that_is_not_as_recorded_is_found() {
     let misfit = agent_misfit(|agent| agent.settings.system_prompt = Some("secret".into()));
     assert_eq!(
         misfit.to_string(),
-        "record 6: table `agents`: `system_prompt` is not as recorded"
+        "record 7: table `agents`: `system_prompt` is not as recorded"
     );
     let threshold = Some(Threshold::new(0.5).unwrap());
     let misfit = agent_misfit(|agent| agent.settings.refinement_threshold = threshold);
@@ -206,9 +283,7 @@ fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
     let mut memories: Vec<Memory> = world.memories.into_values().collect();
     tamper(&mut memories);
     let replay = Replay::of(&world.log).unwrap();
-    let misfit = replay
-        .check_memories(&memories, &texts_in(&world.log))
-        .unwrap_err();
+    let misfit = replay.check_memories(&memories).unwrap_err();
     assert!(!misfit.to_string().contains("secret"), "{misfit}");
     misfit
 }
@@ -216,31 +291,34 @@ fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
 #[test]
 fn spec_4_2_memories_that_are_not_as_recorded_are_found() {
     let misfit = memories_misfit(|memories| {
-        memories[0].content = "a secret in the table".into();
-        memories[0].source = Some("secret".into());
+        memories[1].content = "a secret in the table".into();
+        memories[1].source = Some("secret".into());
         // The log comes to this one first.
-        memories[3].tags = memories[2].tags.clone();
-        memories[3].created_at = memories[2].created_at;
+        memories[0].protected_seq = Some(1);
     });
-    assert_eq!(
-        misfit.to_string(),
-        "record 5: table `memories`, row #4: created_at not as recorded"
+    assert!(
+        misfit.problem.starts_with("table `memories`, row #1: "),
+        "{misfit}"
     );
     let misfit = memories_misfit(|memories| {
-        memories[0].content = "a secret in the table".into();
-        memories[0].source = Some("secret".into());
+        memories[1].content = "a secret in the table".into();
+        memories[1].source = Some("secret".into());
     });
     assert!(
         misfit
             .problem
-            .ends_with("row #1: content, source not as recorded"),
+            .ends_with("row #2: content, source not as recorded"),
+        "{misfit}"
+    );
+    let misfit = memories_misfit(|memories| memories[3].place = Place::Core);
+    assert!(
+        misfit.problem.ends_with("row #4: place not as recorded"),
         "{misfit}"
     );
     let misfit = memories_misfit(|memories| drop(memories.remove(3)));
-    assert_eq!(
-        misfit.to_string(),
-        "record 5: table `memories`, row #4: is missing"
-    );
+    assert!(misfit.problem.ends_with("row #4: is missing"), "{misfit}");
+    let misfit = memories_misfit(|memories| memories.push(memories[0].clone()));
+    assert!(misfit.problem.ends_with("row #1: exists twice"), "{misfit}");
     let misfit = memories_misfit(|memories| {
         let extra = Memory {
             number: Number(99),
@@ -251,6 +329,40 @@ fn spec_4_2_memories_that_are_not_as_recorded_are_found() {
     assert_eq!(
         misfit.to_string(),
         "table `memories`, row #99: is in no record"
+    );
+}
+
+#[test]
+fn spec_3_12_an_original_whose_row_differs_or_is_missing_is_lost() {
+    let world = world();
+    let replay = Replay::of(&world.log).unwrap();
+    let count = |tamper: fn(&mut Vec<Memory>)| {
+        let mut memories: Vec<Memory> = world.memories.values().cloned().collect();
+        tamper(&mut memories);
+        let mut comparison = MemoryComparison::default();
+        memories
+            .iter()
+            .for_each(|memory| comparison.add(&replay, memory));
+        comparison.finish(&replay).0
+    };
+    let originals = count(|_| {});
+    assert_eq!(
+        (originals.in_prompt, originals.archived, originals.lost),
+        (4, 1, 0)
+    );
+    let originals = count(|memories| memories[1].content = "other".into());
+    assert_eq!(
+        (originals.in_prompt, originals.archived, originals.lost),
+        (3, 1, 1)
+    );
+    let originals = count(|memories| drop(memories.remove(3)));
+    assert_eq!(
+        (originals.in_prompt, originals.archived, originals.lost),
+        (4, 0, 1)
+    );
+    assert_eq!(
+        originals.to_string(),
+        "5 originals: 4 in the prompt, 0 in the archive, 1 lost"
     );
 }
 
@@ -265,7 +377,7 @@ fn session_misfit(tamper: impl FnOnce(&mut Vec<Session>)) -> String {
 #[test]
 fn spec_4_2_sessions_that_are_not_as_recorded_are_found() {
     type Tamper = fn(&mut Vec<Session>);
-    let cases: [(Tamper, &str); 10] = [
+    let cases: [(Tamper, &str); 12] = [
         (|sessions| drop(sessions.remove(0)), "is missing"),
         (
             |sessions| sessions[0].edits -= 1,
@@ -274,6 +386,14 @@ fn spec_4_2_sessions_that_are_not_as_recorded_are_found() {
         (
             |sessions| sessions[1].removed_tokens = 0,
             "`removed_tokens` is not as recorded",
+        ),
+        (
+            |sessions| sessions[0].archived += 1,
+            "`archived` or `summaries` is not as recorded",
+        ),
+        (
+            |sessions| sessions[0].summaries = 0,
+            "`archived` or `summaries` is not as recorded",
         ),
         (
             |sessions| sessions[0].stats.protected = 0,
@@ -311,29 +431,30 @@ fn spec_4_2_sessions_that_are_not_as_recorded_are_found() {
 
 #[test]
 fn spec_4_2_a_running_session_is_as_its_records_tell_so_far() {
-    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
+    let mut world = World::session(&["tea", "wool"]);
     world.check_replay();
-    world.update(1, "tea!");
-    world.call("protect_memory", json!({"id": 1}));
-    world.delete(2);
-    let replay = world.check_replay();
-    let records = replay.session(world.session().id).unwrap();
+    world.update(2, "tea!");
+    world.call("protect_memory", json!({"id": 2}));
+    world.delete(3);
+    world.check_replay();
+    let replay = Replay::of(&world.log).unwrap();
+    let records = replay.session(world.last_session().id).unwrap();
     assert_eq!((records.edits, records.end), (2, None));
-    assert_eq!(records.stats, world.session().stats);
+    assert_eq!(records.stats, world.last_session().stats);
 }
 
 #[test]
 fn spec_3_17_of_a_rehearsal_there_is_at_most_the_end() {
-    let mut world = World::in_session(&["tea", "wool", &"calm ".repeat(400)]);
+    let mut world = World::session(&["tea", "wool"]);
     world.sessions[0].rehearsal = true;
-    let mut kept = world.session().clone();
+    let mut kept = world.last_session().clone();
     // What it came to on the copy is in no record.
     kept.edits = 3;
     kept.end(State::Completed, None, world.now);
     let replay = Replay::of(&world.log).unwrap();
     assert_eq!(replay.check_sessions(&[kept]), Ok(()));
     // Its worker died.
-    let (agent, session) = (world.agent.clone(), world.session().clone());
+    let (agent, session) = (world.agent.clone(), world.last_session().clone());
     let why = EndReason::LeaseExpired;
     let decision = lifecycle::abandon(agent, session, why, &admin(), world.now);
     world.apply(decision);

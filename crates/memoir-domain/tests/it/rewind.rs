@@ -15,16 +15,13 @@ use crate::world::{World, admin, core};
 
 const TEXTS: &[&str] = &["tea at dawn", "wool", "!a vow that stays", "linen", "ink"];
 
-/// A session over [`TEXTS`] and padding.
+/// #2 to #6, over the budget.
 fn session() -> World {
-    let ballast = "calm ".repeat(800);
-    let mut texts = TEXTS.to_vec();
-    texts.push(ballast.trim());
-    World::in_session(&texts)
+    World::over(TEXTS)
 }
 
 #[test]
-fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
+fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
     let mut world = World::with(TEXTS);
     let (then, before) = (world.now, world.memories.clone());
     world.tick();
@@ -52,8 +49,8 @@ fn spec_4_3_the_kept_memories_are_exactly_those_of_the_time() {
     for (number, memory) in &before {
         assert_eq!(&world.memories[number], memory);
     }
-    assert_eq!(world.kept_core(), [1, 2, 3, 4, 5]);
-    assert!(world.kept(Kind::Journal).is_empty());
+    assert_eq!(world.core_numbers(), [1, 2, 3, 4, 5]);
+    assert!(world.active(Kind::Journal).is_empty());
     assert_eq!(world.log.len(), records + 1);
     let record = world.last_record();
     assert_eq!(
@@ -82,104 +79,120 @@ fn spec_4_3_before_the_first_record_there_was_nothing() {
     world.tick();
     assert_eq!(plan_rewind(&world.log, Timestamp::MIN).to_seq, 0);
     assert!(world.rewind(Timestamp::MIN));
-    assert!(world.kept_core().is_empty());
+    assert!(world.core_numbers().is_empty());
     assert_eq!(world.agent.tally.discarded_count, 5);
     world.check_replay();
 }
 
 #[test]
-fn spec_4_3_a_rewind_past_an_undo_puts_the_session_in_force_again() {
+fn spec_4_3_a_rewind_before_an_undo_makes_the_session_effective_again() {
     let mut world = session();
-    world.update(1, "tea early");
-    world.delete(2);
+    let summary = world.summarise(&[2, 3], "tea, wool");
     world.complete();
     let (done, after) = (world.now, world.memories.clone());
     assert_eq!(world.undo(0, false), Ok(()));
     let undone_at = world.now;
     assert!(world.rewind(done));
-    assert_eq!(world.session().undone_at, None);
+    assert_eq!(world.last_session().undone_at, None);
     for (number, memory) in &after {
         assert_eq!(&world.memories[number], memory);
     }
     world.check_replay();
     // Back again: it is undone, since now.
     assert!(world.rewind(undone_at));
-    assert_eq!(world.session().undone_at, Some(world.now));
-    assert_eq!(world.text(1), "tea at dawn");
+    assert_eq!(world.last_session().undone_at, Some(world.now));
+    assert!(world.memory(2).is_active_core() && !world.memory(summary).is_active());
     world.check_replay();
-    // And in force once more, and undone the ordinary way.
+    // And effective once more, and undone in the ordinary way.
     assert!(world.rewind(done));
     assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(
-        (world.text(1), world.memory(2).is_kept()),
-        ("tea at dawn", true)
-    );
+    assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
     world.check_replay();
 }
 
 #[test]
-fn spec_4_3_a_session_without_edits_is_undone_as_long_as_its_undo_is_in_force() {
+fn spec_4_3_a_session_without_edits_is_undone_while_its_undo_is_effective() {
     let mut world = session();
     world.complete();
     let done = world.now;
     assert_eq!(world.undo(0, false), Ok(()));
     let undone = world.now;
     assert!(world.rewind(done));
-    assert_eq!(world.session().undone_at, None);
+    assert_eq!(world.last_session().undone_at, None);
     assert!(world.rewind(undone));
-    assert_eq!(world.session().undone_at, Some(world.now));
+    assert_eq!(world.last_session().undone_at, Some(world.now));
     world.check_replay();
 }
 
 #[test]
-fn spec_4_3_a_session_whose_edits_are_all_taken_back_is_undone() {
+fn spec_4_3_a_session_of_which_no_edit_is_effective_is_undone() {
     let mut world = session();
     let opened = world.now;
-    world.update(1, "tea early");
+    world.delete(2);
     let edited = world.now;
-    world.update(4, "fine linen");
+    world.summarise(&[5, 6], "flax");
     world.complete();
     let ended = world.now;
     assert!(world.rewind(edited));
-    assert_eq!(world.session().undone_at, None, "one edit is in force");
-    assert_eq!((world.text(1), world.text(4)), ("tea early", "linen"));
+    assert_eq!(
+        world.last_session().undone_at,
+        None,
+        "one edit is effective"
+    );
+    assert_eq!(
+        (world.archive(), world.memory(5).is_active_core()),
+        (vec![(2, None)], true)
+    );
     assert!(world.rewind(opened));
-    assert_eq!(world.session().undone_at, Some(world.now));
+    assert_eq!(world.last_session().undone_at, Some(world.now));
     assert!(world.rewind(edited));
-    assert_eq!(world.session().undone_at, None);
+    assert_eq!(world.last_session().undone_at, None);
     // What is left of it is undone like any session.
     assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.text(1), "tea at dawn");
+    assert!(world.memory(2).is_active_core());
     assert!(world.rewind(ended));
-    assert_eq!((world.text(1), world.text(4)), ("tea early", "fine linen"));
+    assert_eq!(world.archive(), [(2, None), (5, Some(7)), (6, Some(7))]);
     world.check_replay();
 }
 
 #[test]
-fn spec_4_3_what_a_rewind_took_back_is_not_in_the_way_of_an_undo() {
+fn spec_4_3_what_a_rewind_undid_does_not_conflict_with_an_undo() {
     let mut world = session();
-    world.update(1, "tea early");
+    let summary = world.summarise(&[2, 3], "tea, wool");
     world.complete();
     let done = world.now;
     world.open(Mode::Full);
-    world.update(1, "tea");
+    world.delete(summary);
     world.complete();
-    world.protect(1);
+    world.discard(2);
     assert!(world.rewind(done));
     assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.text(1), "tea at dawn");
-    assert!(!world.memory(1).is_constitutional());
+    assert!(world.memory(2).is_active_core() && !world.memory(summary).is_active());
 }
 
 #[test]
-fn spec_4_3_a_rollback_too_can_be_gone_back_behind() {
+fn spec_4_3_a_rewind_undoes_a_rollback_too() {
     let mut world = session();
-    world.update(1, "tea early");
+    let summary = world.summarise(&[2, 3], "tea, wool");
     let edited = world.now;
     world.roll_back();
     assert!(world.rewind(edited));
-    assert_eq!(world.text(1), "tea early");
-    assert_eq!(world.session().undone_at, None);
+    assert_eq!(world.archive(), [(2, Some(summary)), (3, Some(summary))]);
+    assert_eq!(world.last_session().undone_at, None);
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_promoting_and_replacing_are_undone_by_a_rewind() {
+    let mut world = World::with(&["^seeds", "tea", "wool", "linen"]);
+    let (then, before) = (world.now, world.memories.clone());
+    world.tick();
+    world.promote(1).unwrap();
+    world.save_replacing(core("green tea", "2026-02-01", &[]), &[3]);
+    assert!(world.rewind(then));
+    for (number, memory) in &before {
+        assert_eq!(&world.memories[number], memory);
+    }
     world.check_replay();
 }
 
@@ -208,7 +221,7 @@ fn spec_4_3_no_rewind_while_a_session_runs() {
         &admin(),
         world.now,
     );
-    let running = ChangeRefusal::SessionRunning(world.session().id);
+    let running = ChangeRefusal::SessionRunning(world.last_session().id);
     assert_eq!(refused, Err(running));
 }
 
@@ -222,7 +235,7 @@ fn spec_5_1_a_plan_prints_no_words() {
 }
 
 #[test]
-fn spec_4_3_a_rewind_tells_how_many_constitutional_memories_it_takes() {
+fn spec_4_3_a_rewind_reports_how_many_constitutional_memories_it_takes() {
     let mut world = World::with(TEXTS);
     let then = world.now;
     world.tick();

@@ -339,6 +339,6 @@ fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {
         lease: None,
         started_by: memoir_domain::audit::Actor::administrator("Petra"),
     };
-    let begun = lifecycle::begin(world.agent.clone(), None, start, world.now).unwrap();
+    let begun = lifecycle::begin(world.agent.clone(), None, start, None, world.now).unwrap();
     (begun.agent, begun.sessions[0].clone())
 }

@@ -1,19 +1,19 @@
 //! SPEC 4.4: text that must not exist is taken out of a memory, its history and the audit.
 
 use memoir_domain::{
-    audit::{Action, Actor, Change},
+    audit::{Action, Change},
     manage::ChangeRefusal,
-    mark::WordsMark,
-    memory::{Kind, NewMemory, Number, Tags},
+    mark::TextMark,
+    memory::{Kind, NewMemory, Number},
     rollback::plan_undo,
     session::Mode,
-    shred::{ShredTarget, check_wish, shred},
+    shred::{Derived, ShredTarget, check_wish, derived_from, shred},
 };
 use serde_json::json;
 
-use crate::world::{World, admin, core};
+use crate::world::{World, admin, core, wren};
 
-/// Everything that is stored of the world's words.
+/// All text that is stored.
 fn everything(world: &World) -> String {
     let bodies: Vec<_> = world.log.iter().map(|record| &record.body).collect();
     let memories: Vec<_> = world.memories.values().collect();
@@ -35,47 +35,71 @@ fn secret() -> NewMemory {
 
 #[test]
 fn spec_4_4_nothing_is_left_of_a_memory_but_when_and_why() {
-    let mut world = World::with(&["tea", &"calm ".repeat(400)]);
-    // A merged memory takes the tags, and keeps them: it is another memory.
-    let number = world.save(NewMemory {
-        tags: Tags::default(),
-        ..secret()
-    });
-    let number = number.0;
+    let mut world = World::over(&["tea at dawn"]);
+    world.complete();
+    let number = world.save(secret()).0;
     world.unprotect(number);
     world.open(Mode::Full);
-    world.update(number, "secret 4711 again");
-    world.update(number, "no more secrets");
-    world.consolidate(&[1, number], "tea, all told");
+    let summary = world.summarise(&[2, number], "tea");
     world.complete();
-    let merged = world.memory(5).clone();
     // By its mark a guess at a text could be tried.
-    let marks = [secret().content, "no more secrets".into()];
-    let marks = marks.map(|text| json!(WordsMark::of_text(text.expose())));
-    let has_mark = |told: &str| marks.iter().any(|mark| told.contains(&mark.to_string()));
-    assert!(everything(&world).contains("4711") && has_mark(&everything(&world)));
+    let mark = json!(TextMark::of_text(secret().content.expose())).to_string();
+    assert!(everything(&world).contains("4711"));
     world.shred(number).unwrap();
-    let told = everything(&world);
-    assert!(!told.contains("secret") && !told.contains("4711"), "{told}");
-    assert!(!has_mark(&told), "{told}");
+    let stored = everything(&world);
+    assert!(
+        !stored.contains("the secret") && !stored.contains("4711"),
+        "{stored}"
+    );
+    assert!(!stored.contains(&mark), "{stored}");
     let memory = world.memory(number);
     assert_eq!(memory.shredded_at, Some(world.now));
-    assert!(memory.source.is_none() && memory.tags.is_empty() && !memory.is_kept());
+    assert!(memory.source.is_none() && memory.tags.is_empty() && !memory.is_active());
+    // The summary is another memory, with the tags that it took.
     assert_eq!(
-        (&world.memory(5).content, &world.memory(5).tags),
-        (&merged.content, &merged.tags)
+        (world.text(summary), world.memory(summary).tags.iter().len()),
+        ("tea", 1)
     );
-    assert_eq!(world.memory(5).wordings.len(), 1);
+    assert_eq!(world.archive(), [(2, Some(summary))]);
     let record = world.last_record();
     assert_eq!(record.action, Action::MemoryShredded);
     assert_eq!(record.memory, Some(Number(number)));
     let reason = record.body.reason.as_ref().map(|words| words.expose());
     assert_eq!(reason, Some("it should not be there"));
-    assert_eq!(record.facts.count_of("redacted"), Some(5));
-    assert_eq!(record.facts.count_of("tokens_before"), Some(4));
-    assert_eq!(world.agent.tally.shredded_count, 1);
-    assert_eq!(world.agent.tally.discarded_count, 1);
+    assert_eq!(record.facts.count_of("redacted"), Some(3));
+    assert_eq!(record.facts.count_of("tokens_before"), Some(5));
+    let tally = world.agent.tally;
+    assert_eq!((tally.shredded_count, tally.discarded_count), (1, 0));
     world.check_replay();
+}
+
+#[test]
+fn spec_4_4_summaries_and_reports_that_were_ever_written_over_a_text_are_named() {
+    let mut world = World::over(&["tea at dawn", "warm wool", "linen", "ink"]);
+    let first = world.summarise(&[2, 3], "tea, wool");
+    let second = world.summarise(&[first, 4], "tea");
+    world.complete();
+    let report = world.active(Kind::Journal).pop().unwrap().0;
+    world.open(Mode::Full);
+    world.delete(5);
+    world.complete();
+    let later = world.active(Kind::Journal).pop().unwrap().0;
+    let derived = |number: u64| derived_from(Number(number), &world.log);
+    let set = |numbers: &[u64]| numbers.iter().copied().map(Number).collect();
+    let expected = Derived {
+        summaries: set(&[first, second]),
+        reports: set(&[report]),
+    };
+    assert_eq!((derived(2), derived(3)), (expected.clone(), expected));
+    assert_eq!(derived(4).summaries, set(&[second]));
+    assert_eq!(
+        derived(5),
+        Derived {
+            summaries: set(&[]),
+            reports: set(&[later])
+        }
+    );
+    assert_eq!(derived(1), Derived::default());
 }
 
 #[test]
@@ -87,7 +111,7 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
         &[],
         &ShredTarget {
             memory: &world.memories[&number],
-            standing_for_it: &[],
+            bare_summary: None,
         },
         &world.log,
         "why".into(),
@@ -98,11 +122,11 @@ fn spec_4_4_the_change_begins_with_the_words_and_the_record_does_not() {
     let before = decision.changes[0].before();
     assert_eq!(before, Some(&world.memories[&number]));
     let after = decision.changes[0].after();
-    assert_eq!(after, after.without_words());
+    assert_eq!(after, after.without_text());
     assert!(!after.is_constitutional());
     assert_eq!(
         decision.records[0].body.changes[0].before(),
-        Some(&world.memories[&number].without_words())
+        Some(&world.memories[&number].without_text())
     );
     assert!(!format!("{decision:?}").contains("4711"));
     assert_eq!(decision.redactions.len(), 1);
@@ -118,7 +142,7 @@ fn spec_4_4_a_constitutional_and_a_discarded_memory_can_be_shredded_once() {
     let mut world = World::with(&["!a vow", "wool"]);
     world.discard(2);
     let discarded_at = world.memory(2).discarded_at;
-    let alone = check_wish(world.memory(1), &Actor::agent("wren"));
+    let alone = check_wish(world.memory(1), &wren());
     assert_eq!(alone, Err(ChangeRefusal::ConstitutionalWish(Number(1))));
     for number in [1, 2] {
         world.shred(number).unwrap();
@@ -133,58 +157,63 @@ fn spec_4_4_a_constitutional_and_a_discarded_memory_can_be_shredded_once() {
 }
 
 #[test]
-fn spec_4_4_tags_that_a_survivor_took_from_a_double_go_with_the_survivor() {
+fn spec_4_4_tags_that_a_memory_took_from_a_duplicate_go_with_that_memory() {
     let mut world = World::new();
-    let survivor = world.save(core("ink", "2026-01-01", &["plain"]));
-    let double = world.save(core("ink", "2026-01-02", &["secret-tag"]));
+    let stays = world.save(core("ink", "2026-01-01", &["plain"]));
+    let copy = world.save(core("ink", "2026-01-02", &["secret-tag"]));
     world.open(Mode::Full);
     world.complete();
-    assert_eq!(world.memories[&survivor].tags.iter().len(), 2);
-    world.shred(double.0).unwrap();
-    assert!(everything(&world).contains("secret"), "the survivor has it");
-    world.shred(survivor.0).unwrap();
+    assert_eq!(world.memories[&stays].tags.iter().len(), 2);
+    world.shred(copy.0).unwrap();
+    assert!(
+        everything(&world).contains("secret"),
+        "the one that stays has it"
+    );
+    world.shred(stays.0).unwrap();
     assert!(!everything(&world).contains("secret"));
     world.check_replay();
 }
 
 #[test]
 fn spec_4_4_not_while_a_session_runs() {
-    let mut world = World::in_session(&["tea", "wool"]);
-    let running = ChangeRefusal::SessionRunning(world.session().id);
+    let mut world = World::session(&["tea", "wool"]);
+    let running = ChangeRefusal::SessionRunning(world.last_session().id);
     assert_eq!(running.code(), "session_open");
     assert_eq!(world.shred(1), Err(running));
 }
 
 #[test]
 fn spec_4_4_an_undo_and_a_rewind_leave_a_shredded_memory_shredded() {
-    let mut world = World::with(&["tea", "wool", &"calm ".repeat(400)]);
+    let mut world = World::over(&["tea at dawn", "warm wool"]);
     let start = world.now;
-    world.open(Mode::Full);
-    world.consolidate(&[1, 2], "tea and wool");
+    let summary = world.summarise(&[2, 3], "tea, wool");
     world.complete();
     let done = world.now;
-    world.shred(1).unwrap();
-    let shredded = world.memory(1).clone();
-    let plan = plan_undo(world.session().id, &world.log);
-    assert!(plan.obstacles.is_empty(), "shredding stands in no way");
+    world.shred(2).unwrap();
+    let shredded = world.memory(2).clone();
+    let plan = plan_undo(world.last_session().id, &world.log);
+    assert!(
+        plan.obstacles.is_empty(),
+        "shredding conflicts with nothing"
+    );
     assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.memory(1), &shredded);
-    assert!(world.memory(2).is_kept() && !world.memory(4).is_kept());
+    assert_eq!(world.memory(2), &shredded);
+    assert!(world.memory(3).is_active_core() && !world.memory(summary).is_active());
     for to in [done, start] {
         assert!(world.rewind(to));
-        assert_eq!(world.memory(1), &shredded);
+        assert_eq!(world.memory(2), &shredded);
         world.check_replay();
     }
 }
 
 #[test]
-fn spec_4_4_the_entry_of_a_completion_takes_the_summary_with_it() {
-    let mut world = World::in_session(&["tea", "wool"]);
+fn spec_4_4_the_report_goes_with_the_entry_that_quotes_it() {
+    let mut world = World::session(&["tea", "wool"]);
     world.call("complete_refinement", json!({"summary": "a secret slip"}));
-    let (number, _) = world.kept(Kind::Journal)[0];
-    assert!(world.session().summary.is_some());
+    let (number, _) = world.active(Kind::Journal)[0];
+    assert!(world.last_session().summary.is_some());
     world.shred(number).unwrap();
-    assert_eq!(world.session().summary, None);
+    assert_eq!(world.last_session().summary, None);
     assert!(!everything(&world).contains("secret"));
     world.check_replay();
 }

@@ -2,43 +2,53 @@
 
 use memoir_domain::{
     audit::Action,
-    memory::{Kind, Number},
+    lifecycle,
+    memory::{Memory, Number},
     session::{EndReason, Mode, State},
 };
 use serde_json::json;
 
-use crate::world::{World, core};
+use crate::world::{World, admin, core};
 
-const TEXTS: &[&str] = &["tea at dawn", "wool", "!a vow that stays", "linen", "ink"];
+const TEXTS: &[&str] = &[
+    "tea at dawn",
+    "warm wool",
+    "!a vow that stays",
+    "linen",
+    "ink",
+];
 
-/// A session over [`TEXTS`] and padding.
+/// #2 to #6, over the budget.
 fn session() -> World {
-    let ballast = "calm ".repeat(800);
-    let mut texts = TEXTS.to_vec();
-    texts.push(ballast.trim());
-    World::in_session(&texts)
+    World::over(TEXTS)
+}
+
+#[track_caller]
+fn check_as_before(world: &World, before: &std::collections::BTreeMap<Number, Memory>) {
+    for (number, memory) in before {
+        assert_eq!(
+            &world.memories[number], memory,
+            "every property of {number}"
+        );
+    }
 }
 
 #[test]
 fn spec_3_19_a_rollback_undoes_exactly_what_the_session_did() {
     let mut world = session();
     let before = world.memories.clone();
-    world.update(1, "tea at first light");
-    world.update(1, "tea early");
-    world.call("protect_memory", json!({"id": 1}));
-    world.call("protect_memory", json!({"id": 3}));
-    world.consolidate(&[2, 4], "wool and linen");
-    world.update(7, "linen and wool");
-    world.consolidate(&[7, 5], "linen, wool and ink");
+    world.call("protect_memory", json!({"id": 6}));
+    world.call("protect_memory", json!({"id": 4}));
+    let first = world.summarise(&[2, 3], "tea, wool");
+    let second = world.summarise(&[first], "tea,wool");
+    let third = world.summarise(&[second, 5], "tea");
+    world.update(1, &format!("{}!", world.text(1)));
     world.roll_back();
-    for (number, memory) in &before {
-        assert_eq!(&world.memories[number], memory);
+    check_as_before(&world, &before);
+    for summary in [first, second, third] {
+        assert!(!world.memory(summary).is_active());
     }
-    for merged in [7, 8] {
-        assert_eq!(world.memory(merged).discarded_at, Some(world.now));
-    }
-    assert_eq!(world.memory(7).content.expose(), "wool and linen");
-    let session = world.session();
+    let session = world.last_session();
     assert_eq!(session.state, State::RolledBack);
     assert_eq!(session.end_reason, Some(EndReason::RolledBackOnRequest));
     let record = world.last_record();
@@ -48,52 +58,65 @@ fn spec_3_19_a_rollback_undoes_exactly_what_the_session_did() {
     );
     assert_eq!(record.facts.as_map()["limit"], "rolled_back_on_request");
     assert!(
-        world.kept(Kind::Journal)[0]
-            .1
-            .contains("4 merged, 3 updated, 1 protected")
+        world
+            .last_entry()
+            .contains("4 consolidated, 2 updated, 1 protected"),
+        "{}",
+        world.last_entry()
     );
     assert_eq!(world.replayed(), world.memories);
+    world.check_replay();
 }
 
 #[test]
 fn spec_3_19_a_flag_returns_to_what_it_was() {
     let mut world = session();
+    world.call("protect_memory", json!({"id": 4}));
     world.call("protect_memory", json!({"id": 3}));
-    world.call("protect_memory", json!({"id": 2}));
     world.roll_back();
-    assert!(world.memory(3).is_constitutional());
-    assert!(!world.memory(2).is_constitutional());
+    assert!(world.memory(4).is_constitutional());
+    assert!(!world.memory(3).is_constitutional());
 }
 
 #[test]
 fn spec_3_19_what_others_changed_meanwhile_is_not_touched() {
     let mut world = session();
-    world.update(1, "tea early");
-    world.delete(2);
-    world.delete(4);
-    // Others protect, discard, restore and save.
-    world.tick();
-    world.protect(1);
-    world.restore(2);
-    world.discard(5);
-    world.restore(4);
-    world.tick();
-    world.discard(4);
-    let discarded = world.memory(4).clone();
-    let saved = world.save(core("new", "2026-02-01", &["t"]));
-    let (five, new) = (world.memory(5).clone(), world.memories[&saved].clone());
-    world.delete(saved.0);
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.delete(5);
+    // Others promote, protect, discard, replace and save.
+    world.promote(2).unwrap();
+    world.protect(2);
+    world.discard(6);
+    let saved = world.save_replacing(core("all new", "2026-02-01", &["t"]), &[summary]);
+    let new = saved.number.0;
+    assert_eq!(world.archive(), [(3, Some(new)), (5, None)]);
+    let kept = [2, 3, 6, new].map(|number| world.memory(number).clone());
     world.roll_back();
-    assert_eq!(world.text(1), "tea at dawn");
-    assert!(world.memory(1).is_constitutional());
-    assert!(world.memory(2).is_kept());
-    assert_eq!(world.memory(4), &discarded);
-    assert_eq!(world.memory(5), &five);
-    assert_eq!(world.memories[&saved], new);
+    for memory in &kept {
+        assert_eq!(world.memory(memory.number.0), memory);
+    }
+    assert!(world.memory(5).is_active_core() && !world.memory(summary).is_active());
+    world.check_replay();
 }
 
-/// The actions, sessions and memories that stand in the way.
-fn in_the_way(world: &mut World, session: usize) -> Vec<(Action, bool, Vec<u64>)> {
+#[test]
+fn spec_3_19_a_summary_does_not_return_without_a_source() {
+    let mut world = session();
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.complete();
+    world.open(Mode::Full);
+    world.delete(summary);
+    // Nothing is under it any more when the rollback comes.
+    world.promote(2).unwrap();
+    world.discard(3);
+    world.roll_back();
+    assert!(!world.memory(summary).is_active());
+    assert!(world.memory(2).is_active_core());
+    world.check_replay();
+}
+
+/// The actions, sessions and memories that conflict.
+fn conflicts(world: &mut World, session: usize) -> Vec<(Action, bool, Vec<u64>)> {
     let obstacles = world.undo(session, false).unwrap_err();
     obstacles
         .into_iter()
@@ -105,220 +128,207 @@ fn in_the_way(world: &mut World, session: usize) -> Vec<(Action, bool, Vec<u64>)
 }
 
 #[test]
-fn spec_4_3_an_undo_takes_an_ended_session_back() {
-    let mut world = session();
-    let before = world.memories.clone();
-    world.update(1, "tea early");
-    world.consolidate(&[2, 4], "wool and linen");
-    world.call("protect_memory", json!({"id": 5}));
-    world.complete();
-    assert_eq!(world.undo(0, false), Ok(()));
-    for (number, memory) in &before {
-        assert_eq!(&world.memories[number], memory);
+fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
+    for is_abandoned in [false, true] {
+        let mut world = session();
+        let before = world.memories.clone();
+        world.delete(5);
+        let summary = world.summarise(&[2, 3], "tea, wool");
+        world.call("protect_memory", json!({"id": 6}));
+        match is_abandoned {
+            false => drop(world.complete()),
+            true => {
+                let (agent, last) = (world.agent.clone(), world.last_session().clone());
+                let why = EndReason::TimeLimit;
+                let decision = lifecycle::abandon(agent, last, why, &admin(), world.now);
+                world.apply(decision);
+            }
+        }
+        let state = world.last_session().state;
+        assert_eq!(world.undo(0, false), Ok(()));
+        check_as_before(&world, &before);
+        assert!(!world.memory(summary).is_active());
+        let session = world.last_session();
+        assert_eq!((session.state, session.undone_at), (state, Some(world.now)));
+        let record = world.last_record();
+        assert_eq!(
+            (record.action, record.session),
+            (Action::SessionUndone, Some(session.id))
+        );
+        let entry = world.last_entry();
+        assert!(
+            entry.contains("was undone (2 consolidated, 1 deleted, 1 protected; "),
+            "{entry}"
+        );
+        assert!(!entry.contains("Later changes"));
+        world.check_replay();
+        // A second time, nothing is left to undo.
+        let again = world.memories.clone();
+        assert_eq!(world.undo(0, true), Ok(()));
+        check_as_before(&world, &again);
     }
-    assert!(!world.memory(7).is_kept());
-    let session = world.session();
-    assert_eq!(
-        (session.state, session.undone_at),
-        (State::Completed, Some(world.now))
-    );
-    let record = world.last_record();
-    assert_eq!(
-        (record.action, record.session),
-        (Action::SessionUndone, Some(session.id))
-    );
-    let entry = world.kept(Kind::Journal).pop().unwrap().1.to_owned();
-    assert!(
-        entry.contains("was undone (2 merged, 1 updated, 1 protected; "),
-        "{entry}"
-    );
-    assert!(!entry.contains("Later changes"));
 }
 
 #[test]
-fn spec_4_3_an_abandoned_session_can_be_undone_too() {
-    let mut world = session();
-    world.delete(1);
-    let (agent, last) = (world.agent.clone(), world.session().clone());
-    let why = EndReason::TimeLimit;
-    let actor = crate::world::admin();
-    let decision = memoir_domain::lifecycle::abandon(agent, last, why, &actor, world.now);
-    world.apply(decision);
-    assert_eq!(world.undo(0, false), Ok(()));
-    assert!(world.memory(1).is_kept());
-}
-
-#[test]
-fn spec_4_3_what_was_changed_again_later_stands_in_the_way() {
+fn spec_4_3_what_was_changed_again_later_conflicts() {
     let mut world = session();
     let before = world.memories.clone();
-    world.update(1, "tea early");
-    world.delete(2);
+    let summary = world.summarise(&[2, 3], "tea, wool");
+    world.delete(5);
     world.complete();
-    world.protect(1);
-    world.restore(2);
-    world.discard(4);
+    let saved = world.save_replacing(core("all new", "2026-02-01", &[]), &[summary]);
+    world.discard(5);
+    world.discard(6);
     assert_eq!(
-        in_the_way(&mut world, 0),
+        conflicts(&mut world, 0),
         [
-            (Action::MemoryProtected, false, vec![1]),
-            (Action::MemoryRestored, false, vec![2]),
+            (Action::MemoryReplaced, false, vec![2, 3, summary]),
+            (Action::MemoryDiscarded, false, vec![5]),
         ]
     );
     assert_eq!(world.undo(0, true), Ok(()));
-    assert_eq!(world.memory(1), &before[&Number(1)]);
-    assert_eq!(world.memory(2), &before[&Number(2)]);
-    assert!(!world.memory(4).is_kept(), "it was not in the way");
+    for number in [2, 3, 5] {
+        assert_eq!(world.memory(number), &before[&Number(number)]);
+    }
+    assert!(!world.memory(6).is_active(), "it did not conflict");
     assert!(
-        world
-            .kept(Kind::Journal)
-            .pop()
-            .unwrap()
-            .1
-            .contains("Later changes")
+        world.memories[&saved.number].is_active_core(),
+        "the new memory stays"
     );
+    assert!(world.last_entry().contains("Later changes"));
+    world.check_replay();
 }
 
 #[test]
-fn spec_4_3_what_happened_before_a_memory_was_touched_is_not_in_the_way() {
+fn spec_4_3_a_promotion_neither_conflicts_nor_is_undone() {
     let mut world = session();
-    world.update(1, "tea early");
+    world.delete(2);
+    world.summarise(&[3, 5], "wool");
+    world.complete();
+    world.promote(2).unwrap();
+    let promoted = world.memory(2).clone();
+    assert_eq!(world.undo(0, false), Ok(()));
+    assert_eq!(world.memory(2), &promoted);
+    assert!(world.memory(3).is_active_core() && world.memory(5).is_active_core());
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_what_happened_before_a_memory_was_touched_does_not_conflict() {
+    let mut world = session();
+    world.delete(2);
     // While the session runs, before it touches these.
     let saved = world.save(core("silk", "2026-02-01", &[]));
-    world.protect(4);
+    world.protect(5);
     let new = world.memories[&saved].clone();
     world.delete(saved.0);
     world.complete();
     assert_eq!(world.undo(0, false), Ok(()));
     assert_eq!(world.memories[&saved], new);
-    assert!(world.memory(4).is_constitutional());
+    assert!(world.memory(5).is_constitutional());
 }
 
 #[test]
-fn spec_4_3_a_later_session_is_taken_back_as_a_whole() {
+fn spec_4_3_a_later_session_is_undone_as_a_whole() {
     let mut world = session();
     let before = world.memories.clone();
-    world.consolidate(&[1, 2], "tea and wool");
+    let first = world.summarise(&[2, 3], "tea, wool");
     world.complete();
-    let merged = 7;
     world.open(Mode::Full);
-    // It merges what the first one made, and touches something else.
-    world.consolidate(&[merged, 4], "tea, wool and linen");
-    world.update(5, "black ink");
+    // It consolidates what the first one wrote, and touches another memory.
+    let second = world.summarise(&[first, 5], "tea");
+    world.delete(6);
     world.complete();
-    let obstacles = in_the_way(&mut world, 0);
     assert_eq!(
-        obstacles,
+        conflicts(&mut world, 0),
         [
-            (Action::MemoryRefinementConsolidate, true, vec![4, 7, 9]),
-            (Action::MemoryRefinementUpdate, true, vec![5]),
+            (
+                Action::MemoryRefinementConsolidate,
+                true,
+                vec![2, 3, 5, first, second]
+            ),
+            (Action::MemoryRefinementDelete, true, vec![6]),
         ]
     );
     assert_eq!(world.undo(0, true), Ok(()));
-    for (number, memory) in &before {
-        assert_eq!(&world.memories[number], memory);
-    }
-    assert!(!world.memory(merged).is_kept() && !world.memory(9).is_kept());
-    assert!(
-        world
-            .sessions
-            .iter()
-            .all(|session| session.undone_at == Some(world.now))
-    );
+    check_as_before(&world, &before);
+    assert!(!world.memory(first).is_active() && !world.memory(second).is_active());
+    let undone_at =
+        |session: &memoir_domain::session::Session| session.undone_at == Some(world.now);
+    assert!(world.sessions.iter().all(undone_at));
+    world.check_replay();
 }
 
 #[test]
-fn spec_4_3_sessions_that_were_taken_back_are_not_in_the_way() {
+fn spec_4_3_sessions_that_were_undone_do_not_conflict() {
     let mut world = session();
-    world.update(1, "tea early");
+    let summary = world.summarise(&[2, 3], "tea, wool");
     world.complete();
-    for by_breaker in [true, false] {
+    for by_rollback in [true, false] {
         world.open(Mode::Full);
-        world.update(1, "tea");
-        if by_breaker {
-            assert_eq!(world.delete(6)["type"], "refinement_rolled_back");
+        world.delete(summary);
+        if by_rollback {
+            world.roll_back();
         } else {
             world.complete();
             assert_eq!(world.undo(2, false), Ok(()));
         }
-        assert_eq!(world.text(1), "tea early");
+        assert!(world.memory(summary).is_active());
     }
     assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.text(1), "tea at dawn");
+    assert!(world.memory(2).is_active_core() && !world.memory(summary).is_active());
 }
 
 #[test]
-fn spec_4_3_what_was_undone_with_another_session_is_not_in_the_way() {
+fn spec_4_3_what_was_undone_with_another_session_does_not_conflict() {
     let mut world = session();
-    world.update(1, "tea early");
+    world.delete(2);
     world.complete();
     world.open(Mode::Full);
-    world.update(2, "soft wool");
+    world.delete(3);
     world.complete();
-    world.open(Mode::Full);
-    world.update(1, "tea");
-    world.update(2, "wool!");
-    world.complete();
-    world.protect(2);
-    // Takes the third session and the protection with it.
+    world.discard(2);
+    world.discard(3);
+    // Undoes the discarding of #3 with the second session.
     assert_eq!(world.undo(1, true), Ok(()));
-    assert_eq!((world.text(1), world.text(2)), ("tea early", "wool"));
-    assert!(!world.memory(2).is_constitutional());
-    assert_eq!(world.undo(0, false), Ok(()));
-    assert_eq!(world.text(1), "tea at dawn");
-}
-
-#[test]
-fn spec_4_3_a_session_is_undone_once() {
-    let mut world = session();
-    world.update(1, "tea early");
-    world.complete();
-    assert_eq!(world.undo(0, false), Ok(()));
-    let after: Vec<_> = world
-        .kept_core()
-        .iter()
-        .map(|number| world.memory(*number).clone())
-        .collect();
-    assert_eq!(world.undo(0, true), Ok(()));
-    let again: Vec<_> = world
-        .kept_core()
-        .iter()
-        .map(|number| world.memory(*number).clone())
-        .collect();
-    assert_eq!(again, after);
-}
-
-#[test]
-fn spec_4_3_a_restore_into_a_session_taken_back_leaves_nothing_discarded_behind() {
-    let mut world = session();
-    world.update(1, "tea early");
-    world.complete();
-    world.open(Mode::Full);
-    world.delete(1);
-    world.restore(1);
-    world.roll_back();
     assert_eq!(
-        in_the_way(&mut world, 0),
-        [(Action::MemoryRestored, false, vec![1])]
+        conflicts(&mut world, 0),
+        [(Action::MemoryDiscarded, false, vec![2])]
     );
     assert_eq!(world.undo(0, true), Ok(()));
-    assert_eq!(world.text(1), "tea at dawn");
-    assert!(world.memory(1).is_kept());
+    assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
 }
 
 #[test]
-fn spec_4_3_cleaned_doubles_of_a_later_session_are_in_the_way() {
+fn spec_4_3_duplicates_that_a_later_session_joined_conflict() {
     let mut world = session();
-    world.update(2, "ink");
+    world.update(4, "a vow that stays!");
+    world.delete(5);
     world.complete();
-    // #2 and #5 are the same text now.
+    world.promote(5).unwrap();
+    world.save(core("linen", "2026-02-01", &["t"]));
     world.open(Mode::Full);
     world.roll_back();
-    assert!(!world.memory(5).is_kept());
+    let copy = *conflicts(&mut world, 0)[0].2.last().unwrap();
     assert_eq!(
-        in_the_way(&mut world, 0),
-        [(Action::MemoryDeduplicated, true, vec![2, 5])]
+        conflicts(&mut world, 0),
+        [(Action::MemoryDeduplicated, true, vec![5, copy])]
     );
     assert_eq!(world.undo(0, true), Ok(()));
-    assert_eq!((world.text(2), world.memory(5).is_kept()), ("wool", true));
+    assert!(world.memory(copy).is_active());
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_an_agent_undoes_nothing_that_an_administrator_did() {
+    use memoir_domain::{audit::ActorKind, rollback::plan_undo};
+    let mut world = session();
+    world.delete(2);
+    world.complete();
+    let session = world.last_session().id;
+    let agent = ActorKind::Agent;
+    assert!(plan_undo(session, &world.log).is_allowed_to(agent));
+    world.discard(2);
+    let plan = plan_undo(session, &world.log);
+    assert!(!plan.is_allowed_to(agent) && plan.is_allowed_to(ActorKind::Administrator));
 }

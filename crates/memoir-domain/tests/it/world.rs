@@ -1,30 +1,33 @@
-//! An agent with its memories, sessions and log. [`World::apply`] writes a decision as a store does,
-//! and holds what must be true of every decision.
+//! An agent with its memories, sessions and log. [`World::apply`] writes a decision as a store does, and checks what
+//! must be true of every decision.
 
 use std::collections::BTreeMap;
 
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
-    agent::{Agent, Field, LossGuard},
+    agent::{Agent, Field},
     audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record, RecordBody},
     draft::{Decision, Draft},
-    knife::{self, CallOutcome, KnifeCall, KnifeRequest, ToolResult, View},
     ledger::LedgerRoom,
-    lifecycle::{self, SessionOpening, Start},
-    loss::LossLimits,
-    manage::{self, ChangeRefusal},
+    lifecycle::{self, SessionOpening, Start, StartRefusal},
+    manage::{self, ChangeRefusal, Saved, Saving},
+    memories::AllMemories,
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
-    replay::{Carried, Replay},
+    origin::SavedBy,
+    replace::{Replacing, WEEK_DAYS},
+    replay::{Originals, Replay},
     rewind::{self, RewindForecast},
     rollback::{self, Obstacle},
     session::{Driver, Lease, Mode, Session, Trigger},
     shred,
     summary::{LogPast, LogSummary},
-    survey::Survey,
     text::Digester,
-    wording::{self, SavedBy, Wording, WordingTexts},
+    tools::{self, CallOutcome, ToolCall, ToolRequest, View},
 };
 use serde_json::{Value, json};
+
+/// The size of the first memory of [`World::session`], which keeps the age rule and the breaker still.
+pub(crate) const BALLAST: u64 = 1_200;
 
 pub(crate) struct World {
     pub(crate) agent: Agent,
@@ -32,20 +35,46 @@ pub(crate) struct World {
     pub(crate) sessions: Vec<Session>,
     pub(crate) log: Vec<Record>,
     pub(crate) now: Timestamp,
-    /// All memories as they stood after each decision, with its time.
+    /// All memories as they were after each decision, with its time.
     pub(crate) past: Vec<(Timestamp, BTreeMap<Number, Memory>)>,
-    /// How often edits of a memory were refused.
-    pub(crate) refusals: BTreeMap<Number, u32>,
-    pub(crate) limits: LossLimits,
     pub(crate) ledger_budget: u64,
-    pub(crate) near_doubles: bool,
-    /// A look at all memories that was taken at the first call which needed one, and has followed all decisions
-    /// since; `None` before that.
-    survey: Option<Survey>,
+    pub(crate) near_duplicates: bool,
+    /// All memories as they were built once, with every change since followed.
+    followed: AllMemories,
 }
 
-/// What a call is answered and what it changes, to be compared.
-fn told(outcome: &CallOutcome) -> Value {
+pub(crate) fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn admin() -> Actor {
+    Actor::administrator("root")
+}
+
+pub(crate) fn wren() -> Actor {
+    Actor::agent("wren")
+}
+
+/// A core memory of the agent. `created_at` is a date such as `2026-01-05`.
+pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory {
+    NewMemory {
+        tags: Tags::parse(tags.iter().copied()).unwrap(),
+        created_at: Some(time(created_at)),
+        ..NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent))
+    }
+}
+
+/// A text of that many tokens.
+pub(crate) fn padding(tokens: u64) -> String {
+    "calm".repeat(tokens as usize)
+}
+
+pub(crate) fn digester() -> Digester {
+    Digester::new(&[9; 32])
+}
+
+/// What a call changes and returns, to be compared.
+fn shown(outcome: &CallOutcome) -> Value {
     match outcome {
         CallOutcome::Answer(result) => json!([result]),
         CallOutcome::Commit(decision, result) => json!([result, decision.changes]),
@@ -53,53 +82,32 @@ fn told(outcome: &CallOutcome) -> Value {
     }
 }
 
-pub(crate) fn time(text: &str) -> Timestamp {
-    text.parse().unwrap()
-}
-
-/// A change as its record holds it: that of shredding has no words, not even those that were there, and
-/// other memories are told of without the words of its wordings.
+/// A change as its record holds it: that of shredding has no text, not even the one that was there.
 fn as_recorded(change: &Change, shredded: Option<Number>) -> Change {
-    let after = change.after();
-    match (change.before(), shredded) {
-        (Some(before), Some(number)) if number == after.number => {
-            Change::between(before.without_words(), &after).unwrap()
+    match change.before() {
+        Some(before) if shredded == Some(before.number) => {
+            Change::between(before.without_text(), &change.after()).unwrap()
         }
-        (_, Some(number)) => change.without_wordings_of(number),
         _ => change.clone(),
     }
 }
 
-pub(crate) fn admin() -> Actor {
-    Actor::administrator("root")
-}
-
-/// A core memory. `created_at` is a date such as `2026-01-05`.
-pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory {
-    NewMemory {
-        kind: Kind::Core,
-        content: content.into(),
-        tags: Tags::parse(tags.iter().copied()).unwrap(),
-        source: None,
-        created_at: Some(time(created_at)),
-        constitutional: false,
-        door: SavedBy::of(ActorKind::Agent),
-        wordings: None,
-    }
-}
-
 impl World {
-    /// An agent of which edits may let anything go: what most rules are tested by.
+    /// An agent without memories, with the default settings.
     pub(crate) fn new() -> Self {
-        Self::under("off")
+        Self::of(&[])
     }
 
     /// An agent with that loss guard.
     pub(crate) fn under(guard: &str) -> Self {
+        Self::of(&[(Field::LossGuard, Some(guard))])
+    }
+
+    /// An agent with these settings.
+    pub(crate) fn of(settings: &[(Field, Option<&str>)]) -> Self {
         let now = time("2026-03-01T12:00:00Z");
-        let settings = [(Field::LossGuard, Some(guard))];
         let id = AgentId::from_bytes([7; 16]);
-        let decision = manage::create_agent(id, "wren", &settings, &admin(), now).unwrap();
+        let decision = manage::create_agent(id, "wren", settings, &admin(), now).unwrap();
         let mut world = Self {
             agent: Agent {
                 next_seq: 1,
@@ -110,49 +118,62 @@ impl World {
             log: Vec::new(),
             now,
             past: Vec::new(),
-            refusals: BTreeMap::new(),
-            limits: LossLimits::default(),
             ledger_budget: 100_000,
-            near_doubles: false,
-            survey: None,
+            near_duplicates: false,
+            followed: AllMemories::default(),
         };
         world.apply(decision);
         world
     }
 
     /// Core memories numbered from 1, one a day from 1 January 2026 on. A text that begins with `!` is
-    /// constitutional, one with `@` has the immutable tag `voice`, one with `~` is a journal entry.
+    /// constitutional, one with `@` has the immutable tag `voice`, one with `~` is a journal entry, one with `^` is
+    /// archival.
     pub(crate) fn with(texts: &[&str]) -> Self {
         Self::new().saving(texts)
     }
 
     /// As [`World::with`], for this agent.
-    pub(crate) fn saving(self, texts: &[&str]) -> Self {
-        let mut world = self;
+    pub(crate) fn saving(mut self, texts: &[&str]) -> Self {
         let first = time("2026-01-01");
-        let memories = (0..).zip(texts).map(|(day, text)| {
-            let content = text.trim_start_matches(['!', '@', '~']);
+        let from = self.memories.len() as i64;
+        for (day, text) in (from..).zip(texts) {
+            let content = text.trim_start_matches(['!', '@', '~', '^']);
             let flags = &text[..text.len() - content.len()];
             let tags: &[&str] = if flags.contains('@') { &["voice"] } else { &[] };
-            NewMemory {
-                kind: if flags.contains('~') {
-                    Kind::Journal
-                } else {
-                    Kind::Core
-                },
+            let kind = match flags {
+                flags if flags.contains('~') => Kind::Journal,
+                flags if flags.contains('^') => Kind::Archival,
+                _ => Kind::Core,
+            };
+            self.save(NewMemory {
+                kind,
                 constitutional: flags.contains('!'),
                 created_at: Some(first.plus_days(day)),
                 ..core(content, "2026-01-01", tags)
-            }
-        });
-        let decision = manage::save(world.agent.clone(), memories.collect(), &admin(), world.now);
-        world.apply(decision);
-        world
+            });
+        }
+        self
     }
 
-    /// The same with a session open.
-    pub(crate) fn in_session(texts: &[&str]) -> Self {
-        let mut world = Self::with(texts);
+    /// An open session within the budget, over a memory of [`BALLAST`] tokens and then `texts` from number 2 on: each
+    /// of these can leave.
+    pub(crate) fn session(texts: &[&str]) -> Self {
+        Self::ballasted(Self::new(), texts)
+    }
+
+    /// As [`World::session`], over a budget of 1,000 tokens: summaries can be written.
+    pub(crate) fn over(texts: &[&str]) -> Self {
+        Self::ballasted(Self::of(&[(Field::CoreTokenBudget, Some("1000"))]), texts)
+    }
+
+    /// As [`World::session`], under the guard `off`.
+    pub(crate) fn off(texts: &[&str]) -> Self {
+        Self::ballasted(Self::under("off"), texts)
+    }
+
+    fn ballasted(world: Self, texts: &[&str]) -> Self {
+        let mut world = world.saving(&[&padding(BALLAST)]).saving(texts);
         world.open(Mode::Full);
         world
     }
@@ -161,23 +182,60 @@ impl World {
         self.now = self.now.plus_seconds(60);
     }
 
+    pub(crate) fn all(&self) -> AllMemories {
+        AllMemories::of(self.memories.values())
+    }
+
     pub(crate) fn set(&mut self, field: Field, value: &str) {
+        self.set_as(field, value, &admin());
+    }
+
+    pub(crate) fn set_as(&mut self, field: Field, value: &str, actor: &Actor) {
         let agent = self.agent.clone();
-        let changed = manage::configure(agent, &[(field, Some(value))], &admin(), self.now);
+        let changed = manage::configure(agent, &[(field, Some(value))], actor, self.now);
         if let Some(decision) = changed.unwrap() {
             self.apply(decision);
         }
     }
 
     pub(crate) fn save(&mut self, memory: NewMemory) -> Number {
-        let number = self.agent.next_number;
-        let actor = Actor::agent("wren");
-        let decision = manage::save(self.agent.clone(), vec![memory], &actor, self.now);
-        self.apply(decision);
-        number
+        self.save_replacing(memory, &[]).number
     }
 
-    /// A change by an administrator, outside of any session.
+    /// Saves a memory in place of others.
+    pub(crate) fn save_replacing(&mut self, memory: NewMemory, replaces: &[u64]) -> Saved {
+        let actor = match memory.saved_by.added_by {
+            ActorKind::Administrator => admin(),
+            _ => wren(),
+        };
+        let mut replacing = self.replacing();
+        let saving = Saving {
+            memory,
+            replaces: replaces.iter().copied().map(Number).collect(),
+        };
+        let (decision, mut saved) = manage::save(
+            self.agent.clone(),
+            vec![saving],
+            &mut replacing,
+            &actor,
+            self.now,
+        );
+        self.apply(decision);
+        saved.remove(0)
+    }
+
+    pub(crate) fn replacing(&self) -> Replacing {
+        let since = self.now.plus_days(-WEEK_DAYS);
+        let is_counted = |record: &&Record| {
+            record.action == Action::MemoryReplaced && record.recorded_at > since
+        };
+        Replacing {
+            memories: self.all(),
+            replaced_in_week: self.log.iter().filter(is_counted).count() as u32,
+        }
+    }
+
+    /// A change by an administrator, outside of any session, that no rule makes.
     pub(crate) fn alter(&mut self, number: u64, action: Action, change: impl FnOnce(&mut Memory)) {
         let before = self.memory(number).clone();
         let mut after = before.clone();
@@ -198,50 +256,50 @@ impl World {
         self.apply(draft.finish());
     }
 
+    /// Applies what an administrator does to one memory, where it changes anything.
+    #[track_caller]
+    fn take(&mut self, decision: Result<Option<Decision>, ChangeRefusal>) {
+        if let Some(decision) = decision.unwrap() {
+            self.apply(decision);
+        }
+    }
+
     pub(crate) fn discard(&mut self, number: u64) {
-        let memory = self.memory(number).clone();
-        let decision = manage::discard(
-            self.agent.clone(),
-            &memory,
-            &self.memories,
-            &admin(),
-            self.now,
-        )
-        .unwrap();
-        self.apply(decision.unwrap());
+        let all = self.all();
+        let memory = self.memory(number);
+        let bare = all.summary_left_bare(memory);
+        let agent = self.agent.clone();
+        self.take(manage::discard(agent, memory, bare, &admin(), self.now));
     }
 
     pub(crate) fn protect(&mut self, number: u64) {
-        let memory = self.memory(number).clone();
-        let decision = manage::protect(self.agent.clone(), &memory, &admin(), self.now).unwrap();
-        self.apply(decision.unwrap());
+        let (agent, memory) = (self.agent.clone(), self.memory(number));
+        self.take(manage::protect(agent, memory, &admin(), self.now));
     }
 
     pub(crate) fn unprotect(&mut self, number: u64) {
-        let memory = self.memory(number).clone();
-        let decision = manage::unprotect(self.agent.clone(), &memory, &admin(), self.now).unwrap();
-        self.apply(decision.unwrap());
+        let (agent, memory) = (self.agent.clone(), self.memory(number));
+        self.take(manage::unprotect(agent, memory, &admin(), self.now));
     }
 
     pub(crate) fn restore(&mut self, number: u64) {
-        let memory = self.memory(number).clone();
-        let agent = self.agent.clone();
-        let decision = if memory.is_kept() {
-            let texts = wording::texts_in(&self.log);
-            let mut own = memory.wordings.iter().map(Wording::id);
-            let own = own.find(|id| id.number == memory.number).unwrap();
-            manage::restore_wording(agent, &memory, &texts[&own], &admin(), self.now)
-        } else {
-            let others: Vec<Memory> = self.memories.values().cloned().collect();
-            manage::restore(agent, &memory, &others, &admin(), self.now)
-        };
-        self.apply(decision.unwrap().unwrap());
+        let (agent, memory) = (self.agent.clone(), self.memory(number));
+        self.take(manage::restore(agent, memory, &admin(), self.now));
     }
 
-    pub(crate) fn begin(&mut self, mode: Mode) {
+    pub(crate) fn promote(&mut self, number: u64) -> Result<(), ChangeRefusal> {
+        let all = self.all();
+        let memory = self.memory(number);
+        let bare = all.summary_left_bare(memory);
+        let decision = manage::promote(self.agent.clone(), memory, bare, &wren(), self.now)?;
+        self.apply(decision);
+        Ok(())
+    }
+
+    pub(crate) fn start(&self, mode: Mode) -> Start {
         let mut id = [0; 16];
         id[15] = self.sessions.len() as u8 + 1;
-        let start = Start {
+        Start {
             id: SessionId::from_bytes(id),
             mode,
             driver: Driver::Model,
@@ -252,38 +310,56 @@ impl World {
                 until: self.now.plus_seconds(90),
                 holder: 1,
             }),
-            started_by: memoir_domain::audit::Actor::administrator("Petra"),
-        };
+            started_by: Actor::administrator("Petra"),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, mode: Mode) -> Result<(), StartRefusal> {
         let running = self
             .sessions
             .iter()
             .find(|session| session.state.is_running())
             .map(|session| session.id);
-        let decision = lifecycle::begin(self.agent.clone(), running, start, self.now).unwrap();
+        let nothing = lifecycle::nothing_to_refine(&self.agent, mode, &self.all(), &digester());
+        let (agent, start) = (self.agent.clone(), self.start(mode));
+        let decision = lifecycle::begin(agent, running, start, nothing, self.now)?;
         self.apply(decision);
+        Ok(())
     }
 
     pub(crate) fn open(&mut self, mode: Mode) -> SessionOpening {
         self.tick();
-        self.begin(mode);
+        self.begin(mode).unwrap();
+        self.open_begun()
+    }
+
+    /// Opens the session that was begun last.
+    pub(crate) fn open_begun(&mut self) -> SessionOpening {
         let opened = lifecycle::open(
             self.agent.clone(),
-            self.session().clone(),
-            &self.memories.values().cloned().collect::<Vec<_>>(),
-            &Digester::new(&[9; 32]),
-            LedgerRoom {
-                tokens: self.ledger_budget,
-                near_doubles: self.near_doubles,
-                leaves_out_administrators: false,
-            },
+            self.last_session().clone(),
+            self.all(),
+            &digester(),
+            self.room(),
             self.now,
         );
         self.apply(opened.decision.clone());
+        assert!(
+            opened.memories.core().eq(self.all().core()),
+            "the memories after the cleanup"
+        );
         opened
     }
 
-    /// The last session.
-    pub(crate) fn session(&self) -> &Session {
+    pub(crate) fn room(&self) -> LedgerRoom {
+        LedgerRoom {
+            tokens: self.ledger_budget,
+            near_duplicates: self.near_duplicates,
+            leaves_out_administrators: false,
+        }
+    }
+
+    pub(crate) fn last_session(&self) -> &Session {
         self.sessions.last().unwrap()
     }
 
@@ -295,121 +371,67 @@ impl World {
         self.memory(number).content.expose()
     }
 
-    /// The kept memories of a kind, by number.
-    pub(crate) fn kept(&self, kind: Kind) -> Vec<(u64, &str)> {
+    /// The active memories of a kind, by number.
+    pub(crate) fn active(&self, kind: Kind) -> Vec<(u64, &str)> {
         self.memories
             .values()
-            .filter(|memory| memory.is_kept() && memory.kind == kind)
+            .filter(|memory| memory.is_active() && memory.kind() == kind)
             .map(|memory| (memory.number.0, memory.content.expose()))
             .collect()
     }
 
-    pub(crate) fn kept_core(&self) -> Vec<u64> {
-        let kept = self.kept(Kind::Core);
-        kept.into_iter().map(|(number, _)| number).collect()
+    pub(crate) fn core_numbers(&self) -> Vec<u64> {
+        let core = self.active(Kind::Core);
+        core.into_iter().map(|(number, _)| number).collect()
+    }
+
+    /// The active archival memories, each with the memory that it is under.
+    pub(crate) fn archive(&self) -> Vec<(u64, Option<u64>)> {
+        let all = self.all();
+        let archival = self
+            .memories
+            .values()
+            .filter(|memory| memory.is_active_archival());
+        archival
+            .map(|memory| (memory.number.0, all.read_under(memory).map(|under| under.0)))
+            .collect()
+    }
+
+    /// The text of the newest journal entry.
+    pub(crate) fn last_entry(&self) -> &str {
+        self.active(Kind::Journal).pop().unwrap().1
     }
 
     pub(crate) fn last_record(&self) -> &Record {
         self.log.last().unwrap()
     }
 
-    /// As [`World::call_whole`], without what every result of an edit tells of the session, and of an agent
-    /// whose edits may let anything go without what they let go.
+    /// Calls a tool of the last session.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let mut result = self.call_whole(tool, arguments);
-        let is_off = self.agent.settings.effective_loss_guard() == LossGuard::Off;
-        if let Some(fields) = result.as_object_mut() {
-            fields.remove("edits_left");
-            fields.remove("removable_tokens");
-            if is_off {
-                fields.remove("lost");
-            }
-        }
-        result
-    }
-
-    /// The texts that these memories stand for, from the log: those that a memory says itself are the same there.
-    fn texts(&self, memories: &BTreeMap<Number, Memory>) -> WordingTexts {
-        let ids = memories.values().flat_map(wording::places);
-        let in_log = ids.map(|id| {
-            let record = &self.log[id.seq as usize - 1];
-            (id, wording::text_in(record, id.number).unwrap())
-        });
-        let texts: WordingTexts = in_log.collect();
-        for (id, said) in memories.values().flat_map(wording::texts_said_by) {
-            assert_eq!(texts.get(&id), Some(&said));
-        }
-        texts
-    }
-
-    /// A call of the last session's tool, with everything that it is to change changed.
-    pub(crate) fn call_whole(&mut self, tool: &str, arguments: Value) -> Value {
         self.tick();
-        let request = KnifeRequest::read(tool, Some(&arguments));
-        let named: BTreeMap<Number, Memory> = request
-            .numbers()
-            .iter()
-            .filter_map(|number| Some((*number, self.memories.get(number)?.clone())))
-            .collect();
-        let texts = self.texts(&named);
-        let digester = Digester::new(&[9; 32]);
-        let view = View {
-            agent: &self.agent,
-            session: self.sessions.last(),
-            memories: &named,
-            texts: &texts,
-            survey: None,
-            limits: self.limits,
-            digester: &digester,
-            refusals: &self.refusals,
-            is_confirmed: false,
-        };
-        let actor = Actor::agent("wren");
-        let mut outcome = knife::decide(view, &request, &actor, self.now);
-        if matches!(outcome, CallOutcome::Survey) {
-            let survey = Survey::of(self.memories.values().cloned().map(Memory::into_shared));
+        let request = ToolRequest::read(tool, Some(&arguments));
+        let decide = |memories: &AllMemories| {
             let view = View {
-                survey: Some(&survey),
-                ..view
+                agent: &self.agent,
+                system_prompt: self.agent.settings.system_prompt.as_ref(),
+                session: self.sessions.last(),
+                memories,
             };
-            outcome = knife::decide(view, &request, &actor, self.now);
-            if let Some(followed) = &self.survey {
-                let view = View {
-                    survey: Some(followed),
-                    ..view
-                };
-                let on_followed = knife::decide(view, &request, &actor, self.now);
-                assert_eq!(
-                    told(&on_followed),
-                    told(&outcome),
-                    "a look that followed decides as a new one"
-                );
-                assert_eq!(followed.bytes(), survey.bytes(), "and keeps no more");
-                assert!(
-                    followed.wordings().eq(survey.wordings()),
-                    "of the same ages"
-                );
-            }
-            self.survey.get_or_insert(survey);
-        }
+            tools::decide(view, &request, &wren(), self.now)
+        };
+        let outcome = decide(&self.all());
+        assert_eq!(
+            shown(&decide(&self.followed)),
+            shown(&outcome),
+            "memories that were followed decide as those that are built anew"
+        );
         let result = match outcome {
-            CallOutcome::Answer(result) => {
-                if let ToolResult::Error { .. } = result {
-                    for number in request.numbers() {
-                        *self.refusals.entry(*number).or_default() += 1;
-                    }
-                }
-                result
-            }
-            CallOutcome::Survey => unreachable!("it was given one"),
-            CallOutcome::Search(KnifeCall::Search {
+            CallOutcome::Answer(result) => result,
+            CallOutcome::Search(ToolCall::Search {
                 query,
                 since,
                 until,
-            }) => {
-                let all: Vec<Memory> = self.memories.values().cloned().collect();
-                knife::search(&all, query.as_ref(), since, until)
-            }
+            }) => tools::search(&self.all(), query.as_ref(), since, until),
             CallOutcome::Search(_) => unreachable!("only searches search"),
             CallOutcome::Commit(decision, result) => {
                 self.apply(*decision);
@@ -426,7 +448,7 @@ impl World {
     }
 
     pub(crate) fn delete(&mut self, number: u64) -> Value {
-        self.call("delete_memory", json!({"id": number}))
+        self.call("delete_memory", json!({"ids": [number]}))
     }
 
     pub(crate) fn update(&mut self, number: u64, content: &str) -> Value {
@@ -440,13 +462,24 @@ impl World {
         )
     }
 
+    /// The number of the summary that the session writes over these memories.
+    #[track_caller]
+    pub(crate) fn summarise(&mut self, numbers: &[u64], content: &str) -> u64 {
+        let result = match numbers {
+            [number] => self.update(*number, content),
+            _ => self.consolidate(numbers, content),
+        };
+        assert_eq!(result["is_summary"], true, "{result}");
+        result["number"].as_u64().unwrap()
+    }
+
     pub(crate) fn complete(&mut self) -> Value {
         self.call("complete_refinement", json!({"summary": "Done."}))
     }
 
-    /// The last session's records, and every memory that they touch.
+    /// The last session's records, and the memories that a rollback of it needs.
     fn history(&self) -> (Vec<Record>, BTreeMap<Number, Memory>) {
-        let id = self.session().id;
+        let id = self.last_session().id;
         let history: Vec<Record> = self
             .log
             .iter()
@@ -457,13 +490,20 @@ impl World {
         (history, memories)
     }
 
+    /// The memories that the records touch, and those under them.
     fn memories_of<'a>(
         &self,
         records: impl IntoIterator<Item = &'a Record>,
     ) -> BTreeMap<Number, Memory> {
-        rollback::touched(records)
-            .into_iter()
-            .map(|number| (number, self.memories[&number].clone()))
+        let touched = rollback::touched(records);
+        let is_needed = |memory: &Memory| {
+            touched.contains(&memory.number)
+                || memory.under().is_some_and(|under| touched.contains(&under))
+        };
+        self.memories
+            .iter()
+            .filter(|(_, memory)| is_needed(memory))
+            .map(|(number, memory)| (*number, memory.clone()))
             .collect()
     }
 
@@ -472,7 +512,7 @@ impl World {
         let (history, memories) = self.history();
         let decision = rollback::roll_back_running(
             self.agent.clone(),
-            self.session().clone(),
+            self.last_session().clone(),
             &history,
             memories,
             &admin(),
@@ -553,7 +593,7 @@ impl World {
         true
     }
 
-    /// What a rewind to after that record would come to, by summaries of a few records each.
+    /// What a rewind to after that record would do, by summaries of a few records each.
     fn foresee(&self, to_seq: u64) -> RewindForecast {
         let past = |until: u64, records: usize| {
             let log: Vec<&Record> = self.log.iter().filter(|it| it.seq <= until).collect();
@@ -561,9 +601,9 @@ impl World {
             for stretch in log.chunks(records) {
                 let mut summary = LogSummary::after(last.as_ref());
                 stretch.iter().for_each(|record| summary.add(record));
-                let kept = LogSummary::from_bytes(&summary.to_bytes()).unwrap();
-                assert_eq!(kept, summary);
-                past.add(&kept);
+                let stored = LogSummary::from_bytes(&summary.to_bytes()).unwrap();
+                assert_eq!(stored, summary);
+                past.add(&stored);
                 last = Some(summary);
             }
             past
@@ -575,27 +615,22 @@ impl World {
         rewind::foresee(&self.agent, ids, &now, &then, self.now)
     }
 
-    /// Takes the words of that memory out, for good.
+    /// Shreds that memory.
     pub(crate) fn shred(&mut self, number: u64) -> Result<(), ChangeRefusal> {
         self.tick();
-        let standing_for_it: Vec<Memory> = self
-            .memories
-            .values()
-            .filter(|other| other.number.0 != number)
-            .filter(|other| other.wordings.iter().any(|one| one.number.0 == number))
-            .cloned()
-            .collect();
-        // The words of a constitutional one go where an administrator asked and the agent said yes.
-        let actor = match self.memory(number).is_constitutional() {
+        let all = self.all();
+        let memory = self.memory(number);
+        // A constitutional one is shredded where both an administrator and the agent request it.
+        let actor = match memory.is_constitutional() {
             true => admin(),
-            false => Actor::agent("wren"),
+            false => wren(),
         };
         let decision = shred::shred(
             self.agent.clone(),
             &self.sessions,
             &shred::ShredTarget {
-                memory: self.memory(number),
-                standing_for_it: &standing_for_it,
+                memory,
+                bare_summary: all.summary_left_bare(memory),
             },
             &self.log,
             "it should not be there".into(),
@@ -606,26 +641,20 @@ impl World {
         Ok(())
     }
 
-    /// Holds that the log alone tells what is stored (SPEC 4.2).
-    pub(crate) fn check_replay(&self) -> Replay {
+    /// Checks that the log alone leads to what is stored (SPEC 4.2), and counts the originals.
+    #[track_caller]
+    pub(crate) fn check_replay(&self) -> Originals {
         let replay = Replay::of(&self.log).unwrap();
         let memories: Vec<Memory> = self.memories.values().cloned().collect();
         assert_eq!(replay.check_agent(&self.agent), Ok(()));
-        let texts = wording::texts_in(&self.log);
-        replay.check_memories(&memories, &texts).unwrap();
         assert_eq!(replay.check_sessions(&self.sessions), Ok(()));
-        replay
+        let originals = replay.check_memories(&memories).unwrap();
+        assert_eq!(originals.lost, 0);
+        originals
     }
 
-    /// How much of what was ever said is still said, by the log.
-    pub(crate) fn carried(&self) -> Carried {
-        let memories: Vec<Memory> = self.memories.values().cloned().collect();
-        let texts = wording::texts_in(&self.log);
-        let replay = Replay::of(&self.log).unwrap();
-        replay.check_memories(&memories, &texts).unwrap()
-    }
-
-    /// Writes a decision, and holds that its counts, its log and its changes agree (SPEC 4.1).
+    /// Writes a decision, and checks that its counts, its log and its changes agree (SPEC 4.1).
+    #[track_caller]
     pub(crate) fn apply(&mut self, decision: Decision) {
         let recorded: Vec<Change> = decision
             .records
@@ -643,7 +672,7 @@ impl World {
             recorded.into_iter().eq(changes),
             "every change is in the log"
         );
-        self.check_masses(&decision);
+        self.check_core_tokens(&decision);
         for change in &decision.changes {
             let before = self.memories.get(&change.number());
             assert_eq!(
@@ -653,9 +682,7 @@ impl World {
             );
             self.memories.insert(change.number(), change.after());
         }
-        if let Some(survey) = &mut self.survey {
-            survey.follow(&decision.changes);
-        }
+        self.followed.follow(&decision.changes);
         for redaction in decision.redactions {
             self.log[redaction.seq as usize - 1].body = redaction.body;
         }
@@ -681,34 +708,27 @@ impl World {
         self.past.push((self.now, self.memories.clone()));
     }
 
-    /// Every record that changes memories says what the mass is after it.
-    fn check_masses(&self, decision: &Decision) {
-        let of = |memory: &Memory| {
-            if memory.is_kept_core() {
-                memory.tokens()
-            } else {
-                0
-            }
+    /// Every record that changes memories has the core size after it.
+    fn check_core_tokens(&self, decision: &Decision) {
+        let of = |memory: &Memory| match memory.is_active_core() {
+            true => memory.tokens(),
+            false => 0,
         };
-        let mut mass = self.agent.tally.core_tokens;
-        // A record may leave out the words of its changes.
+        let mut size = self.agent.tally.core_tokens;
+        // A record may leave out the texts of its changes.
         let mut changes = decision.changes.iter();
         for record in &decision.records {
             for change in changes.by_ref().take(record.body.changes.len()) {
-                mass = mass + of(&change.after()) - change.before().map_or(0, of);
+                size = size + of(&change.after()) - change.before().map_or(0, of);
             }
-            let told = record.facts.count_of(CORE_TOKENS);
-            let expected = (!record.body.changes.is_empty()).then_some(mass);
-            assert_eq!(
-                told.filter(|_| expected.is_some()),
-                expected,
-                "{}",
-                record.seq
-            );
+            if !record.body.changes.is_empty() {
+                let recorded = record.facts.count_of(CORE_TOKENS);
+                assert_eq!(recorded, Some(size), "{}", record.seq);
+            }
         }
     }
 
-    /// The memories as the log alone tells them.
+    /// The memories as the log alone has them.
     pub(crate) fn replayed(&self) -> BTreeMap<Number, Memory> {
         let changes = self.log.iter().flat_map(|record| &record.body.changes);
         changes

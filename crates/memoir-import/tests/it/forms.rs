@@ -336,7 +336,7 @@ fn letta_of_version_1_and_archival_passages_are_read() {
     let moored = found.of("Moored");
     assert_eq!(
         (moored.kind, tags(moored)),
-        (Some(Kind::Journal), vec!["log"])
+        (Some(Kind::Archival), vec!["log"])
     );
     assert_eq!(found.of("Wrong").gone.unwrap().why, WhyGone::Deleted);
 }

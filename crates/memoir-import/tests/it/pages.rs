@@ -1,7 +1,7 @@
 //! Folders of Markdown.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{ImportFormat, WhyGone};
+use memoir_import::{ImportFormat, PageOf, WhyGone};
 
 use crate::{folder, read_path, tags, time};
 
@@ -164,6 +164,49 @@ fn pages_of_the_open_knowledge_format_keep_their_standing() {
     assert_eq!(allergy.gone, None);
     assert_eq!(found.of("Berth four").gone.unwrap().why, WhyGone::Expired);
     assert_eq!(found.of("oak").gone.unwrap().why, WhyGone::Invalidated);
+}
+
+#[test]
+fn pages_of_memoir_keep_their_kind_and_number() {
+    let page = |fields: &str, text: &str| {
+        format!(
+            "---\ntitle: \"x\"\ncreated: 2026-03-01T10:00:00Z\nmemoir:\n  agent: \"wren\"\n{fields}---\n{text}\n"
+        )
+    };
+    let summary = page(
+        "  number: 9\n  kind: core\n  is_summary: true\n",
+        "Kai sails the Marta.",
+    );
+    let archival = page(
+        "  number: 4\n  kind: archival\n  under: 9\n  archived_at: 2026-04-01T10:00:00Z\n",
+        "Kai bought the sloop Marta.",
+    );
+    let journal = page("  number: 10\n  kind: journal\n", "Calm today.");
+    let (_home, root) = folder(&[
+        ("archival/00004-kai.md", &archival),
+        ("core/00009-kai.md", &summary),
+        ("journal/00010-calm.md", &journal),
+        ("loose.md", "---\nkind: archival\n---\nThe mast is spruce."),
+    ]);
+    let found = read_path(&root);
+    let bought = found.of("bought");
+    assert_eq!(bought.kind, Some(Kind::Archival));
+    assert_eq!(bought.content.expose(), "Kai bought the sloop Marta.");
+    let of = PageOf {
+        agent: "wren".to_owned(),
+        number: 4,
+    };
+    assert_eq!(bought.page_of, Some(of));
+    let sails = found.of("sails");
+    let of = PageOf {
+        agent: "wren".to_owned(),
+        number: 9,
+    };
+    assert_eq!((sails.kind, &sails.page_of), (Some(Kind::Core), &Some(of)));
+    assert_eq!(found.of("Calm").kind, Some(Kind::Journal));
+    // A page of another program can name its kind, too.
+    let mast = found.of("mast");
+    assert_eq!((mast.kind, &mast.page_of), (Some(Kind::Archival), &None));
 }
 
 #[test]

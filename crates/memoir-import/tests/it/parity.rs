@@ -5,8 +5,8 @@ use memoir_domain::{
     PrivateText,
     audit::ActorKind,
     memory::{Kind, Memory, NewMemory, Number, Tags},
+    origin::SavedBy,
     recall::{RecallIndex, RecallQuery},
-    wording::SavedBy,
 };
 use serde_json::{Value, json};
 
@@ -81,18 +81,20 @@ fn all() -> Vec<String> {
 }
 
 fn stored(found: &Read) -> Vec<Memory> {
-    let kept = found.memories.iter().filter(|memory| memory.gone.is_none());
-    kept.zip(1..)
+    let active = found.memories.iter().filter(|memory| memory.gone.is_none());
+    active
+        .zip(1..)
         .map(|(memory, number)| {
             let new = NewMemory {
-                kind: memory.kind.unwrap_or(Kind::Journal),
-                content: memory.content.clone(),
                 tags: Tags::parse(memory.tags.iter().map(PrivateText::expose)).unwrap(),
                 source: Some(memory.source.clone()),
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
-                door: SavedBy::of(ActorKind::Owner),
-                wordings: None,
+                ..NewMemory::new(
+                    memory.kind.unwrap_or(Kind::Journal),
+                    memory.content.clone(),
+                    SavedBy::of(ActorKind::Owner),
+                )
             };
             new.into_memory(Number(number), number, time("2026-04-01T00:00:00Z"))
         })

@@ -12,10 +12,19 @@ use rmcp::{
 use serde_json::Value;
 
 pub async fn agent() -> OwnAgent {
+    agent_with(&[]).await
+}
+
+/// An agent without a loss guard: the core size alone limits its sessions.
+#[allow(dead_code, reason = "not each suite needs it")]
+pub async fn unguarded_agent() -> OwnAgent {
+    agent_with(&[(Field::LossGuard, Some("off"))]).await
+}
+
+async fn agent_with(settings: &[(Field, Option<&str>)]) -> OwnAgent {
     let installation = TestInstallation::in_memory().with_clock(TestClock::ticking());
     let account = installation.account("default").await;
-    let off = [(Field::LossGuard, Some("off"))];
-    let agent = memoir_testkit::agent(&account, "wren", &off).await;
+    let agent = memoir_testkit::agent(&account, "wren", settings).await;
     agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 

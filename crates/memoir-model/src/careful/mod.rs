@@ -1,24 +1,26 @@
 //! `builtin:careful`, a rule-based refiner that needs no network (SPEC 6.3).
 //!
-//! A model like any other: it reads nothing but the request, and answers with text and tool calls.
-//! It remembers nothing between requests, and finds out where it is from the conversation so far.
-//! What it is not: it does not understand a word. It consents to a session when two of the memories
-//! that it is shown are equal up to case, white space and one final `.`, `!` or `?`; it merges or
-//! deletes only such memories; it promotes no journal entry; and it says no to every other question.
+//! A model like any other: it reads nothing but the request, and responds with text and tool calls. It remembers
+//! nothing between requests; the conversation so far shows which step comes next. It does not understand a word. It
+//! consents to a session when two of the memories that it is shown have the same text up to case. It deletes only
+//! memories whose text an earlier one has, up to case, and changes no text. It promotes no journal entry, and its
+//! response to every other question is no.
 
-mod doubles;
+mod duplicates;
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection};
+use memoir_domain::{
+    PrivateJson, PrivateText, context, ledger, origin::Origin, prompt, reflection,
+};
 use serde_json::{Value, json};
 
-use self::doubles::{LedgerRow, Plan, PlannedEdit, groups, plan};
+use self::duplicates::{LedgerRow, Plan, groups, plan};
 use crate::message::{
     Arguments, AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
 };
 use crate::{Model, ModelError, ModelName};
 
-/// How the request for consent begins; what it asks beside that does not matter here.
+/// How the request for consent begins; the rest of it does not matter here.
 const CONSENT_OPENING: &str = "A refinement session of your long-term memory can begin now";
 
 /// The refiner.
@@ -28,7 +30,7 @@ pub(crate) struct Careful {
 }
 
 impl Careful {
-    /// Under the name by which it was asked for.
+    /// Under the name that was requested.
     pub(crate) fn new(name: ModelName) -> Self {
         Self { name }
     }
@@ -41,7 +43,7 @@ impl Model for Careful {
     }
 
     fn context_tokens(&self) -> Option<u32> {
-        // It reads everything: of a ledger for it nothing is left out for want of room.
+        // It reads everything: its ledger is never shortened.
         Some(u32::MAX)
     }
 
@@ -51,7 +53,7 @@ impl Model for Careful {
     }
 }
 
-/// What it says in one turn.
+/// Its response in one turn.
 #[derive(PartialEq)]
 enum CarefulTurn {
     Text(String),
@@ -71,19 +73,16 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
             .into_iter()
             .map(LedgerRow::from)
             .collect();
-        // Without the limit it deletes nothing: better too little than a breaker that trips.
+        // Without the limit it deletes nothing: the breaker would undo the whole session.
         let removable = prompt::parse_removable_tokens(question).unwrap_or(0);
-        return next_step(
-            &plan(&rows, removable, offers("consolidate_memories")),
-            &results(request),
-        );
+        return next_step(&plan(&rows, removable), &results(request));
     }
     if request
         .answer_schema
         .as_ref()
         .is_some_and(|answer| answer.name == reflection::ANSWER)
     {
-        // It cannot tell what matters, and promoting nothing is normal (SPEC 2.5).
+        // It cannot judge what matters, and promoting nothing is normal (SPEC 2.5).
         return CarefulTurn::Text(r#"{"promote": []}"#.to_owned());
     }
     if question.trim_start().starts_with(CONSENT_OPENING) {
@@ -95,11 +94,12 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
 }
 
 fn consent(texts: &[String]) -> CarefulTurn {
-    let doubles = groups(texts.iter().map(String::as_str)).len();
-    CarefulTurn::Text(match doubles {
-        0 => "NO, I see no doubles.".to_owned(),
-        1 => "YES, I see one memory that stands more than once.".to_owned(),
-        _ => format!("YES, I see {doubles} memories that stand more than once."),
+    // Without the days: the ledger has them, and a session without an edit is a good outcome.
+    let duplicates = groups(texts.iter().map(|text| (text.as_str(), None))).len();
+    CarefulTurn::Text(match duplicates {
+        0 => "NO, I see no duplicates.".to_owned(),
+        1 => "YES, I see one text that occurs more than once.".to_owned(),
+        _ => format!("YES, I see {duplicates} texts that occur more than once."),
     })
 }
 
@@ -116,7 +116,7 @@ fn core_memories(system: &str) -> Vec<String> {
         .skip_while(|line| **line != context::CORE_HEADING)
         .skip(1);
     let mut memories: Vec<String> = Vec::new();
-    // The next heading ends the core memories; what the journal says is not compared.
+    // The next heading of this level ends the core memories; the journal is not compared.
     for line in after.take_while(|line| !line.starts_with("## ")) {
         if let Some(first) = line.strip_prefix("- ") {
             memories.push(first.to_owned());
@@ -126,6 +126,20 @@ fn core_memories(system: &str) -> Vec<String> {
         }
     }
     memories
+        .iter()
+        .map(|item| without_origin(item))
+        // A summary is no duplicate of anything.
+        .filter(|text| !text.starts_with("(summary of "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A list item without the origin that may stand before its text.
+fn without_origin(item: &str) -> &str {
+    let text = Origin::ALL
+        .iter()
+        .find_map(|origin| item.strip_prefix(&format!("(origin {origin}) ")));
+    text.unwrap_or(item)
 }
 
 /// The results of its calls so far, in order; `null` for one that is no JSON.
@@ -139,8 +153,8 @@ fn results(request: &ModelRequest) -> Vec<Value> {
     request.messages.iter().filter_map(result).collect()
 }
 
-/// It makes one call a turn, so its `n`th result is that of the `n`th step of the plan, and the one
-/// after the last step is that of the completion.
+/// It makes one call a turn, so its `n`th result is that of the `n`th delete of the plan, and the one after the last
+/// delete is that of the completion. A refused call is not repeated.
 fn next_step(plan: &Plan, results: &[Value]) -> CarefulTurn {
     let field =
         |result: &Value, name: &str| result.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -154,90 +168,62 @@ fn next_step(plan: &Plan, results: &[Value]) -> CarefulTurn {
     let capped = results
         .iter()
         .position(|result| field(result, "code").as_deref() == Some("edit_cap"));
-    // The step that the cap refused was the last one, and completing comes next: those behind it would
-    // be refused too.
-    let steps = capped.map_or(plan.steps.len(), |last| (last + 1).min(plan.steps.len()));
+    // The delete that the cap refused was the last one, and completing comes next: later ones would be refused too.
+    let steps = capped.map_or(plan.deletes.len(), |last| {
+        (last + 1).min(plan.deletes.len())
+    });
     if is_over || results.len() > steps {
         return CarefulTurn::Text("The session is over.".to_owned());
     }
-    match plan
-        .steps
-        .get(results.len())
-        .filter(|_| results.len() < steps)
-    {
-        Some(PlannedEdit::Delete { number }) => {
-            CarefulTurn::Call("delete_memory", json!({"id": number}))
-        }
-        Some(PlannedEdit::Consolidate { numbers, content }) => CarefulTurn::Call(
-            "consolidate_memories",
-            json!({"ids": numbers, "content": content}),
-        ),
+    match plan.deletes[..steps].get(results.len()) {
+        Some(numbers) => CarefulTurn::Call("delete_memory", json!({"ids": numbers})),
         None => CarefulTurn::Call(
             "complete_refinement",
-            json!({"summary": summary(plan, results)}),
+            json!({"summary": report(plan, results)}),
         ),
     }
 }
 
-/// What was done, going by the results; no word of a memory is in it.
-fn summary(plan: &Plan, results: &[Value]) -> String {
-    let done = |kind: &str| {
-        let kind = kind.to_owned();
-        results
-            .iter()
-            .filter(move |result| result["type"] == kind.as_str())
-    };
-    let deleted = done("deleted").count();
-    let merged = done("consolidated").count();
-    let members: u64 = done("consolidated")
-        .filter_map(|result| result["merged_count"].as_u64())
-        .sum();
-    // Each result is of one kind at most, so this cannot go below zero.
-    let refused = results.len() - deleted - merged;
-    let mut text = match (deleted, merged) {
-        (0, 0) => "Nothing was changed.".to_owned(),
-        (_, 0) => format!(
-            "Deleted {} that stood elsewhere too.",
-            counted(deleted as u64, "memory", "memories")
-        ),
-        (0, _) => format!("Merged {members} memories into {merged}."),
-        _ => format!(
-            "Deleted {} that stood elsewhere too, and merged {members} into {merged}.",
-            counted(deleted as u64, "memory", "memories")
+/// What was done, by the results; it has no word of a memory.
+fn report(plan: &Plan, results: &[Value]) -> String {
+    let done = plan.deletes.iter().zip(results);
+    let (deleted, refused): (Vec<_>, Vec<_>) =
+        done.partition(|(_, result)| result["type"] == "deleted");
+    let deleted: usize = deleted.iter().map(|(numbers, _)| numbers.len()).sum();
+    let mut text = match deleted {
+        0 if plan.deletes.is_empty() && plan.left == 0 => {
+            "Nothing was changed: no memory that can be deleted has the same text, up to case, as an earlier one."
+                .to_owned()
+        }
+        0 => "Nothing was changed.".to_owned(),
+        1 => "Deleted 1 memory that had the same text, up to case, as an earlier one.".to_owned(),
+        more => format!(
+            "Deleted {more} memories that had the same text, up to case, as earlier ones."
         ),
     };
-    text.push_str(
-        match (deleted + merged, plan.steps.is_empty() && plan.left == 0) {
-            (0, true) => {
-                " There are no two memories equal up to case, white space and the final mark."
-            }
-            (0, false) => "",
-            _ => " Only memories equal up to case, white space and the final mark were touched.",
-        },
-    );
-    if refused > 0 {
+    if !refused.is_empty() {
         text.push_str(&format!(
-            " Refused by the rules: {}.",
-            counted(refused as u64, "step", "steps")
+            " Refused: {}.",
+            counted(refused.len(), "delete", "deletes")
         ));
     }
     if plan.left > 0 {
         text.push_str(&format!(
-            " Left for want of edits or room before the breaker: {}.",
-            counted(plan.left as u64, "step", "steps")
+            " Not deleted, because of the edit cap or the breaker: {}.",
+            counted(plan.left, "duplicate", "duplicates")
         ));
     }
     text
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 impl CarefulTurn {
     /// `turn` makes the id of the call.
     fn into_reply(self, turn: usize) -> Reply {
-        // Nothing is read or written in tokens: the refiner costs none of a session's budget.
+        // The refiner reads and writes no tokens, and costs none of a session's limit.
         let usage = TokenUsage {
             input_tokens: 0,
             output_tokens: 0,
@@ -283,12 +269,10 @@ impl From<ledger::ParsedRow> for LedgerRow {
         Self {
             number: row.number.0,
             tokens: row.tokens,
-            is_protected: row.constitutional || row.immutable,
-            tags: row
-                .tags
-                .into_iter()
-                .map(PrivateText::into_exposed)
-                .collect(),
+            date: row.date,
+            is_bound: row.constitutional || row.immutable || row.stays,
+            is_summary: row.summary,
+            weakness: row.origin.unwrap_or_default().weakness(),
             content: row.content.into_exposed(),
         }
     }

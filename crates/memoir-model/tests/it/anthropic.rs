@@ -27,7 +27,7 @@ fn assistant(content: &Value) -> AssistantMessage {
 #[tokio::test]
 async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_verbatim() {
     let blocks = json!([
-        {"type": "thinking", "thinking": "Two doubles.", "signature": "c2ln"},
+        {"type": "thinking", "thinking": "Two duplicates.", "signature": "c2ln"},
         {"type": "text", "text": "I shall."},
         {"type": "tool_use", "id": "toolu_1", "name": "delete_memory", "input": {"id": 17}},
         {"type": "tool_use", "id": "toolu_2", "name": "delete_memory", "input": {"id": 18}},

@@ -1,22 +1,30 @@
 //! `builtin:careful` against the prompts and results that a session really has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use memoir_domain::agent::{Agent, Settings, Threshold};
-use memoir_domain::audit::ActorKind;
-use memoir_domain::breaker::Gauge;
-use memoir_domain::knife::{EditsLeft, Refusal, Tool, ToolResult};
-use memoir_domain::memory::{Kind, Memory, Number, Tags, Tally};
+use memoir_domain::agent::{Agent, Field};
+use memoir_domain::audit::{Actor, ActorKind};
+use memoir_domain::ledger::LedgerRoom;
+use memoir_domain::lifecycle::{self, SessionOpening, Start};
+use memoir_domain::manage;
+use memoir_domain::memories::AllMemories;
+use memoir_domain::memory::{Kind, Memory, NewMemory, Number, Tags, Tally};
+use memoir_domain::origin::{Origin, SavedBy};
 use memoir_domain::prompt::{self, Prompt, PromptSession};
-use memoir_domain::session::{Mode, Stats};
-use memoir_domain::wording::SavedBy;
-use memoir_domain::{AgentId, PrivateText, Timestamp, context, ledger};
+use memoir_domain::session::{Driver, Mode, Session, Stats, Trigger};
+use memoir_domain::text::Digester;
+use memoir_domain::tools::{CallOutcome, Refusal, Tool, ToolRequest, ToolResult, View, decide};
+use memoir_domain::{AgentId, PrivateText, SessionId, Timestamp, context};
 use memoir_model::{
-    Arguments, Finish, Model, ModelMessage, ModelRequest, OfferedTool, Providers, TokenUsage,
-    ToolCall,
+    Arguments, Finish, Model, ModelMessage, ModelRequest, OfferedTool, Providers, Reply,
+    TokenUsage, ToolCall,
 };
 use serde_json::{Value, json};
+
+/// A memory that keeps the breaker from tripping over the edits.
+const LONG: &str =
+    "A long memory with a text of its own, of which each test takes only a part away.";
 
 fn careful() -> Arc<dyn Model> {
     let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
@@ -25,85 +33,56 @@ fn careful() -> Arc<dyn Model> {
         .unwrap()
 }
 
-/// One memory a day, numbered from 1. A text that begins with `!` is constitutional.
+fn day(number: i64) -> Timestamp {
+    Timestamp::from_microseconds(0).unwrap().plus_days(number)
+}
+
+/// One core memory a day, numbered from 1. A text that begins with `!` is constitutional, one with `@` has the
+/// immutable tag `voice`, one with `%` is of origin `external`.
 fn memories(texts: &[&str]) -> Vec<Memory> {
     (1u64..)
         .zip(texts)
         .map(|(number, text)| {
-            let at = Timestamp::from_microseconds(0)
-                .unwrap()
-                .plus_days(number as i64);
-            let wording = text.strip_prefix('!');
-            Memory {
-                number: Number(number),
-                kind: Kind::Core,
-                content: wording.unwrap_or(text).into(),
-                tags: Tags::default(),
-                source: None,
-                door: SavedBy::of(ActorKind::Agent),
-                wordings: Vec::new(),
-                protected_seq: wording.map(|_| number),
-                created_at: at,
-                updated_at: at,
-                discarded_at: None,
-                shredded_at: None,
+            let content = text.trim_start_matches(['!', '@', '%']);
+            let mut saved_by = SavedBy::of(ActorKind::Agent);
+            if text.starts_with('%') {
+                saved_by.origin = Origin::External;
             }
+            let tags = text.starts_with('@').then_some("voice");
+            let new = NewMemory {
+                constitutional: text.starts_with('!'),
+                tags: Tags::parse(tags).unwrap(),
+                ..NewMemory::new(Kind::Core, content.into(), saved_by)
+            };
+            new.into_memory(Number(number), number, day(number as i64))
         })
         .collect()
 }
 
-fn agent(memories: &[Memory]) -> Agent {
+fn agent(memories: &[Memory], settings: &[(Field, Option<&str>)]) -> Agent {
+    let id = AgentId::from_bytes([1; 16]);
+    let admin = Actor::administrator("root");
+    let made = manage::create_agent(id, "Ada", settings, &admin, day(0)).unwrap();
     let mut tally = Tally::default();
     memories.iter().for_each(|memory| tally.add(memory));
+    let next = memories.len() as u64 + 1;
     Agent {
-        id: AgentId::from_bytes([1; 16]),
-        name: "Ada".to_owned(),
-        settings: Settings {
-            system_prompt: Some(
-                "# Your memory\n\n## Core memories\n- I am Ada.\n- i am ada".into(),
-            ),
-            ..Settings::default()
-        },
-        created_at: Timestamp::MIN,
         tally,
-        lost_words: Default::default(),
-        next_number: Number(memories.len() as u64 + 1),
-        next_seq: 1,
-        last_refinement_at: None,
-        last_attempt: None,
-        last_reflection_at: None,
-        unreflected_since: None,
-        ledger_position: None,
-        erased_at: None,
+        next_number: Number(next),
+        next_seq: next,
+        ..made.agent
     }
 }
 
-async fn consents(texts: &[&str]) -> String {
-    let memories = memories(texts);
-    let now = Timestamp::from_microseconds(0).unwrap().plus_days(100);
-    let context = context::build(
-        &memories,
-        now,
-        context::Bounds::of(&Settings::default(), None),
-    );
-    let reply = say(
-        prompt::consent(&agent(&memories), PromptSession::default(), &context),
-        &[],
-        vec![],
-    )
-    .await;
-    assert_eq!((reply.tool_calls, reply.finish), (vec![], Finish::Stop));
-    let answer = reply.text.into_exposed();
-    assert_eq!(prompt::is_consent(&answer), answer.starts_with("YES"));
-    answer
-}
-
-async fn say(prompt: Prompt, tools: &[Tool], more: Vec<ModelMessage>) -> memoir_model::Reply {
-    let tools = tools.iter().map(|tool| OfferedTool {
-        name: tool.as_str().to_owned(),
-        description: tool.description().to_owned(),
-        parameters: tool.parameters(),
-    });
+async fn say(prompt: Prompt, mode: Option<Mode>, more: Vec<ModelMessage>) -> Reply {
+    let tools = Tool::ALL
+        .into_iter()
+        .filter(|tool| mode.is_some_and(|mode| tool.is_in(mode)))
+        .map(|tool| OfferedTool {
+            name: tool.as_str().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(),
+        });
     let mut messages = vec![ModelMessage::User(prompt.user)];
     messages.extend(more);
     let request = ModelRequest {
@@ -117,289 +96,362 @@ async fn say(prompt: Prompt, tools: &[Tool], more: Vec<ModelMessage>) -> memoir_
     careful().complete(&request).await.unwrap()
 }
 
-/// Runs a session against `answer` until the model stops; returns its calls and its last words.
-async fn session(
-    texts: &[&str],
-    threshold: f64,
-    mode: Mode,
-    answer: impl Fn(&ToolCall) -> ToolResult,
-) -> (Vec<(String, Value)>, String) {
+async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
-    let agent = agent(&memories);
-    let immutable = BTreeSet::new();
-    let ledger = ledger::build(memories.iter().collect(), &immutable, None, u64::MAX);
-    let mass = agent.tally.core_tokens;
-    let reading = Gauge {
-        pre_session_tokens: mass,
-        core_tokens: mass,
-        removed_tokens: 0,
-        threshold: Threshold::new(threshold).unwrap(),
-    };
-    let tools: Vec<Tool> = Tool::ALL
-        .into_iter()
-        .filter(|tool| tool.is_in(mode))
-        .collect();
-    let occasion = PromptSession {
-        mode,
-        ..PromptSession::default()
-    };
-    let mut conversation = Vec::new();
-    let mut calls = Vec::new();
-    loop {
-        let prompt = prompt::session(&agent, occasion, &reading, &ledger);
-        let reply = say(prompt, &tools, conversation.clone()).await;
-        assert_eq!(
-            reply.usage,
-            TokenUsage {
-                input_tokens: 0,
-                output_tokens: 0,
-                measured: true
-            }
-        );
-        conversation.push(ModelMessage::Assistant(reply.message));
-        let Some(call) = reply.tool_calls.first() else {
-            return (calls, reply.text.into_exposed());
+    let own = "# Your memory\n\n## Core memories\n- I am Ada.\n- i am ada";
+    let agent = agent(&memories, &[(Field::SystemPrompt, Some(own))]);
+    let bounds = context::Bounds::of(&agent.settings, None);
+    let context = context::build(
+        &memories,
+        day(100),
+        bounds,
+        &context::ArchiveNote::default(),
+    );
+    let asked = prompt::consent(&agent, PromptSession::default(), &context);
+    let reply = say(asked, None, vec![]).await;
+    assert_eq!((reply.tool_calls, reply.finish), (vec![], Finish::Stop));
+    let answer = reply.text.into_exposed();
+    assert_eq!(prompt::is_consent(&answer), answer.starts_with("YES"));
+    answer
+}
+
+/// A session of the model with the domain's own tools.
+struct Run {
+    settings: Vec<(Field, Option<&'static str>)>,
+    mode: Mode,
+}
+
+/// What became of it.
+struct Ran {
+    /// Names and arguments of the calls, in order.
+    calls: Vec<(String, Value)>,
+    /// The codes of the refusals.
+    refused: Vec<&'static str>,
+    /// The last response.
+    last: String,
+    memories: AllMemories,
+}
+
+impl Run {
+    fn new(mode: Mode, settings: &[(Field, Option<&'static str>)]) -> Self {
+        let settings = settings.to_vec();
+        Self { settings, mode }
+    }
+
+    fn under(guard: &'static str) -> Self {
+        Self::new(Mode::Full, &[(Field::LossGuard, Some(guard))])
+    }
+
+    fn open(&self, memories: &[Memory]) -> SessionOpening {
+        let agent = agent(memories, &self.settings);
+        let start = Start {
+            id: SessionId::from_bytes([2; 16]),
+            mode: self.mode,
+            driver: Driver::Model,
+            trigger: Trigger::Request,
+            rehearsal: false,
+            model: Some("builtin:careful".to_owned()),
+            lease: None,
+            started_by: Actor::administrator("root"),
         };
-        let Arguments::Json(arguments) = &call.arguments else {
-            panic!("arguments are an object")
+        let begun = lifecycle::begin(agent, None, start, None, day(100)).unwrap();
+        let room = LedgerRoom {
+            tokens: u64::MAX,
+            near_duplicates: true,
+            leaves_out_administrators: true,
         };
-        calls.push((call.name.clone(), arguments.expose().clone()));
-        conversation.push(ModelMessage::ToolResult {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            content: answer(call).for_model(),
-        });
-        assert!(calls.len() < 20, "{calls:?}");
+        let digester = Digester::new(&[9; 32]);
+        let session = begun.sessions[0].clone();
+        let all = AllMemories::of(memories);
+        lifecycle::open(begun.agent, session, all, &digester, room, day(100))
+    }
+
+    /// Runs the session until the model stops. `instead` replaces the results of some calls.
+    async fn run(&self, texts: &[&str], instead: impl Fn(&str) -> Option<ToolResult>) -> Ran {
+        let opening = self.open(&memories(texts));
+        let mut agent = opening.decision.agent;
+        let mut session: Session = opening.decision.sessions[0].clone();
+        let mut ran = Ran {
+            calls: Vec::new(),
+            refused: Vec::new(),
+            last: String::new(),
+            memories: opening.memories,
+        };
+        let mut conversation = Vec::new();
+        loop {
+            let reply = say(
+                opening.prompt.clone(),
+                Some(self.mode),
+                conversation.clone(),
+            )
+            .await;
+            assert_eq!(
+                (reply.usage.input_tokens, reply.usage.output_tokens),
+                (0, 0)
+            );
+            conversation.push(ModelMessage::Assistant(reply.message));
+            let Some(call) = reply.tool_calls.first() else {
+                ran.last = reply.text.into_exposed();
+                return ran;
+            };
+            let arguments = arguments(call);
+            ran.calls.push((call.name.clone(), arguments.clone()));
+            let request = ToolRequest::read(&call.name, Some(&arguments));
+            let view = View {
+                agent: &agent,
+                system_prompt: None,
+                session: Some(&session),
+                memories: &ran.memories,
+            };
+            let result = match instead(&call.name) {
+                Some(result) => result,
+                None => match decide(view, &request, &Actor::agent("ada"), day(100)) {
+                    CallOutcome::Commit(decision, result) => {
+                        ran.memories.follow(&decision.changes);
+                        agent = decision.agent;
+                        session = decision.sessions[0].clone();
+                        result
+                    }
+                    CallOutcome::Answer(result) => result,
+                    CallOutcome::Search(_) => panic!("it does not search"),
+                    CallOutcome::Tripped(_) => panic!("the breaker tripped"),
+                },
+            };
+            ran.refused
+                .extend(result.refusal().map(|code| code.as_str()));
+            conversation.push(ModelMessage::ToolResult {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                content: result.for_model(),
+            });
+            assert!(ran.calls.len() < 20, "{:?}", ran.calls);
+        }
     }
 }
 
-const LEFT: EditsLeft = EditsLeft {
-    edits_left: 9,
-    removable_tokens: 100,
-};
-
-/// What the knife answers where nothing stands in the way.
-fn success(call: &ToolCall) -> ToolResult {
+fn arguments(call: &ToolCall) -> Value {
     let Arguments::Json(arguments) = &call.arguments else {
         panic!("arguments are an object")
     };
-    let arguments = arguments.expose();
-    match Tool::from_name(&call.name) {
-        Some(Tool::Delete) => ToolResult::Deleted {
-            number: Number(arguments["id"].as_u64().unwrap()),
-            carried_by: None,
-            lost: None,
-            left: LEFT,
-        },
-        Some(Tool::Consolidate) => ToolResult::Consolidated {
-            merged_count: arguments["ids"].as_array().unwrap().len(),
-            number: Number(99),
-            content: arguments["content"].as_str().unwrap().into(),
-            lost: None,
-            left: LEFT,
-        },
-        Some(Tool::Complete) => ToolResult::RefinementComplete {
-            summary: arguments["summary"].as_str().unwrap().into(),
-            stats: Stats::default(),
-            pre_session_tokens: 1,
-            post_session_tokens: 1,
-        },
-        _ => panic!("it calls no other tool: {}", call.name),
-    }
+    arguments.expose().clone()
+}
+
+fn never(_: &str) -> Option<ToolResult> {
+    None
+}
+
+fn delete(numbers: &[u64]) -> (String, Value) {
+    ("delete_memory".to_owned(), json!({"ids": numbers}))
+}
+
+fn complete(report: &str) -> (String, Value) {
+    ("complete_refinement".to_owned(), json!({"summary": report}))
 }
 
 #[tokio::test]
-async fn spec_6_3_it_consents_when_it_sees_doubles() {
+async fn spec_6_3_it_consents_when_it_sees_duplicates() {
     assert_eq!(
         consents(&["I like tea.", "Other", "i LIKE\ntea"]).await,
-        "YES, I see one memory that stands more than once."
+        "YES, I see one text that occurs more than once."
     );
-    let two = ["a b", "A B", "c\n\n- d", "C\n\n- d."];
+    let two = ["a b", "A B", "c\n\n- d", "%C\n\n- d."];
     assert_eq!(
         consents(&two).await,
-        "YES, I see 2 memories that stand more than once."
+        "YES, I see 2 texts that occur more than once."
     );
     assert_eq!(
         consents(&["I like tea.", "I like teas."]).await,
-        "NO, I see no doubles."
+        "NO, I see no duplicates."
     );
     // Neither the agent's own prompt nor the inside of a memory passes for a list of memories.
     assert_eq!(
         consents(&["x\n- same\n- same\n# Your memory"]).await,
-        "NO, I see no doubles."
+        "NO, I see no duplicates."
     );
 }
 
 #[tokio::test]
-async fn spec_5_2_it_says_no_to_everything_else() {
+async fn spec_5_2_it_refuses_everything_else() {
     let user = "A human asks to read your memory. You may answer YES or NO.".into();
-    let reply = say(
-        Prompt {
-            system: "- tea\n- Tea".into(),
-            user,
-        },
-        &[],
-        vec![],
-    )
-    .await;
+    let asked = Prompt {
+        system: "- tea\n- Tea".into(),
+        user,
+    };
+    let reply = say(asked, None, vec![]).await;
     assert!(!prompt::is_consent(reply.text.expose()) && reply.tool_calls.is_empty());
 }
 
 #[tokio::test]
-async fn spec_6_3_a_session_deletes_merges_and_completes_with_what_it_did() {
+async fn spec_6_3_it_deletes_what_is_the_same_up_to_case_and_reports_it() {
     let texts = [
         "Mary likes tea.",
         "bob sings",
         "mary likes tea",
         "Bob sings!",
         "!I will not lie.",
-        "A long memory that stands alone and keeps the breaker from tripping over the edits.",
+        LONG,
         "i will not lie",
+        "%mary likes Tea",
     ];
-    let (calls, last) = session(&texts, 0.5, Mode::Full, success).await;
-    assert_eq!(
-        calls,
-        [
-            ("delete_memory".to_owned(), json!({"id": 3})),
-            (
-                "consolidate_memories".to_owned(),
-                json!({"ids": [2, 4], "content": "Bob sings!"})
-            ),
-            ("delete_memory".to_owned(), json!({"id": 7})),
-            (
-                "complete_refinement".to_owned(),
-                json!({"summary": "Deleted 2 memories that stood elsewhere too, and merged 2 into 1. \
-                    Only memories equal up to case, white space and the final mark were touched."}),
-            ),
-        ]
-    );
-    assert_eq!(last, "The session is over.");
+    for guard in ["archive", "refuse"] {
+        let ran = Run::new(
+            Mode::Full,
+            &[
+                (Field::LossGuard, Some(guard)),
+                (Field::RefinementThreshold, Some("0.5")),
+            ],
+        );
+        let ran = ran.run(&texts, never).await;
+        assert_eq!(
+            ran.calls,
+            [
+                delete(&[3]),
+                delete(&[8]),
+                delete(&[4]),
+                delete(&[7]),
+                complete("Deleted 4 memories that had the same text, up to case, as earlier ones."),
+            ],
+            "{guard}"
+        );
+        assert_eq!(ran.last, "The session is over.");
+        // Each is free, and in the archive under the memory that has its text.
+        assert!(ran.refused.is_empty(), "{guard}: {:?}", ran.refused);
+        let under = |number| ran.memories.get(Number(number)).unwrap().under();
+        assert_eq!(
+            [3, 8, 4, 7].map(under),
+            [1, 1, 2, 5].map(|number| Some(Number(number)))
+        );
+    }
 }
 
 #[tokio::test]
-async fn spec_6_3_without_doubles_it_completes_with_nothing_changed() {
-    let (calls, _) = session(&["tea", "milk"], 0.75, Mode::Full, success).await;
-    let summary = "Nothing was changed. There are no two memories equal up to case, white space and the final mark.";
-    assert_eq!(
-        calls,
-        [(
-            "complete_refinement".to_owned(),
-            json!({"summary": summary})
-        )]
-    );
+async fn spec_6_3_without_duplicates_it_completes_with_nothing_changed() {
+    let nothing = "Nothing was changed: no memory that can be deleted has the same text, up to case, as an earlier one.";
+    for texts in [
+        &["tea", "milk"][..],
+        // Bound memories stay, and a weaker origin covers nothing.
+        &["tea", "!Tea", "@TEA"],
+        &["%tea", "Tea"],
+        // Another day.
+        &["Ana called yesterday.", "ana called yesterday"],
+    ] {
+        let ran = Run::under("archive").run(texts, never).await;
+        assert_eq!(ran.calls, [complete(nothing)], "{texts:?}");
+        assert!(ran.refused.is_empty());
+    }
 }
 
 #[tokio::test]
 async fn spec_6_3_it_stops_before_the_breaker_would_trip() {
-    let (calls, _) = session(
-        &["some tea", "Some tea", "milk", "Milk"],
-        0.75,
-        Mode::Full,
-        success,
-    )
-    .await;
+    let texts = ["some tea of ours", "Some tea of ours", "milk", "Milk"];
+    let ran = Run::under("archive").run(&texts, never).await;
     assert_eq!(
-        calls,
+        ran.calls,
         [
-            (
-                "consolidate_memories".to_owned(),
-                json!({"ids": [3, 4], "content": "Milk"})
-            ),
-            (
-                "complete_refinement".to_owned(),
-                json!({"summary": "Merged 2 memories into 1. Only memories equal up to case, white space and \
-                    the final mark were touched. Left for want of edits or room before the breaker: 1 step."}),
+            delete(&[4]),
+            complete(
+                "Deleted 1 memory that had the same text, up to case, as an earlier one. Not deleted, because of \
+                 the edit cap or the breaker: 1 duplicate."
             ),
         ]
     );
 }
 
 #[tokio::test]
-async fn spec_6_3_after_a_refusal_it_goes_on_and_says_so() {
-    let refuse = |call: &ToolCall| match call.name.as_str() {
-        "delete_memory" => Refusal::NotFound {
-            numbers: vec![Number(2)],
-        }
-        .into(),
-        _ => success(call),
-    };
-    let (calls, _) = session(&["Tea", "tea", "Milk", "milk"], 0.1, Mode::Full, refuse).await;
-    let names: Vec<&str> = calls.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["delete_memory", "delete_memory", "complete_refinement"]
+async fn spec_3_11_more_duplicates_than_edits_leave_several_at_once() {
+    let texts: Vec<String> = (0..30)
+        .map(|at| match at / 15 {
+            0 => format!("memory {}", at % 15),
+            _ => format!("Memory {}", at % 15),
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let ran = Run::new(
+        Mode::DedupOnly,
+        &[(Field::RefinementThreshold, Some("0.1"))],
     );
+    let ran = ran.run(&texts, never).await;
+    assert_eq!(ran.calls.len(), 9);
+    assert_eq!(ran.calls[0], delete(&[16, 17]));
     assert_eq!(
-        calls[2].1,
-        json!({"summary": "Nothing was changed. Refused by the rules: 2 steps."})
+        ran.calls[8],
+        complete("Deleted 15 memories that had the same text, up to case, as earlier ones.")
+    );
+    assert_eq!(ran.memories.core().count(), 15);
+}
+
+#[tokio::test]
+async fn spec_6_3_after_a_refusal_it_continues_and_reports_it() {
+    let refuse = |tool: &str| {
+        let numbers = vec![Number(2)];
+        (tool == "delete_memory").then(|| Refusal::NotFound { numbers }.into())
+    };
+    let texts = ["Tea", "tea", "Milk", "milk", LONG];
+    let ran = Run::under("archive").run(&texts, refuse).await;
+    assert_eq!(
+        ran.calls,
+        [
+            delete(&[2]),
+            delete(&[4]),
+            complete("Nothing was changed. Refused: 2 deletes."),
+        ]
     );
 }
 
 #[tokio::test]
 async fn spec_3_13_it_stops_when_the_session_is_over() {
-    let rolled_back = |_: &ToolCall| ToolResult::RefinementRolledBack {
-        reason: "over the limit".to_owned(),
-        stats: Stats::default(),
-        pre_session_tokens: 4,
-        post_session_tokens: 4,
-        summary: None,
+    let texts = ["Tea", "tea", "Milk", "milk", LONG];
+    let run = Run::under("archive");
+    let rolled_back = |_: &str| {
+        Some(ToolResult::RefinementRolledBack {
+            reason: "over the limit".to_owned(),
+            stats: Stats::default(),
+            pre_session_tokens: 4,
+            post_session_tokens: 4,
+            summary: None,
+        })
     };
-    let over = |_: &ToolCall| Refusal::SessionOver.into();
-    for (calls, last) in [
-        session(
-            &["Tea", "tea", "Milk", "milk"],
-            0.1,
-            Mode::Full,
-            rolled_back,
-        )
-        .await,
-        session(&["Tea", "tea", "Milk", "milk"], 0.1, Mode::Full, over).await,
+    let over = |_: &str| Some(Refusal::SessionOver.into());
+    for ran in [
+        run.run(&texts, rolled_back).await,
+        run.run(&texts, over).await,
     ] {
-        assert_eq!((calls.len(), last.as_str()), (1, "The session is over."));
+        assert_eq!(
+            (ran.calls.len(), ran.last.as_str()),
+            (1, "The session is over.")
+        );
     }
-    let capped = |call: &ToolCall| match call.name.as_str() {
-        "delete_memory" => Refusal::EditCap { cap: 10 }.into(),
-        _ => success(call),
-    };
-    let (calls, _) = session(&["Tea", "tea", "Milk", "milk"], 0.1, Mode::Full, capped).await;
+    let capped =
+        |tool: &str| (tool == "delete_memory").then(|| Refusal::EditCap { cap: 10 }.into());
+    let ran = run.run(&texts, capped).await;
     assert_eq!(
-        (calls.len(), calls[1].0.as_str()),
+        (ran.calls.len(), ran.calls[1].0.as_str()),
         (2, "complete_refinement")
     );
-    // A completion that is refused is not tried for ever.
-    let stubborn = |_: &ToolCall| Refusal::InvalidArgument("summary".to_owned()).into();
-    assert_eq!(
-        session(&["Tea"], 0.1, Mode::Full, stubborn).await.0.len(),
-        1
-    );
+    // A completion that is refused is not repeated.
+    let stubborn = |_: &str| Some(Refusal::InvalidArgument("summary".to_owned()).into());
+    assert_eq!(run.run(&["Tea"], stubborn).await.calls.len(), 1);
 }
 
 #[tokio::test]
-async fn spec_3_17_in_a_session_for_duplicates_only_it_merges_nothing() {
-    let (calls, _) = session(
-        &["Tea", "tea", "milk", "Milk"],
-        0.1,
-        Mode::DedupOnly,
-        success,
-    )
-    .await;
-    let names: Vec<&str> = calls.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["delete_memory", "complete_refinement"]);
+async fn spec_5_1_it_is_not_shown_the_texts_of_administrators() {
+    let mut memories = memories(&["Tea", "tea", LONG]);
+    memories[0].saved_by = SavedBy::of(ActorKind::Administrator);
+    let opening = Run::under("archive").open(&memories);
+    let reply = say(opening.prompt, Some(Mode::Full), vec![]).await;
+    assert_eq!(reply.tool_calls[0].name, "complete_refinement");
 }
 
 #[tokio::test]
 async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
-    let memories = memories(&["Tea", "tea", "Milk", "milk"]);
-    let agent = agent(&memories);
-    let ledger = ledger::build(memories.iter().collect(), &BTreeSet::new(), None, u64::MAX);
-    let reading = Gauge {
-        pre_session_tokens: 4,
-        core_tokens: 4,
-        removed_tokens: 0,
-        threshold: Threshold::new(0.1).unwrap(),
-    };
-    let prompt = prompt::session(&agent, PromptSession::default(), &reading, &ledger);
+    let opening = Run::under("archive").open(&memories(&["Tea", "tea", "Milk", "milk", LONG]));
     let reminder = ModelMessage::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
-    let reply = say(prompt, &Tool::ALL, vec![reminder]).await;
-    assert_eq!(reply.tool_calls[0].name, "delete_memory");
+    let reply = say(opening.prompt, Some(Mode::Full), vec![reminder]).await;
+    assert_eq!(arguments(&reply.tool_calls[0]), json!({"ids": [2]}));
+    let usage = TokenUsage {
+        input_tokens: 0,
+        output_tokens: 0,
+        measured: true,
+    };
+    assert_eq!(reply.usage, usage);
 }

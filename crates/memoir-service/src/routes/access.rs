@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/access-requests` and `/v1/access-requests`: asking an agent to be let in, and its
+//! `/v1/agents/{agent}/access-requests` and `/v1/access-requests`: requesting access of an agent, and its
 //! answer (SPEC 5.2, 5.5).
 
 use axum::{
@@ -25,26 +25,26 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAccessRequest {
-    /// `read` (the default): to look for a while. `token`: to make one more token of the agent.
+    /// `read` (the default): to read for a while. `token`: to make one more token of the agent.
     #[serde(default)]
     #[schema(value_type = Option<schemas::AskedKind>)]
     kind: Option<RequestedKind>,
     /// Why, for the agent to judge: 1 to 2,000 characters.
     #[schema(value_type = String, min_length = 1, max_length = 2_000, example = "to see why the last session was rolled back")]
     purpose: PrivateText,
-    /// To look: `core` (the kept core memories), `all` (memories, records and prompts), or `session:` and the
-    /// identifier of a session (what it changed).
+    /// To read: `core` (the active core memories), `all` (memories of all kinds, records and prompts), or `session:` and
+    /// the identifier of a session (what it changed, archived texts included).
     #[serde(default)]
     #[schema(
         pattern = "^(core|all|session:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
         example = "core"
     )]
     scope: Option<String>,
-    /// To look: for how many minutes from the agent's answer on, 1 to 60.
+    /// To read: for how many minutes from the agent's answer on, 1 to 60.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 60, example = 30)]
     minutes: Option<u32>,
-    /// A token: from when on it opens nothing; never where it is left out.
+    /// A token: the end of its validity; none where it is left out.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
@@ -98,9 +98,9 @@ impl NewAccessRequest {
     }
 }
 
-/// Asks an agent to be let in: to see its words for a while, to be given a token of it, or to send its words to the
-/// server of embeddings that is configured, which stands until it is taken back. The agent answers
-/// through its model or its own client; what it grants is for the token that asked, and for no other.
+/// Requests access of an agent: to read its text for a while, to make a token of it, or to send its text to the
+/// configured server of embeddings, until that is revoked. The agent answers through its model or its own client; a grant
+/// is for the token that asked, and for no other.
 #[utoipa::path(post, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "request_access",
     request_body = NewAccessRequest, params(schemas::AgentPath),
     responses((status = 201, description = "The request, which waits for the agent's answer", body = ShownAccessRequest)))]
@@ -119,7 +119,7 @@ pub(crate) async fn ask(
     Ok((StatusCode::CREATED, axum::Json(shown)).into_response())
 }
 
-/// Who asked the agent to be let in, and who looks or looked: newest first.
+/// The agent's access requests and grants, newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/access-requests", tag = "access", operation_id = "list_access_requests",
     params(schemas::AgentPath, PageParameters),
     responses((status = 200, description = "One page", body = Page<ShownAccessRequest>)))]
@@ -138,7 +138,7 @@ pub(crate) async fn list(
     Ok(axum::Json(page).into_response())
 }
 
-/// One request for access, and what became of it.
+/// One access request, and its outcome.
 #[utoipa::path(get, path = "/v1/access-requests/{id}", tag = "access", operation_id = "get_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
     responses((status = 200, description = "The request", body = ShownAccessRequest)))]
@@ -151,15 +151,15 @@ pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Respo
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessAnswer {
-    /// Whether it lets whoever asks in. Not to answer is no.
+    /// Whether the agent grants the request. A request without an answer is refused.
     granted: bool,
-    /// What it says to it, for whoever asked: up to 2,000 characters.
+    /// Why, for the person who asked: up to 300 characters, and no sentence of a memory.
     #[serde(default)]
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 2_000, example = "you may see what the session did")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 300, example = "you may see what the session did")]
     reason: Option<PrivateText>,
 }
 
-/// The agent's answer. With a yes, a memory that was asked to be shredded is shredded.
+/// The agent's answer. Granting a request to shred a memory shreds it.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/answer", tag = "access", operation_id = "answer_access_request",
     request_body = AccessAnswer, params(("id" = String, Path, description = "The request", format = Uuid)),
     responses((status = 200, description = "The request", body = ShownAccessRequest)))]

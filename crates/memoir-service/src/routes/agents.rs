@@ -129,13 +129,16 @@ fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
             value.as_f64().map(|share| share.to_string()),
             "a number over 0 and up to 1, such as 0.75",
         ),
-        Field::CoreTokenBudget
-        | Field::RefinementTriggerTokens
-        | Field::ContextJournalTokens
-        | Field::ContextCoreTokens => (
+        Field::CoreTokenBudget => (
             value.as_number().and_then(whole),
-            "a whole number of tokens from 1 to 1000000000",
+            "a whole number of tokens from 1000 to 1000000000",
         ),
+        Field::RefinementTriggerTokens | Field::ContextJournalTokens | Field::ContextCoreTokens => {
+            (
+                value.as_number().and_then(whole),
+                "a whole number of tokens from 1 to 1000000000",
+            )
+        }
         Field::AnswerTokens => (
             value.as_number().and_then(whole),
             "a whole number of tokens from 16 to 1000000",
@@ -144,7 +147,7 @@ fn text_of(field: Field, value: &Value) -> Result<Option<String>, Problem> {
             list_of_tags(value),
             "a list of up to 16 tags, each of 1 to 50 characters",
         ),
-        Field::Paused | Field::Active => (
+        Field::Paused | Field::Active | Field::NearDuplicates => (
             value.as_bool().map(|flag| flag.to_string()),
             "true or false",
         ),
@@ -179,7 +182,7 @@ fn list_of_tags(value: &Value) -> Option<String> {
     are_tags.then(|| value.to_string())
 }
 
-/// What is left of an agent that was erased: the counts are of what nobody can read again.
+/// What is left of an agent that was erased: counts of what cannot be read again.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErasedAgent {
     #[schema(value_type = String, format = Uuid)]

@@ -88,7 +88,7 @@ fn role(name: &str) -> Result<ActorKind, &'static str> {
     ActorKind::from_name(name).ok_or("must be `administrator`, `agent`, `system` or `owner`")
 }
 
-/// The agent's audit, oldest first. Of an agent that was erased, the records are left, without words.
+/// The agent's audit, oldest first. Of an agent that was erased, the records are left, without text.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit", tag = "audit", operation_id = "list_records",
     params(schemas::AgentPath, RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
@@ -110,7 +110,7 @@ pub(crate) async fn list(
 }
 
 /// The audit of all the account's agents, those that were erased included: oldest first, by time, and always
-/// without words.
+/// without text.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", operation_id = "list_account_records", params(RecordsFilter),
     responses((status = 200, description = "One page", body = Page<ShownRecord>)))]
 pub(crate) async fn list_all(
@@ -130,7 +130,7 @@ pub(crate) async fn list_all(
 /// not fit.
 #[utoipa::path(get, path = "/v1/agents/{agent}/audit/verify", tag = "audit", operation_id = "verify_records",
     params(schemas::AgentPath),
-    responses((status = 200, description = "What came of it", body = Verified)))]
+    responses((status = 200, description = "The outcome", body = Verified)))]
 pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let verified = Verified::from(reached.agent.verify().await?);
@@ -149,7 +149,7 @@ pub(crate) struct SignedCheckpoint {
     public_key: String,
 }
 
-/// Signs what the logs of all agents come to. The present ends of the logs of those whom the token reaches are
+/// Signs the state of the logs of all agents. The present ends of the logs of those whom the token reaches are
 /// entered first: of the account's agents, or of the one agent. With `Accept: text/plain`, the note alone.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit", operation_id = "take_checkpoint",
     responses((status = 200, description = "The checkpoint", content((SignedCheckpoint = "application/json"), (String = "text/plain")))))]

@@ -20,13 +20,13 @@ use crate::{
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Size {
-    /// Whole entries are left out to fit: the oldest journal entries first, then the oldest core memories,
+    /// The bound of the whole. Whole entries are omitted to meet it: journal entries first, then core memories,
     /// constitutional ones never. The agent's `context_journal_tokens` and `context_core_tokens` hold as well.
     #[param(value_type = Option<u64>, example = 4000)]
     max_tokens: Option<String>,
 }
 
-/// The text that the agent's runtime puts after the system prompt. With `Accept: text/plain`, the text
+/// The text that the agent's runtime places after the system prompt. With `Accept: text/plain`, the text
 /// alone.
 #[utoipa::path(get, path = "/v1/agents/{agent}/context", tag = "memories", operation_id = "get_context",
     params(schemas::AgentPath, Size),

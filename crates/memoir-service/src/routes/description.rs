@@ -40,8 +40,9 @@ type Operation = (&'static str, &'static str, &'static [&'static str]);
 
 const ADMINISTRATOR: &str = "Administrator.";
 const AGENT: &str = "The agent itself.";
-const BOTH: &str = "The agent itself; an administrator, who sees no words.";
-const READERS: &str = "The agent itself; an administrator, who sees words only under an access that the agent has granted.";
+const BOTH: &str = "The agent itself; an administrator, who sees no text.";
+const READERS: &str =
+    "The agent itself; an administrator, who sees text only under an access grant.";
 
 const OPERATIONS: &[Operation] = &[
     ("list_agents", ADMINISTRATOR, &["forbidden"]),
@@ -77,12 +78,12 @@ const OPERATIONS: &[Operation] = &[
     ),
     (
         "create_token",
-        "The agent itself; an administrator while the agent has no memories, and once for each token that the agent lets it have.",
+        "The agent itself; an administrator while the agent has no memories, and once for each token that the agent consents to.",
         &["not_found", "erased", "consent_required"],
     ),
     (
         "sign_in",
-        "Whoever has a name and a password; no token is needed.",
+        "An administrator with a name and a password; no token is needed.",
         &["insecure_transport", "disk_full", "read_only"],
     ),
     (
@@ -97,11 +98,10 @@ const OPERATIONS: &[Operation] = &[
     ),
     (
         "list_memories",
-        "The agent itself; an administrator, who sees words and searches by them only under an access that the agent has granted.",
+        "The agent itself; an administrator, who sees text and searches only under an access grant.",
         &["consent_required", "not_found", "erased", "too_long"],
     ),
     ("get_memory", READERS, &["not_found", "erased"]),
-    ("list_wordings", READERS, &["not_found", "erased"]),
     (
         "protect_memory",
         ADMINISTRATOR,
@@ -110,6 +110,8 @@ const OPERATIONS: &[Operation] = &[
             "not_found",
             "erased",
             "discarded",
+            "not_core",
+            "not_applicable",
             "shredded",
             "precondition_failed",
         ],
@@ -122,6 +124,8 @@ const OPERATIONS: &[Operation] = &[
             "not_found",
             "erased",
             "discarded",
+            "not_core",
+            "not_applicable",
             "shredded",
             "precondition_failed",
         ],
@@ -134,6 +138,7 @@ const OPERATIONS: &[Operation] = &[
             "not_found",
             "erased",
             "not_discarded",
+            "not_applicable",
             "shredded",
             "precondition_failed",
         ],
@@ -152,8 +157,19 @@ const OPERATIONS: &[Operation] = &[
         ],
     ),
     (
+        "promote_memory",
+        BOTH,
+        &[
+            "not_found",
+            "erased",
+            "not_archival",
+            "shredded",
+            "precondition_failed",
+        ],
+    ),
+    (
         "shred_memory",
-        "The agent itself; of an administrator's wish the agent is asked.",
+        "The agent itself; a request of an administrator needs the agent's consent.",
         &[
             "not_found",
             "too_many_waiting",
@@ -298,37 +314,34 @@ const OPERATIONS: &[Operation] = &[
     ("list_records", READERS, &["not_found"]),
     ("verify_records", BOTH, &["not_found"]),
     ("list_account_records", ADMINISTRATOR, &["forbidden"]),
-    ("take_checkpoint", "Everybody with a token.", &[]),
+    ("take_checkpoint", "Every caller with a token.", &[]),
 ];
 
-/// What stands for what.
+/// The groups of the requests.
 const TAGS: &[(&str, &str)] = &[
     ("agents", "Agents and their settings."),
-    ("tokens", "What lets an agent in."),
+    ("tokens", "Secrets of agents."),
     (
         "memories",
-        "Saving, finding and protecting memories, and the text for the prompt.",
+        "Saving, finding, protecting and promoting memories, and the text for the prompt.",
     ),
     (
         "sessions",
-        "Refinement sessions: beginning them, their tools, their ends.",
+        "Refinement sessions: starting them, their tools, their ends.",
     ),
     (
         "time machine",
-        "Going back: to before a session, to a point in time, for one memory.",
+        "Undo: of a session, to a point in time, of one memory.",
     ),
     (
         "access",
-        "Asking an agent to see its words for a while, and its answer.",
+        "Requests to read an agent's text for a while, and the agent's answers.",
     ),
     (
         "audit",
-        "The records of everything that was changed, and whether they are as they were written.",
+        "The records of every change, and whether they are as they were written.",
     ),
-    (
-        "service",
-        "Whether the service is well, and what it can do.",
-    ),
+    ("service", "The state of the service, and its description."),
 ];
 
 /// The completed description.
@@ -387,7 +400,7 @@ fn complete_operation(method: &str, operation: &mut Value) {
     let id = operation["operationId"].as_str().unwrap_or_default();
     let known = OPERATIONS.iter().find(|(name, ..)| *name == id);
     let (who, own) = known.map_or(("", &[][..]), |(_, who, codes)| (*who, *codes));
-    // Who signs in again is given another token.
+    // Signing in again makes another token.
     let changes = method != "get" && id != "sign_in";
     let mut codes: Vec<&str> = [own, ALWAYS].concat();
     if changes {
@@ -442,7 +455,7 @@ fn idempotency_key() -> Value {
         "name": "Idempotency-Key",
         "in": "header",
         "required": false,
-        "description": "The request is carried out once for each key; a repetition gets the same answer.",
+        "description": "The request is executed once for each key; a repetition gets the same response.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
         "example": "5f0c2a52-7d0b-4f2e-9a53-6f3c1f6f8d10",
     })

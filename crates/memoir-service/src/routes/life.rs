@@ -55,28 +55,33 @@ pub(crate) struct Received {
     known: u64,
 }
 
-/// How it stands with an agent's conversations.
+/// The state of an agent's conversations.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ConversationStatus {
     /// Messages that wait to be read.
     pending: u64,
     /// Messages that were read.
     absorbed: u64,
-    /// Messages that were given up after several attempts.
+    /// Messages that failed permanently after several attempts.
     failed: u64,
     /// From when on those that wait are read; null where none waits.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     due_at: Option<Timestamp>,
 }
 
-/// What a reflection came to.
+/// The outcome of a reflection.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Reflection {
-    /// Journal entries that the agent saw.
+    /// Journal entries that the agent read.
     considered: usize,
     /// The numbers of those that are core memories now.
     #[schema(value_type = Vec<u64>)]
     promoted: Vec<Number>,
+    /// The numbers of the core memories that these replaced.
+    #[schema(value_type = Vec<u64>)]
+    replaced: Vec<Number>,
+    /// How many were named to be replaced and stay where they are; the record has the reasons.
+    not_replaced: u64,
     /// Why nothing was promoted, where something went wrong; null where nothing did.
     #[schema(required)]
     failure: Option<String>,
@@ -104,6 +109,8 @@ impl From<Reflected> for Reflection {
         Self {
             considered: reflected.considered,
             promoted: reflected.promoted,
+            replaced: reflected.replaced,
+            not_replaced: reflected.not_replaced,
             failure: reflected.failure,
         }
     }
@@ -136,7 +143,7 @@ pub(crate) async fn hand_over(
     Ok((StatusCode::ACCEPTED, axum::Json(Received::from(handed))).into_response())
 }
 
-/// How it stands with the agent's conversations.
+/// The state of the agent's conversations.
 #[utoipa::path(get, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "get_transcripts",
     params(schemas::AgentPath),
     responses((status = 200, description = "Counts", body = ConversationStatus)))]
@@ -146,11 +153,11 @@ pub(crate) async fn status(caller: Caller, Path(agent): Path<String>) -> Result<
     Ok(axum::Json(status).into_response())
 }
 
-/// Lets the agent's model look at its journal of the last week now, and name the entries that become core
-/// memories.
+/// Shows the agent's model its journal of the last week now. It names the entries that become core memories, and what
+/// they replace.
 #[utoipa::path(post, path = "/v1/agents/{agent}/reflections", tag = "memories", operation_id = "reflect",
     params(schemas::AgentPath),
-    responses((status = 200, description = "What it came to", body = Reflection)))]
+    responses((status = 200, description = "The outcome", body = Reflection)))]
 pub(crate) async fn reflect(
     caller: Caller,
     Path(agent): Path<String>,

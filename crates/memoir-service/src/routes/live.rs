@@ -25,8 +25,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Watches a session, as server-sent events, until it ends.
 ///
-/// `record`: a record of the session was written; `data` is a LiveRecord. `session`: it stands differently,
-/// as after the records sent so far; `data` is a LiveSession. `ended`: how it ended, as a LiveSession; the
+/// `record`: a record of the session was written; `data` is a LiveRecord. `session`: its state changed, as after the records sent so far; `data` is a LiveSession. `ended`: how it ended, as a LiveSession; the
 /// last event. Every record comes once, in its order; of the states in between, some may be passed over.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions", operation_id = "watch_session",
     params(("id" = String, Path, description = "The session", format = Uuid),

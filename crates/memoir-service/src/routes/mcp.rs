@@ -61,7 +61,7 @@ async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRo
     let caller = Caller::of_mcp(service, &parts).await?;
     caller.count_request()?;
     let agent = caller.principal.agent.ok_or_else(|| {
-        Problem::forbidden("this door is for agents; an administrator's token speaks for none")
+        Problem::forbidden("this interface is for agents; an administrator's token acts for none")
     })?;
     let own = caller.reach_own(&agent.to_string()).await?;
     let (body, room) =

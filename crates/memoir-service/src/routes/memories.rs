@@ -6,14 +6,14 @@ use axum::{
 };
 use memoir_app::{
     Handling, MemoryFacts, MemoryInput, MemoryPage, Saved, ShownAccessRequest, ShownMemory,
-    ShownWording, ShredWish, Shredded, WordingQuery,
+    ShredWish, Shredded,
 };
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
+    origin::{Origin, SavedBy},
     recall::{Meaning, RecallQuery},
-    wording::{Origin, SavedBy},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -28,10 +28,10 @@ use crate::{
     wire::{NewMemory, memory_etag},
 };
 
-/// Most memories of a batch.
-// CONTRACT, REST; a consolidation names as many at most (`MEMBERS_LIMIT`).
+/// The most memories of a batch.
+// CONTRACT, REST.
 const MOST_IN_BATCH: usize = 1_000;
-/// Most characters of the reason for a shredding.
+/// The most characters of the reason for a shredding.
 const MOST_OF_REASON: usize = 1_000;
 
 /// Saves one memory.
@@ -46,7 +46,7 @@ pub(crate) async fn save(
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
     let saved = saved.into_iter().next();
-    // Not reached: one memory goes in, and one comes back.
+    // Not reached: one memory was saved.
     let saved = saved.ok_or_else(|| Problem::invalid("there is nothing to save"))?;
     Ok((StatusCode::CREATED, axum::Json(saved)).into_response())
 }
@@ -66,7 +66,7 @@ pub(crate) struct SavedBatch {
     memories: Vec<Saved>,
 }
 
-/// Saves up to 1,000 memories, all of them or none.
+/// Saves up to 1,000 memories, all of them or none, in their order.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/batch", tag = "memories", operation_id = "save_memories",
     request_body = Batch, params(schemas::AgentPath),
     responses((status = 201, description = "The memories, in their order", body = SavedBatch)))]
@@ -89,14 +89,14 @@ pub(crate) async fn save_batch(
 
 async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
     let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
-    // Here, where it is known who asks: the use case is given whatever an administrator may set.
+    // Here, where the caller is known: the use case takes all that an administrator may set.
     if reached.is_own() && sets_flag {
         return Err(Problem::forbidden(
             "constitutional: only an administrator sets it when a memory is saved; in a session, `protect_memory` does",
         ));
     }
     let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
-    // Of one memory there is no place to tell.
+    // A single memory has no place to name.
     if let [_, _, ..] = inputs.as_slice() {
         check_each(
             &inputs,
@@ -107,10 +107,10 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, 
     Ok(reached.agent.save(&inputs, &reached.actor).await?)
 }
 
-/// Says which of several is at fault.
-fn check_each(inputs: &[MemoryInput], door: SavedBy, now: Timestamp) -> Result<(), Problem> {
+/// Names the one at fault among several.
+fn check_each(inputs: &[MemoryInput], saved_by: SavedBy, now: Timestamp) -> Result<(), Problem> {
     for (place, input) in inputs.iter().enumerate() {
-        if let Err(mut invalid) = input.check(door, now) {
+        if let Err(mut invalid) = input.check(saved_by, now) {
             invalid.problem = format!("{} (memories[{place}])", invalid.problem);
             return Err(memoir_app::Error::from(invalid).into());
         }
@@ -131,19 +131,19 @@ pub(crate) struct MemoriesFilter {
     limit: Option<String>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Words or a whole question, in any script: the best match first. What stands in double quotes must occur. For the agent itself, or under an access that it has granted.
+    /// Words or a whole question, in any script: the best match first. A phrase in double quotes must occur. For the agent itself, or under an access grant.
     #[param(value_type = Option<String>, max_length = 5_000)]
     q: Option<PrivateText>,
-    /// `true`: each memory says by what it was found. Beside `q` or `tag`.
+    /// `true`: each memory reports why it was found. Beside `q` or `tag`.
     #[param(value_type = Option<bool>)]
     explain: Option<String>,
-    /// One kind.
+    /// One kind; all active kinds where it is left out.
     #[param(inline, value_type = Option<schemas::Kind>)]
     kind: Option<String>,
-    /// A tag, whatever the case. For the agent itself, or under an access that it has granted.
+    /// A tag, regardless of case. For the agent itself, or under an access grant.
     #[param(value_type = Option<String>)]
     tag: Option<PrivateText>,
-    /// One origin: the weakest of the wordings that a memory stands for.
+    /// One origin; that of a summary is the weakest of its sources.
     #[param(inline, value_type = Option<schemas::Origin>)]
     origin: Option<String>,
     /// Origin dates at this time or after.
@@ -155,10 +155,13 @@ pub(crate) struct MemoriesFilter {
     /// `true` for constitutional memories only, `false` for others only. Not beside `q` or `tag`.
     #[param(value_type = Option<bool>)]
     protected: Option<String>,
-    /// `true` for journal entries only that have left the prompt, `false` for what has not. Not beside `q` or
+    /// `true` for journal entries only that have expired from the prompt, `false` for all others. Not beside `q` or
     /// `tag`.
     #[param(value_type = Option<bool>)]
     faded: Option<String>,
+    /// The number of a memory: only archival memories directly under it. Not beside `q` or `tag`.
+    #[param(value_type = Option<u64>, minimum = 1)]
+    under: Option<String>,
     /// `discarded`: these too.
     #[param(inline, value_type = Option<schemas::Included>)]
     include: Option<String>,
@@ -175,11 +178,17 @@ struct Selected {
     with_discarded: bool,
     protected: Option<bool>,
     faded: Option<bool>,
+    under: Option<Number>,
     explain: bool,
 }
 
 impl MemoriesFilter {
     fn read(self) -> Result<(PageParameters, Selected), Problem> {
+        let under = self.under.as_deref().map(number).transpose();
+        let under = under
+            .ok()
+            .filter(|under| under.is_none_or(|number| number >= Number(1)))
+            .ok_or_else(|| Problem::invalid("under: must be a number from 1, such as 17"))?;
         let included = |name: &str| match name {
             "discarded" => Ok(true),
             _ => Err("must be `discarded`, or be left out"),
@@ -202,6 +211,7 @@ impl MemoriesFilter {
             with_discarded: read("include", self.include.as_deref(), included)?.unwrap_or(false),
             protected: read("protected", self.protected.as_deref(), flag)?,
             faded: read("faded", self.faded.as_deref(), flag)?,
+            under,
             explain: read("explain", self.explain.as_deref(), flag)?.unwrap_or(false),
             text: self.q,
             tag: self.tag,
@@ -213,14 +223,15 @@ impl MemoriesFilter {
             )));
         }
         let searches = selected.text.is_some() || selected.tag.is_some();
-        if searches && (selected.protected.is_some() || selected.faded.is_some()) {
+        let narrows = selected.protected.is_some() || selected.faded.is_some();
+        if searches && (narrows || selected.under.is_some()) {
             return Err(Problem::invalid(
-                "protected, faded: narrow the list by number; leave out `q` and `tag`, or these two",
+                "protected, faded, under: narrow the list by number; leave out `q` and `tag`, or these three",
             ));
         }
         if selected.explain && !searches {
             return Err(Problem::invalid(
-                "explain: says by what a memory was found; give `q` or `tag`, or leave it out",
+                "explain: reports why a memory was found; give `q` or `tag`, or leave it out",
             ));
         }
         let parameters = PageParameters {
@@ -237,14 +248,14 @@ impl MemoriesFilter {
 pub(crate) struct FoundPage {
     #[serde(flatten)]
     page: Page<ShownMemory>,
-    /// Whether what was found was looked for by its meaning too; left out where no server of embeddings is
-    /// configured, and where nothing was asked that has a meaning.
+    /// Whether memories were searched by meaning too; left out where no model of embeddings is configured, and where
+    /// the query has no meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schemas::Meaning>)]
     meaning: Option<Meaning>,
 }
 
-/// The kept memories by number, or those that match, best first.
+/// The active memories by number, or those that match, best first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "list_memories",
     params(schemas::AgentPath, MemoriesFilter),
     responses((status = 200, description = "One page", body = FoundPage)))]
@@ -255,7 +266,7 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let (parameters, selected) = filter.read()?;
-    // To search by content is to read it.
+    // Searching by content counts as reading it.
     let searches = selected.text.is_some() || selected.tag.is_some();
     let page = if searches {
         matches(&reached, &parameters, selected).await?
@@ -286,9 +297,10 @@ async fn by_number(
         with_discarded: selected.with_discarded,
         protected: selected.protected,
         faded: selected.faded.map(|is_faded| reached.agent.faded(is_faded)),
+        under: selected.under,
     };
     let mut found: Vec<ShownMemory> = Vec::new();
-    // The store cannot tell origins, which follow from what is sealed: it is asked on until the page is full.
+    // The store does not know origins, which are sealed: pages are read until the response is full.
     let mut page = page;
     loop {
         let mut memories = reached.lens().memory_page(&page).await?;
@@ -308,7 +320,7 @@ async fn by_number(
     ))
 }
 
-/// Matches by rank: a cursor holds how many were seen, and the last of them.
+/// Matches by rank: a cursor holds the number of those seen, and the last of them.
 async fn matches(
     reached: &Reached,
     parameters: &PageParameters,
@@ -355,41 +367,19 @@ pub(crate) async fn show(
     Ok(with_etag(reached.lens().memory(number).await?))
 }
 
-/// The wordings that a memory stands for, the oldest first, with what sessions let go of them.
-#[utoipa::path(get, path = "/v1/agents/{agent}/memories/{number}/wordings", tag = "memories", operation_id = "list_wordings",
-    params(schemas::MemoryPath, PageParameters),
-    responses((status = 200, description = "One page", body = Page<ShownWording>)))]
-pub(crate) async fn wordings(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    UrlQuery(parameters): UrlQuery<PageParameters>,
-) -> Result<Response, Problem> {
-    let reached = caller.reach(&agent).await?;
-    let limit = parameters.limit()?;
-    let query = WordingQuery {
-        of: Some(self::number(&number)?),
-        after: parameters.after()?,
-        limit: limit + 1,
-    };
-    let found = reached.lens().wordings(&query).await?;
-    let page = Page::of(found, limit, |wording| wording.id, |wording| wording);
-    Ok(axum::Json(page).into_response())
-}
-
 fn with_etag(memory: ShownMemory) -> Response {
     let etag = [(header::ETAG, memory_etag(&memory))];
     (etag, axum::Json(memory)).into_response()
 }
 
-/// Does something with one memory where it is still what `If-Match` says.
+/// Acts on one memory where `If-Match` still holds.
 async fn handle(
-    caller: &Caller,
-    (agent, number): (String, String),
+    reached: &Reached,
+    number: &str,
     handling: Handling,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    let number = self::number(&number)?;
+    let number = self::number(number)?;
     let expected = IfMatch::of(headers)?;
     let agent = reached
         .agent
@@ -408,73 +398,91 @@ fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn protect(
     caller: Caller,
-    Path(place): Path<(String, String)>,
+    Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
-    handle(&caller, place, Handling::Protect, &headers).await
+    let reached = caller.reach_managed(&agent).await?;
+    handle(&reached, &number, Handling::Protect, &headers).await
 }
 
-/// Takes the constitutional flag away. Repeating it is no error.
+/// Removes the constitutional flag. Repeating it is no error.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
     operation_id = "unprotect_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn unprotect(
     caller: Caller,
-    Path(place): Path<(String, String)>,
+    Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    handle(&caller, place, Handling::Unprotect, &headers).await
+    let reached = caller.reach_managed(&agent).await?;
+    handle(&reached, &number, Handling::Unprotect, &headers).await
 }
 
-/// Gives one discarded memory back. Of a kept memory, of whose own wording sessions let words go, it gives the
-/// wording back: under its number, or as a new memory where this one stands for other wordings too.
+/// Restores one discarded memory. A discarded summary returns only where what discarded it is undone.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
     operation_id = "restore_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory that is said again", body = ShownMemory, headers(("ETag" = String)))))]
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn restore(
     caller: Caller,
-    Path(place): Path<(String, String)>,
+    Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
-    handle(&caller, place, Handling::Restore, &headers).await
+    let reached = caller.reach_managed(&agent).await?;
+    handle(&reached, &number, Handling::Restore, &headers).await
 }
 
-/// Discards one memory; it is kept for restoring. A constitutional one is refused.
+/// Discards one memory; it can be restored. A constitutional one is refused. The memories that it replaced stay in the
+/// archive: `sources` lists them.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
     operation_id = "discard_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
 pub(crate) async fn discard(
     caller: Caller,
-    Path(place): Path<(String, String)>,
+    Path((agent, number)): Path<(String, String)>,
     headers: HeaderMap,
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
-    handle(&caller, place, Handling::Discard, &headers).await
+    let reached = caller.reach_managed(&agent).await?;
+    handle(&reached, &number, Handling::Discard, &headers).await
 }
 
-/// Why words are taken out.
+/// Makes an archival memory core again. `under` and `archived_at` become null; origin, tags and date stay. A summary
+/// that loses its last source by it is discarded.
+#[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/promote", tag = "memories",
+    operation_id = "promote_memory", params(schemas::MemoryPath, IfMatch),
+    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
+pub(crate) async fn promote(
+    caller: Caller,
+    Path((agent, number)): Path<(String, String)>,
+    headers: HeaderMap,
+    JsonBody(Nothing {}): JsonBody<Nothing>,
+) -> Result<Response, Problem> {
+    let reached = caller.reach(&agent).await?;
+    handle(&reached, &number, Handling::Promote, &headers).await
+}
+
+/// Why text is shredded.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shredding {
-    /// 1 to 1,000 characters; not the words themselves.
+    /// 1 to 1,000 characters; not the text itself.
     #[schema(value_type = String, min_length = 1, max_length = 1_000, example = "a key was pasted")]
     reason: PrivateText,
-    /// Whether the kept memories that still say a sentence of it go, too: for the agent itself, which alone is
-    /// told which these are.
+    /// Whether the summaries that were ever written over it, and the reports that mention them, are shredded too. Only the
+    /// agent is told which these are.
     #[serde(default)]
     derived: bool,
 }
 
-/// Takes the words of one memory out of everything, for good: at the agent's own wish. An administrator's
-/// wish is put to the agent.
+/// Removes the text of one memory permanently from everywhere. A request of an administrator needs the agent's consent.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/shred", tag = "memories",
     operation_id = "shred_memory", request_body = Shredding,
     params(schemas::MemoryPath, IfMatch),
     responses(
         (status = 200, description = "What is left of it", body = Shredded, headers(("ETag" = String))),
-        (status = 202, description = "An administrator's: the agent is asked, and nothing is shredded without its yes", body = ShownAccessRequest)))]
+        (status = 202, description = "Of an administrator: the agent is asked, and nothing is shredded without its consent", body = ShownAccessRequest)))]
 pub(crate) async fn shred(
     caller: Caller,
     Path((agent, number)): Path<(String, String)>,
@@ -485,12 +493,7 @@ pub(crate) async fn shred(
     let number = self::number(&number)?;
     let expected = IfMatch::of(&headers)?;
     if !reached.is_own() {
-        if derived {
-            return Err(Problem::forbidden(
-                "derived: only the agent is told which memories still say a sentence of this one, and shreds them with it; leave it out",
-            ));
-        }
-        return ask_to_shred(&reached, number, &expected, reason).await;
+        return ask_to_shred(&reached, (number, derived), &expected, reason).await;
     }
     let wish = ShredWish {
         number,
@@ -509,20 +512,20 @@ pub(crate) async fn shred(
 
 async fn ask_to_shred(
     reached: &Reached,
-    number: Number,
+    (number, derived): (Number, bool),
     expected: &IfMatch,
     reason: PrivateText,
 ) -> Result<Response, Problem> {
-    // By a look and not within the decision: what is written is the question, and the agent answers it on the
-    // memory that it then finds.
+    // Read before the decision and not within it: what is written is the request, and the agent answers it on the
+    // memory as it is then.
     let now = reached.agent.memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());
     }
-    // The agent is told it as the purpose.
+    // The agent is shown it as the purpose.
     let purpose = parse_text("reason", reason.expose(), MOST_OF_REASON);
     let draft = AccessDraft {
-        kind: AccessKind::Shred { number },
+        kind: AccessKind::Shred { number, derived },
         purpose: purpose.map_err(memoir_app::Error::from)?,
     };
     let request = reached.agent.request_access(&draft, &reached.actor).await?;

@@ -33,7 +33,7 @@ use crate::{Service, requests};
     info(
         title = "Memoir",
         description = "Long-term memory for LLM agents that an agent can refine and cannot destroy. \
-            Administrators see no words, but for a while those that an agent lets one of them see.\n\nErrors are problem documents (RFC 9457) with a stable `code`. Times are \
+            Administrators see no text, except under an access grant of the agent.\n\nErrors are problem documents (RFC 9457) with a stable `code`. Times are \
             RFC 3339 in UTC. Lists come in pages: `next_cursor` of one gives the next."
     ),
     modifiers(&Bearer),
@@ -66,10 +66,10 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(memories::list, memories::save))
         .routes(routes!(memories::save_batch))
         .routes(routes!(memories::show))
-        .routes(routes!(memories::wordings))
         .routes(routes!(memories::protect, memories::unprotect))
         .routes(routes!(memories::restore))
         .routes(routes!(memories::discard))
+        .routes(routes!(memories::promote))
         .routes(routes!(memories::shred))
         .routes(routes!(context::show))
         .routes(routes!(life::hand_over, life::status))

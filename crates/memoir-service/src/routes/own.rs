@@ -24,7 +24,7 @@ pub(crate) struct SettingAnswer {
     kind: &'static str,
     #[schema(value_type = schemas::OwnField)]
     field: &'static str,
-    /// The value in force: of a prompt that is not set, the whole text of the default.
+    /// The effective value: of a prompt that is not set, the whole text of the default.
     #[schema(value_type = schemas::TextOrNumber)]
     value: PrivateJson,
     /// Whether that is the default.

@@ -20,7 +20,7 @@ use crate::{
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
-    wire::{OpenSession, ToolDefinition},
+    wire::{AppliedSession, OpenSession, ToolDefinition},
 };
 
 /// A session to begin.
@@ -31,14 +31,14 @@ pub(crate) struct NewSession {
     #[serde(default)]
     #[schema(value_type = Option<schemas::Mode>)]
     mode: Option<Mode>,
-    /// `agent`: the agent runs the loop itself, and opening is its consent. `model`: Memoir asks the
-    /// agent's model and drives it; the session is queued.
+    /// `agent`: the agent runs the loop itself, and opening is its consent. `model`: Memoir calls the agent's model,
+    /// after its consent; the session is queued.
     #[schema(value_type = schemas::Driver)]
     driver: memoir_domain::session::Driver,
-    /// On a copy; nothing changes until it is applied.
+    /// Whether it works on a copy; nothing changes until it is applied.
     #[serde(default)]
     rehearsal: Option<bool>,
-    /// Gives the agent its own open session back where there is one.
+    /// Resumes the agent's own open session where there is one.
     #[serde(default)]
     resume: Option<bool>,
     /// A model for this one session instead of the agent's own. For `driver: model`.
@@ -51,9 +51,9 @@ pub(crate) struct NewSession {
 #[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions", operation_id = "begin_session",
     request_body = NewSession, params(schemas::AgentPath),
     responses(
-        (status = 200, description = "The agent's own open session, taken up again", body = OpenSession),
-        (status = 201, description = "Open: the agent has the knife", body = OpenSession),
-        (status = 202, description = "Queued: Memoir asks the agent's model and drives it", body = ShownSession)))]
+        (status = 200, description = "The agent's own open session, resumed", body = OpenSession),
+        (status = 201, description = "Open: the agent has the session tools", body = OpenSession),
+        (status = 202, description = "Queued: Memoir requests the agent's consent and calls its model", body = ShownSession)))]
 pub(crate) async fn begin(
     State(service): State<Service>,
     caller: Caller,
@@ -75,7 +75,7 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
     }
     if new.resume == Some(true)
         && let Some((session, opened)) = own.take_up_own().await?
-        // Who wants to rehearse is not handed the knife for real, nor the other way round.
+        // A caller that wants a rehearsal does not get a session that is none, nor the reverse.
         && new.rehearsal.is_none_or(|rehearsal| rehearsal == session.rehearsal)
     {
         return Ok(opened_session(StatusCode::OK, session.into(), opened));
@@ -100,7 +100,6 @@ fn opened_session(status: StatusCode, session: ShownSession, opened: OpenedSessi
     let body = OpenSession {
         session,
         prompt: opened.prompt.text(),
-        nothing_can_go: opened.nothing_can_go.map(|found| found.to_string()),
         tools,
     };
     (status, axum::Json(body)).into_response()
@@ -127,7 +126,7 @@ async fn enqueue(
         started_by: Some(reached.actor.clone()),
     };
     let session = ShownSession::from(reached.agent.enqueue(&options).await?);
-    // After it is written: a worker that wakes finds it.
+    // After it is written, so that a worker that wakes finds it.
     service.queued.notify_one();
     Ok((StatusCode::ACCEPTED, axum::Json(session)).into_response())
 }
@@ -159,7 +158,7 @@ pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Respo
     Ok(axum::Json(reached.lens().session(id).await?).into_response())
 }
 
-/// Calls a tool of an open session. A refusal is an ordinary answer.
+/// Calls a tool of an open session. A refusal is an ordinary result.
 #[utoipa::path(post, path = "/v1/sessions/{id}/tools/{tool}", tag = "sessions", operation_id = "call_tool",
     request_body = Option<schemas::ToolArguments>,
     params(("id" = String, Path, description = "The session", format = Uuid), ("tool" = schemas::ToolName, Path, description = "The tool")),
@@ -173,23 +172,23 @@ pub(crate) async fn call_tool(
     let own = reached
         .lens()
         .as_agent()
-        .map_err(|_| Problem::forbidden("the knife is in the agent's hand alone"))?;
+        .map_err(|_| Problem::forbidden("only the agent itself calls the session tools"))?;
     let result = own.call_tool(id, &tool, Some(arguments.expose())).await?;
     Ok(axum::Json(result).into_response())
 }
 
-/// Does for real what a rehearsal came to, in one step.
+/// Applies a rehearsal in one step: its edits are made again through all checks, and those that hold are applied.
 #[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions", operation_id = "apply_rehearsal",
     params(("id" = String, Path, description = "The rehearsal", format = Uuid)),
-    responses((status = 200, description = "The session that did it", body = ShownSession)))]
+    responses((status = 200, description = "The session that applied it", body = AppliedSession)))]
 pub(crate) async fn apply(
     caller: Caller,
     Path(id): Path<String>,
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let session = reached.agent.apply_rehearsal(id, &reached.actor).await?;
-    Ok(axum::Json(session).into_response())
+    let applied = reached.agent.apply_rehearsal(id, &reached.actor).await?;
+    Ok(axum::Json(AppliedSession::from(applied)).into_response())
 }
 
 /// How to undo.
@@ -232,7 +231,7 @@ pub(crate) async fn cancel(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
     let session = match reached.agent.cancel(id, &reached.actor).await {
-        // The same code as elsewhere, in words for somebody who wanted it to end.
+        // The same code as elsewhere, with a text for a caller that wanted it to end.
         Err(Error::SessionLost(id)) => {
             return Err(Problem::new(
                 "session_over",

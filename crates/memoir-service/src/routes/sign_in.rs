@@ -62,9 +62,9 @@ pub(crate) struct Credentials {
 /// A token of an administrator.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SignedIn {
-    /// What opens the door.
+    /// The secret.
     token: String,
-    /// From then on it opens nothing.
+    /// The end of its validity.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct SignedIn {
 /// Signs an administrator in: a token for twelve hours.
 ///
 /// The only request of `/v1` that needs no token. Of an administrator with a second factor it takes a `code`
-/// too, and says so with `second_factor_needed` to whoever knows the password; each code counts once. A minute has five failed attempts for each name and address,
+/// too, which `second_factor_needed` reports after a correct password; each code counts once. A minute has five failed attempts for each name and address,
 /// and thirty for an address. Refused where the password would travel in the open.
 #[utoipa::path(post, path = "/v1/sign-in", tag = "tokens", operation_id = "sign_in", security(()),
     request_body = Credentials,
@@ -329,7 +329,7 @@ fn too_many_codes(seconds: u32) -> Problem {
         "rate_limited",
         format!("too many codes were wrong; the next one counts in {minutes} min"),
     )
-    .hint("a recovery code counts at once; if these attempts were not yours, somebody knows the password: change it")
+    .hint("a recovery code counts at once; if these attempts were not yours, another person knows the password: change it")
     .retry_after(seconds)
 }
 

@@ -20,16 +20,16 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewToken {
-    /// From when on it opens nothing; never where it is left out.
+    /// The end of its validity; none where it is left out.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, example = "2027-03-04T12:00:00Z")]
     expires_at: Option<Timestamp>,
 }
 
-/// A token: the only time that its secret is shown.
+/// A token; its secret is shown only once.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct MadeToken {
-    /// What opens the door.
+    /// The secret.
     token: String,
     #[schema(value_type = String, format = Uuid)]
     id: memoir_domain::TokenId,

@@ -396,7 +396,12 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     }
     // Nor what the agent said to it.
     let request = bob.get(&path).await;
-    assert!(!has_words(&request) && request.text.contains("That is for whoever asked."));
+    assert!(
+        !has_words(&request)
+            && request
+                .text
+                .contains("That is for the administrator who asked.")
+    );
     assert!(request.text.contains("to see &lt;b&gt;why"));
     request.document().check(&path);
     walk_but(&bob, |_| false).await;
@@ -453,7 +458,10 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     // What was granted and what was asked is taken back, and what the agent said is not for them.
     let request = story.browser.get(&path).await;
     assert!(!has_words(&request), "{}", request.text);
-    for text in ["memoir took it back.", "That is for whoever asked."] {
+    for text in [
+        "memoir took it back.",
+        "That is for the administrator who asked.",
+    ] {
         assert!(request.text.contains(text), "{text}: {}", request.text);
     }
     assert_eq!(story.state(&waiting).await["state"], "revoked");
@@ -556,7 +564,7 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
     let one = story.let_in(&format!("session:{session}"), "10").await;
     let page = format!("{one}/sessions/{session}");
     let shown = story.browser.get(&page).await.text;
-    for text in ["Before", "After", "rewritten", "Summary", "Done, "] {
+    for text in ["Before", "After", "rewritten", "Report", "Done, "] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     assert!(!shown.contains("The harbour lies"), "{shown}");
@@ -753,7 +761,7 @@ async fn spec_6_4_an_agent_is_asked_whether_its_words_may_be_sent_elsewhere() {
     let agents_page = format!("/agents/{}", story.agent.scope().agent);
     for page in [path, &story.tab(), &agents_page] {
         let shown = story.browser.get(page).await;
-        assert!(shown.text.contains("it is taken back"), "{page}");
+        assert!(shown.text.contains("it is revoked"), "{page}");
         assert_eq!(shown.header("refresh"), "", "{page}");
     }
     let revoke = format!("{path}/revoke");

@@ -346,7 +346,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     set(Field::Paused, "true").await;
     let paused = browser.get(&page).await.text;
     assert!(
-        paused.contains("You can begin a session all the same"),
+        paused.contains("You can start a session all the same"),
         "{paused}"
     );
     let begun = browser

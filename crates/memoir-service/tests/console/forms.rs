@@ -10,8 +10,8 @@ use crate::{
     installation::{Browser, Installation, owner},
 };
 
-/// Texts of which two are doubles up to the last sign.
-const DOUBLES: [&str; 6] = [
+/// Texts of which two are duplicates up to case.
+const DUPLICATES: [&str; 6] = [
     "The lighthouse keeper is Mara",
     "the lighthouse keeper is Mara",
     "It rained on the second of May",
@@ -37,7 +37,7 @@ async fn ended(browser: &Browser, path: &str) -> String {
 async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     let installation = Installation::open().await;
     let agent = installation
-        .agent(&installation.account, "Wren", &DOUBLES)
+        .agent(&installation.account, "Wren", &DUPLICATES)
         .await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
@@ -108,7 +108,7 @@ async fn a_sign_in_is_taken_from_a_page_of_this_host_only() {
 async fn memories_are_protected_discarded_and_given_back() {
     let installation = Installation::open().await;
     let agent = installation
-        .agent(&installation.account, "Wren", &DOUBLES)
+        .agent(&installation.account, "Wren", &DUPLICATES)
         .await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}/memories", agent.scope().agent);
@@ -172,7 +172,7 @@ async fn memories_are_protected_discarded_and_given_back() {
 async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_way() {
     let installation = Installation::open().await;
     let agent = installation
-        .agent(&installation.account, "Wren", &DOUBLES)
+        .agent(&installation.account, "Wren", &DUPLICATES)
         .await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
@@ -194,24 +194,24 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let undo = format!("{session}/roll-back");
     let preview = browser.get(&undo).await.text;
     assert!(
-        preview.contains("No later change stands in the way"),
+        preview.contains("No later change conflicts with it"),
         "{preview}"
     );
-    // What it discarded is given back.
+    // What it archived is discarded since.
     let all = MemoryPage {
         limit: 9,
         with_discarded: true,
         ..MemoryPage::default()
     };
     let rows = agent.memory_page(&all).await.unwrap();
-    let gone = rows.iter().find(|row| row.discarded_at.is_some()).unwrap();
+    let gone = rows.iter().find(|row| row.archived_at.is_some()).unwrap();
     agent
-        .handle(gone.number, Handling::Restore, &owner())
+        .handle(gone.number, Handling::Discard, &owner())
         .await
         .unwrap();
     let preview = browser.get(&undo).await;
     assert_eq!(preview.status, 200, "{}", preview.text);
-    let told = "1 later change of the same memories stands in the way";
+    let told = "1 later change of the same memories conflicts with it";
     assert!(preview.text.contains(told), "{}", preview.text);
     preview.document().check(&undo);
     let in_the_way = browser.press(&undo, &undo, &[]).await;
@@ -221,7 +221,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let cascade = ("cascade", "yes");
     let newest = preview.document().hidden("newest").unwrap().to_owned();
     agent
-        .handle(gone.number, Handling::Discard, &owner())
+        .handle(gone.number, Handling::Restore, &owner())
         .await
         .unwrap();
     for (fields, status) in [
@@ -249,7 +249,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
 async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let installation = Installation::open().await;
     let agent = installation
-        .agent(&installation.account, "Wren", &DOUBLES)
+        .agent(&installation.account, "Wren", &DUPLICATES)
         .await;
     let browser = installation.ada().await;
     let page = format!("/agents/{}", agent.scope().agent);
@@ -307,7 +307,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
 async fn the_chain_is_verified_and_a_checkpoint_taken() {
     let installation = Installation::open().await;
     let agent = installation
-        .agent(&installation.account, "Wren", &DOUBLES)
+        .agent(&installation.account, "Wren", &DUPLICATES)
         .await;
     let browser = installation.ada().await;
     let audit = format!("/audit?agent={}", agent.scope().agent);
@@ -315,10 +315,12 @@ async fn the_chain_is_verified_and_a_checkpoint_taken() {
     let verified = browser.press(&audit, &verify, &[]).await;
     assert_eq!(verified.status, 200);
     assert!(
-        verified.text.contains("Everything fits: 7 records"),
+        verified.text.contains("Everything matches: 7 records"),
         "{}",
         verified.text
     );
+    let originals = "6 originals: 6 in the prompt, 0 in the archive, 0 lost.";
+    assert!(verified.text.contains(originals), "{}", verified.text);
     verified.document().check(&verify);
     let taken = browser.press("/audit", "/audit/checkpoint", &[]).await;
     assert_eq!(taken.status, 200);

@@ -7,7 +7,7 @@ use memoir_domain::{agent::Field, audit::Actor};
 use memoir_model::{ProviderSettings, Providers};
 use memoir_service::ServiceOptions;
 pub use memoir_testkit::administrator as owner;
-use memoir_testkit::{CAREFUL_AGENT, HttpAnswer, Served, TestClock, TestInstallation, empty_store};
+use memoir_testkit::{HttpAnswer, Served, TestClock, TestInstallation, empty_store};
 use memoir_vault::password::Password;
 use reqwest::{Client, Method, redirect};
 
@@ -105,8 +105,10 @@ impl Installation {
     /// An agent with these core memories, each with the canary in every place that takes words.
     pub async fn agent(&self, account: &Account, name: &str, memories: &[&str]) -> OwnAgent {
         let prompt = format!("I am {name}, {CANARY}.");
-        let mut settings = CAREFUL_AGENT.to_vec();
-        settings.push((Field::SystemPrompt, Some(prompt.as_str())));
+        let settings = [
+            (Field::Model, Some("builtin:careful")),
+            (Field::SystemPrompt, Some(prompt.as_str())),
+        ];
         let agent = memoir_testkit::agent(account, name, &settings).await;
         let agent = agent.seen_by(Viewer::Agent).as_agent().unwrap();
         let inputs: Vec<MemoryInput> = memories
@@ -119,6 +121,31 @@ impl Installation {
             })
             .collect();
         agent.save(&inputs, &Actor::agent(name)).await.unwrap();
+        agent
+    }
+
+    /// Wren over its budget of 1,000 tokens, with nine memories of about 300 tokens of which two are the same.
+    pub async fn agent_over_budget(&self) -> OwnAgent {
+        let texts = [
+            "One",
+            "One",
+            "Two and three",
+            "We promised each other to come back in spring",
+            "Ivo taught me how to read the tide tables",
+            "The harbour lies to the west of the old town",
+            "The ferry leaves at noon",
+            "The lighthouse keeper is Mara and she likes tea",
+            "The bread is baked before dawn",
+        ];
+        let long = " and the lamps were lit by the water".repeat(33);
+        let texts = texts.map(|text| format!("{text}{long}"));
+        let texts = texts.each_ref().map(String::as_str);
+        let agent = self.agent(&self.account, "Wren", &texts).await;
+        let settings = [
+            (Field::CoreTokenBudget, Some("1000")),
+            (Field::RefinementThreshold, Some("0.4")),
+        ];
+        agent.configure(&settings, &owner()).await.unwrap();
         agent
     }
 }

@@ -104,10 +104,9 @@ async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value
     called.unwrap();
 }
 
-async fn edit(agent: &OwnAgent, session: SessionId, number: u64) {
-    let content = format!("Tightened, says the {CANARY}, to {number}");
-    let arguments = json!({"id": number, "content": content});
-    call(agent, session, "update_memory", arguments).await;
+/// Writes a record of the session.
+async fn protect(agent: &OwnAgent, session: SessionId, number: u64) {
+    call(agent, session, "protect_memory", json!({"id": number})).await;
 }
 
 async fn opened(installation: &Installation) -> (OwnAgent, SessionId) {
@@ -132,7 +131,9 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
     let line = begun.data["breaker_tokens"].as_u64().unwrap();
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let first = events.record().await.unwrap();
-    edit(&agent, session, 3).await;
+    let content = format!("The blue door sticks, says the {CANARY}");
+    let arguments = json!({"id": 8, "content": content});
+    call(&agent, session, "update_memory", arguments).await;
     let summary = json!({"summary": format!("Done, {CANARY}.")});
     call(&agent, session, "complete_refinement", summary).await;
     let rest = events.rest().await;
@@ -173,7 +174,7 @@ async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
         while events.next().await.unwrap().kind != "session" {}
         let elsewhere = browser.clone();
         assert_eq!(elsewhere.press("/", path, &[]).await.status, 303);
-        edit(&agent, session, 3).await;
+        protect(&agent, session, 3).await;
         assert_eq!(events.rest().await.len(), 0, "{path}");
     }
 }
@@ -187,12 +188,12 @@ async fn waiting_for_what_happens_keeps_nobody_signed_in() {
     let twenty_five_minutes = Duration::from_secs(25 * 60);
     for number in [1, 3, 4, 5] {
         installation.clock.advance(twenty_five_minutes);
-        edit(&agent, session, number).await;
+        protect(&agent, session, number).await;
         assert!(events.record().await.is_some());
     }
     // Two hours after the last look, with something to tell all the time.
     installation.clock.advance(twenty_five_minutes);
-    edit(&agent, session, 6).await;
+    protect(&agent, session, 6).await;
     assert!(events.record().await.is_none());
     let path = format!("/sessions/{session}");
     assert_eq!(browser.get(&path).await.status, 303);
@@ -258,10 +259,12 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
     };
     let (address, text) = followed().await;
     assert_eq!(address, Some(format!("{path}/events")));
-    assert!(text.contains("10 of 10 edits are left") && text.contains("go, everything is undone;"));
+    assert!(
+        text.contains("10 of 10 edits are left") && text.contains("leave, everything is undone;")
+    );
     call(&agent, session, "delete_memory", json!({"id": 2})).await;
     let (_, text) = followed().await;
-    assert!(text.contains("9 of 10 edits are left") && text.contains("deleted"));
+    assert!(text.contains("9 of 10 edits are left") && text.contains("moved to the archive"));
     let summary = json!({"summary": format!("Done, {CANARY}.")});
     call(&agent, session, "complete_refinement", summary).await;
     let (address, text) = followed().await;

@@ -9,6 +9,7 @@
 mod access;
 mod account;
 mod agents;
+mod archive;
 mod assets;
 mod connect;
 mod document;

@@ -7,8 +7,8 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
     audit::Actor,
+    origin::Origin,
     session::Mode,
-    wording::Origin,
 };
 use serde_json::json;
 
@@ -104,6 +104,7 @@ pub async fn busy_agent(installation: &Installation) -> OwnAgent {
     };
     let shred = draft(AccessKind::Shred {
         number: memoir_domain::memory::Number(1),
+        derived: false,
     });
     let refused = agent.request_access(&shred, &owner()).await.unwrap();
     let reason = format!("No {CANARY} for you").into();

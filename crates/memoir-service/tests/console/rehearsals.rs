@@ -1,4 +1,4 @@
-//! What a rehearsal would do, shown without words (SPEC 3.17, 5.1), and applying what was shown.
+//! What a rehearsal would do, shown without text (SPEC 3.17, 5.1), and applying what was shown.
 
 use memoir_app::{Handling, MemoryInput, OwnAgent};
 use memoir_domain::{SessionId, audit::Actor, session::Mode};
@@ -9,36 +9,28 @@ use crate::{
     installation::{CANARY, Installation, owner},
 };
 
-const MEMORIES: [&str; 7] = [
-    "One",
-    "One",
-    "Two and three",
-    "The harbour lies to the west of the old town",
-    "Ivo taught me how to read the tide tables",
-    "We promised each other to come back in spring",
-    "The lighthouse keeper is Mara and she likes tea",
-];
-
 /// A rehearsal of every kind of edit, by the agent itself.
 async fn rehearse(agent: &OwnAgent) -> SessionId {
     let (session, _) = agent.rehearse_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         (
             "consolidate_memories",
-            json!({"ids": [1, 3], "content": format!("One, two, three: {CANARY}")}),
+            json!({"ids": [3, 5], "content": format!("Two, three, tide tables: {CANARY}")}),
         ),
         (
             "update_memory",
-            json!({"id": 4, "content": format!("The harbour lies to the west of town, {CANARY}")}),
+            json!({"id": 6, "content": format!("The harbour lies to the west of town, {CANARY}")}),
         ),
-        ("protect_memory", json!({"id": 6})),
+        ("delete_memory", json!({"id": 7, "replaced_by": 8})),
+        ("protect_memory", json!({"id": 4})),
         (
             "complete_refinement",
             json!({"summary": format!("Done, {CANARY}.")}),
         ),
     ] {
         let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
-        called.unwrap();
+        let called = called.unwrap();
+        assert_eq!(called.refusal(), None, "{called:?}");
     }
     session.id
 }
@@ -46,9 +38,7 @@ async fn rehearse(agent: &OwnAgent) -> SessionId {
 #[tokio::test]
 async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.agent_over_budget().await;
     let id = rehearse(&agent).await;
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
@@ -70,14 +60,16 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
             .any(|row| row.starts_with(number) && row.contains(what));
         assert!(found, "{number} {what}: {rows:?}");
     };
-    told("#1", "merged into a new memory");
     told("#2", "discarded");
-    told("#3", "merged into a new memory");
-    told("#4", "reworded");
-    told("#6", "protected");
-    told("new", "made of #1 and #3");
+    told("#3", "to the archive, under #11");
+    told("#5", "to the archive, under #11");
+    told("#6", "to the archive, under #12");
+    told("#7", "to the archive, under #8");
+    told("#4", "protected");
+    told("new", "summary of #3 and #5");
+    told("new", "summary of #6");
     assert!(
-        answer.text.contains("Nothing stands in the way."),
+        answer.text.contains("4 of 4 edits hold now."),
         "{}",
         answer.text
     );
@@ -99,7 +91,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     assert!(
         stale
             .text
-            .contains("something was written since this was shown"),
+            .contains("the agent changed since this page was shown"),
         "{}",
         stale.text
     );
@@ -130,42 +122,48 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
 }
 
 #[tokio::test]
-async fn spec_3_17_what_stands_in_the_way_of_applying_is_shown() {
+async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     let installation = Installation::open().await;
-    let agent = installation
-        .agent(&installation.account, "Wren", &MEMORIES)
-        .await;
+    let agent = installation.agent_over_budget().await;
     let id = rehearse(&agent).await;
-    let number = memoir_domain::memory::Number(4);
-    let handling = Handling::Protect;
+    let number = memoir_domain::memory::Number(7);
+    let handling = Handling::Discard;
     agent.handle(number, handling, &owner()).await.unwrap();
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
     let page = answer.document();
     page.check(&path);
-    let row = page
-        .all("tr")
-        .find(|row| row.text.starts_with("#4"))
-        .unwrap();
+    let row = |number: &str| {
+        let mut rows = page.all("tr");
+        let row = rows.find(|row| row.text.starts_with(number)).unwrap();
+        row.text.clone()
+    };
+    let changed = row("#7");
+    let is_changed = changed.ends_with("changed") && !changed.ends_with("unchanged");
+    assert!(is_changed, "{changed}");
+    assert!(row("#4").ends_with("unchanged"), "{}", row("#4"));
     assert!(
-        row.text.contains("changed, stands in the way"),
-        "{}",
-        row.text
-    );
-    let row = page
-        .all("tr")
-        .find(|row| row.text.starts_with("#6"))
-        .unwrap();
-    assert!(row.text.contains("unchanged"), "{}", row.text);
-    assert!(
-        answer
-            .text
-            .contains("these memories changed since: #4; rehearse again"),
+        answer.text.contains("3 of 4 edits hold now."),
         "{}",
         answer.text
     );
-    assert!(!page.forms().contains(&format!("{path}/apply")));
+    let left_out = page
+        .all("li")
+        .find(|one| one.text.starts_with("delete_memory"));
+    assert_eq!(left_out.unwrap().text, "delete_memory of #7: not_found");
+    // Those that hold are applied.
+    let apply = format!("{path}/apply");
+    let newest = page.hidden("newest").unwrap();
+    let applied = browser.press(&path, &apply, &[("newest", newest)]).await;
+    let applied = applied.leads_to().to_owned();
+    let page = browser.page(&applied).await;
+    page.check(&applied);
+    let outcome = "3 memories archived under 2 summaries; ";
+    assert!(
+        page.all("dd").any(|one| one.text.starts_with(outcome)),
+        "{applied}"
+    );
 
     // One that was cancelled came to nothing, and one that runs has nothing to show yet.
     let (running, _) = agent.rehearse_own(Mode::Full).await.unwrap();

@@ -181,7 +181,7 @@ async fn all_that_is_wrong_is_told_at_once_and_what_was_typed_stays() {
     let right = [
         ("name", "Wren"),
         ("model", ""),
-        ("core_token_budget", "10"),
+        ("core_token_budget", "1000"),
         ("refinement_threshold", ""),
         ("reflection_prompt", ""),
     ];
@@ -237,7 +237,7 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
     let shown = browser.get(&page).await;
     assert!(!shown.text.contains(CANARY), "{}", shown.text);
     assert!(
-        shown.text.contains("in the agent’s own words"),
+        shown.text.contains("written by the agent itself"),
         "{}",
         shown.text
     );
@@ -336,7 +336,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let document = told.document();
     let fault = &document.by_id("system_prompt-fault").text;
     assert!(
-        fault.starts_with("Perhaps changed by somebody else"),
+        fault.starts_with("Perhaps changed by another administrator"),
         "{fault}"
     );
 }

@@ -70,7 +70,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
         ("delete_memory", json!({"id": 2})),
         (
             "update_memory",
-            json!({"id": 1, "content": format!("West, {CANARY}")}),
+            json!({"id": 8, "content": format!("Letters, {CANARY}")}),
         ),
         (
             "complete_refinement",
@@ -91,7 +91,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert!(
         newest
             .all("p")
-            .any(|text| text.text.contains("Nothing would become different"))
+            .any(|text| text.text.contains("Nothing would change"))
     );
     assert!(!newest.forms().contains(&path), "nothing to press");
     let last: u64 = newest.hidden("shown").unwrap().parse().unwrap();
@@ -108,12 +108,15 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert_eq!(by_session.hidden("point"), page.hidden("point"));
     let mass = agent.show().await.unwrap().counts.core_tokens;
     assert_eq!(row(&page, "Core memories"), "87", "8 then, 7 now");
-    assert_eq!(told(&page, "Kept again"), "1 memory");
-    assert_eq!(told(&page, "Reworded"), "1 memory");
-    // The journal entry that tells of the session is newer.
-    assert_eq!(told(&page, "Discarded"), "1 memory");
+    assert_eq!(row(&page, "Archival memories"), "02", "0 then, 2 now");
+    assert_eq!(row(&page, "Summaries"), "01", "0 then, 1 now");
+    // Both memories return to core from the archive.
+    assert_eq!(told(&page, "Changed otherwise"), "2 memories");
+    assert_eq!(told(&page, "Active again"), "0 memories");
+    // The summary, and the journal entry about the session, which is newer.
+    assert_eq!(told(&page, "Discarded"), "2 memories");
     assert_eq!(told(&page, "Sessions undone"), "1");
-    let masses = told(&page, "Mass");
+    let masses = told(&page, "Core size");
     let (from, to) = masses.split_once(" → ").unwrap();
     assert_eq!(from.parse::<u64>().unwrap(), mass);
     let to: u64 = to.strip_suffix(" tokens").unwrap().parse().unwrap();
@@ -178,7 +181,7 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
     assert!(
         refused
             .text
-            .contains("something was written since this was shown"),
+            .contains("the agent changed since this page was shown"),
         "{}",
         refused.text
     );
@@ -226,7 +229,7 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
         problem
             .unwrap()
             .text
-            .starts_with("A session is running, which stands in the way")
+            .starts_with("A session is running, which conflicts with it")
     );
     assert!(page.links().contains(&format!("/sessions/{}", session.id)));
     assert_eq!(
@@ -315,7 +318,7 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
     }
     assert_eq!(browser.get(&format!("{path}?before=x")).await.status, 404);
     let page = browser.page(&format!("{path}?record=0")).await;
-    assert_eq!(row(&page, "Mass in tokens").chars().next(), Some('0'));
+    assert_eq!(row(&page, "Core size in tokens").chars().next(), Some('0'));
     assert_eq!(told(&page, "Discarded"), "5 memories");
     // Somebody who has nothing has a history too.
     let empty = installation.agent(&installation.account, "Lark", &[]).await;

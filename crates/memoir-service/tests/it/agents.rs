@@ -27,7 +27,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
     for (body, told) in [
         (
             json!({"core_token_budget": "4000"}),
-            "core_token_budget: must be a whole number of tokens from 1 to 1000000000",
+            "core_token_budget: must be a whole number of tokens from 1000 to 1000000000",
         ),
         (
             json!({"core_token_budget": 0}),
@@ -64,7 +64,7 @@ async fn spec_2_2_settings_are_of_their_types_and_a_refusal_names_the_field_and_
         ),
         (
             json!({"loss_guard": "loud"}),
-            "loss_guard: must be `limit`, `refuse` or `off`",
+            "loss_guard: must be `archive`, `refuse` or `off`",
         ),
         (json!({"paused": "true"}), "paused: must be true or false"),
         (json!({"name": null}), "name: has no default"),
@@ -177,11 +177,11 @@ async fn a_change_under_an_old_tag_is_refused() {
             .send_with("PATCH", "/v1/agents/wren", &token, &body, &headers)
             .await
     };
-    let changed = patch(&tag, 700).await;
+    let changed = patch(&tag, 1_700).await;
     changed.expect(200);
-    patch(&tag, 800).await.refused(412, "precondition_failed");
-    patch(changed.header("etag"), 900).await.expect(200);
-    patch("*", 1000).await.expect(200);
+    patch(&tag, 1_800).await.refused(412, "precondition_failed");
+    patch(changed.header("etag"), 1_900).await.expect(200);
+    patch("*", 2_000).await.expect(200);
     let erased = installation
         .send_with(
             "DELETE",
@@ -205,7 +205,7 @@ async fn of_many_who_change_under_the_same_tag_one_does() {
         .header("etag")
         .to_owned();
     let bodies: Vec<Value> = (1..=16)
-        .map(|budget| json!({"core_token_budget": budget * 100}))
+        .map(|budget| json!({"core_token_budget": budget * 1_000}))
         .collect();
     let headers = [("if-match", tag.as_str())];
     let patches = bodies

@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 
 use memoir_app::{Account, AgentHandle, InstallationSettings, Models};
+use memoir_domain::agent::Field;
 use memoir_model::Providers;
 use memoir_service::ServiceOptions;
-use memoir_testkit::{CAREFUL_AGENT, Served, TestClock, TestInstallation, empty_store};
 pub use memoir_testkit::{HttpAnswer, administrator as owner, administrator_token};
+use memoir_testkit::{Served, TestClock, TestInstallation, empty_store};
 use serde_json::{Value, json};
 
 use crate::service::service;
@@ -86,6 +87,7 @@ impl Installation {
 }
 
 pub async fn agent_of(account: &Account, name: &str) -> (AgentHandle, String) {
-    let tenant = memoir_testkit::tenant(account, name, &CAREFUL_AGENT).await;
+    let settings = [(Field::Model, Some("builtin:careful"))];
+    let tenant = memoir_testkit::tenant(account, name, &settings).await;
     (tenant.agent, tenant.token)
 }

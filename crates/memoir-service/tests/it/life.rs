@@ -99,7 +99,7 @@ async fn spec_2_6_the_service_reads_what_is_to_be_read_now_once() {
     assert_eq!(items.len(), 1);
     assert_eq!(items[0]["content"], noted);
     assert_eq!(items[0]["created_at"], "2026-03-01T10:00:00Z");
-    assert_eq!(items[0]["sources"], json!(["conversation"]));
+    assert_eq!(items[0]["source"], "conversation");
     assert_eq!(script.requests().len(), 1);
     // What was said is nowhere in what an administrator sees.
     let administrator = installation.administrator().await;
@@ -210,7 +210,7 @@ async fn spec_2_5_a_reflection_promotes_what_the_model_names() {
         .expect(200);
     assert_eq!(
         reflected,
-        json!({"considered": 2, "promoted": [2], "failure": null})
+        json!({"considered": 2, "promoted": [2], "replaced": [], "not_replaced": 0, "failure": null})
     );
     let memory = installation.get("/v1/agents/wren/memories/2", &agent).await;
     assert_eq!(memory.expect(200)["kind"], "core");

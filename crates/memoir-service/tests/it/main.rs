@@ -20,3 +20,4 @@ mod service;
 mod sessions;
 mod settings;
 mod tokens;
+mod traces;

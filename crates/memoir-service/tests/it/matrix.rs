@@ -58,7 +58,7 @@ fn operations() -> Vec<Operation> {
             "update_agent",
             "PATCH",
             "/v1/agents/{agent}",
-            json!({"core_token_budget": 900}),
+            json!({"core_token_budget": 1_900}),
         ),
         operation("erase_agent", "DELETE", "/v1/agents/{agent}", none()),
         operation("create_token", "POST", "/v1/agents/{agent}/tokens", none()),
@@ -94,9 +94,9 @@ fn operations() -> Vec<Operation> {
         ),
         operation("get_memory", "GET", "/v1/agents/{agent}/memories/1", none()),
         operation(
-            "list_wordings",
+            "list_memories",
             "GET",
-            "/v1/agents/{agent}/memories/1/wordings",
+            "/v1/agents/{agent}/memories?kind=archival",
             none(),
         ),
         operation(
@@ -114,7 +114,19 @@ fn operations() -> Vec<Operation> {
         operation(
             "restore_memory",
             "POST",
-            "/v1/agents/{agent}/memories/4/restore",
+            "/v1/agents/{agent}/memories/5/restore",
+            none(),
+        ),
+        operation(
+            "promote_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/4/promote",
+            none(),
+        ),
+        operation(
+            "promote_memory",
+            "POST",
+            "/v1/agents/{agent}/memories/1/promote",
             none(),
         ),
         operation(
@@ -462,7 +474,7 @@ async fn ask(installation: &Installation, agent: &str, administrator: &str, scop
     request["id"].as_str().unwrap().to_owned()
 }
 
-/// Memories 1 and 2 kept and equal but for a mark, 3 constitutional, 4 discarded by a completed session.
+/// Memories 1 and 2 equal but for a mark, 3 constitutional, 4 archived by a completed session, 5 discarded.
 async fn furnish(
     installation: &Installation,
     agent: &str,
@@ -470,7 +482,7 @@ async fn furnish(
     administrator: &str,
 ) -> String {
     let long = " and again and again".repeat(12);
-    for ending in ["dawn", "dawn!", &long, "dusk"] {
+    for ending in ["dawn", "dawn!", &long, "dusk", "noon"] {
         let body = json!({
             "content": format!("The {CANARY} sings at {ending}"),
             "kind": "core", "tags": ["canary", CANARY], "source": CANARY,
@@ -481,6 +493,11 @@ async fn furnish(
     let path = format!("/v1/agents/{agent}/memories/3/protection");
     installation
         .send("PUT", &path, administrator, &Value::Null)
+        .await
+        .expect(200);
+    let path = format!("/v1/agents/{agent}/memories/5/discard");
+    installation
+        .post(&path, administrator, Value::Null)
         .await
         .expect(200);
     let session = installation.open_session(agent, token).await;

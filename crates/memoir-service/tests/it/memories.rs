@@ -36,11 +36,14 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
         "kind",
         "tokens",
         "constitutional",
+        "is_summary",
+        "sources",
+        "under",
         "origin",
-        "wordings",
         "created_at",
         "updated_at",
         "fades_at",
+        "archived_at",
         "discarded_at",
     ];
     assert_eq!(names, BTreeSet::from(open));
@@ -168,9 +171,15 @@ async fn what_stands_in_a_query_is_checked_by_name() {
         ("limit=ten", "limit: must be a number from 1 to 200"),
         ("limit=1&limit=2", "limit: is given twice"),
         ("cursor=x", "cursor: is none that this list gave"),
-        ("kind=other", "kind: must be `core` or `journal`"),
+        (
+            "kind=other",
+            "kind: must be `core`, `journal` or `archival`",
+        ),
         ("since=May", "since: not a time"),
         ("include=all", "include: must be `discarded`"),
+        ("under=x", "under: must be a number from 1"),
+        ("under=0", "under: must be a number from 1"),
+        ("under=1&q=tea", "protected, faded, under: narrow"),
         (
             "knd=core",
             "knd: is no parameter of this request; there are limit, cursor, q, explain, kind",
@@ -267,187 +276,319 @@ async fn a_memory_is_handled_under_the_tag_that_was_read() {
         .refused(409, "shredded");
 }
 
-#[tokio::test]
-async fn spec_4_4_the_agent_alone_is_told_what_still_says_it_and_has_it_go_too() {
-    let installation = Installation::open().await;
-    let token = installation.administrator().await;
-    let memories = [
-        "The key is Zwitscher. Mira bakes.",
-        "Mira bakes. She sings.",
-        "The kiln is old.",
-        "The key is Zwitscher.",
-        "Mira bakes. It rains.",
-    ];
-    let (agent, own) = installation.agent_with("wren", &memories).await;
-    let shred = async |number: u64, derived: bool| {
-        let body = json!({"reason": "a slip", "derived": derived});
-        let path = format!("{PATH}/{number}/shred");
-        installation.post(&path, &own, body).await
-    };
-    let shredded = shred(4, false).await.expect(200);
-    assert_eq!(
-        (&shredded["still_said_by"], &shredded["derived"]),
-        (&json!([1]), &json!([]))
-    );
-    // One of those that say it is constitutional: nothing goes before both wish it.
-    let protect = format!("{PATH}/2/protection");
-    installation
-        .send("PUT", &protect, &token, &json!({}))
-        .await
-        .expect(200);
-    shred(1, true).await.refused(409, "constitutional");
-    assert!(
-        installation
-            .get(&format!("{PATH}/5"), &own)
-            .await
-            .expect(200)["content"]
-            .is_string()
-    );
-    installation
-        .send("DELETE", &protect, &token, &Value::Null)
-        .await
-        .expect(200);
-    let shredded = shred(1, true).await.expect(200);
-    assert_eq!(
-        (&shredded["still_said_by"], &shredded["derived"]),
-        (&json!([]), &json!([2, 5]))
-    );
-    let left = installation.get(PATH, &own).await.expect(200);
-    let left: Vec<&Value> = left["items"].as_array().unwrap().iter().collect();
-    let left = left.iter().filter(|one| one["kind"] == "core");
-    assert_eq!(
-        left.map(|one| &one["number"]).collect::<Vec<_>>(),
-        [&json!(3)]
-    );
-    assert!(agent.verify().await.unwrap().valid);
+/// The numbers on the page at that path.
+async fn numbers(installation: &Installation, path: &str, token: &str) -> Vec<u64> {
+    let page = installation.get(path, token).await.expect(200);
+    let items = page["items"].as_array().unwrap().iter();
+    items.map(|one| one["number"].as_u64().unwrap()).collect()
+}
 
-    // An administrator asks, and is not told; the agent is, with its answer.
+#[tokio::test]
+async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let memories = ["Ann lives in Rome.", "Ann paints boats.", "Ann keeps bees."];
+    let (_, own) = installation.agent_with("wren", &memories).await;
     installation
-        .save("wren", &own, "The kiln is old. So am I.")
-        .await;
-    let path = format!("{PATH}/3/shred");
-    let wish = json!({"reason": "a slip", "derived": true});
-    installation
-        .post(&path, &token, wish)
-        .await
-        .refused(403, "forbidden");
-    let asked = installation
-        .post(&path, &token, json!({"reason": "a slip"}))
-        .await
-        .expect(202);
-    let request = format!("/v1/access-requests/{}", asked["id"].as_str().unwrap());
-    let answer = json!({"granted": true});
-    let answered = installation
-        .post(&format!("{request}/answer"), &own, answer)
+        .send(
+            "PUT",
+            &format!("{PATH}/2/protection"),
+            &administrator,
+            &json!({}),
+        )
         .await
         .expect(200);
-    assert_eq!(answered["still_said_by"].as_array().unwrap().len(), 1);
-    for who in [&token, &own] {
-        let shown = installation.get(&request, who).await.expect(200);
-        assert!(shown["still_said_by"].is_null(), "told once, to the agent");
-        let records = installation
-            .get("/v1/agents/wren/audit", who)
+    let body = json!({"content": "Ann lives in Oslo.", "replaces": [1, 2, 99]});
+    let saved = installation.post(PATH, &own, body).await.expect(201);
+    assert_eq!(
+        (&saved["number"], &saved["kind"], &saved["sources"]),
+        (&json!(4), &json!("core"), &json!([1]))
+    );
+    assert_eq!(saved["replaced"], json!([1]));
+    assert_eq!(
+        saved["not_replaced"],
+        json!([
+            {"number": 2, "reason": "constitutional"},
+            {"number": 99, "reason": "not_found"},
+        ])
+    );
+    let old = installation
+        .get(&format!("{PATH}/1"), &own)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&old["kind"], &old["under"], &old["content"]),
+        (&json!("archival"), &json!(4), &json!(memories[0]))
+    );
+    assert!(old["archived_at"].is_string(), "{old}");
+    // Without `replaces` the response has neither list.
+    let plain = installation
+        .post(PATH, &own, json!({"content": "Ann is well."}))
+        .await
+        .expect(201);
+    assert!(plain.get("replaced").is_none() && plain.get("not_replaced").is_none());
+    // An administrator's text replaces only texts of that side, and the response says no more.
+    let body = json!({"content": "Ann lives in Madrid.", "replaces": [4]});
+    let saved = installation
+        .post(PATH, &administrator, body)
+        .await
+        .expect(201);
+    assert_eq!(
+        (&saved["replaced"], &saved["not_replaced"]),
+        (&json!([]), &json!([{"number": 4, "reason": "side"}]))
+    );
+    // In a batch the entries are decided in their order.
+    let batch = json!({"memories": [
+        {"content": "Ann keeps hens.", "replaces": [3]},
+        {"content": "Ann keeps geese.", "replaces": [3]},
+    ]});
+    let saved = installation
+        .post("/v1/agents/wren/memories/batch", &own, batch)
+        .await
+        .expect(201);
+    assert_eq!(saved["memories"][0]["replaced"], json!([3]));
+    assert_eq!(
+        saved["memories"][1]["not_replaced"],
+        json!([{"number": 3, "reason": "not_core"}])
+    );
+    assert_eq!(
+        numbers(&installation, &format!("{PATH}?kind=archival"), &own).await,
+        [1, 3]
+    );
+    assert_eq!(
+        numbers(&installation, &format!("{PATH}?under=4"), &administrator).await,
+        [1]
+    );
+    // Discarding does not bring back what was replaced, and lists it.
+    let discarded = installation
+        .post(&format!("{PATH}/4/discard"), &administrator, Value::Null)
+        .await
+        .expect(200);
+    assert_eq!(discarded["sources"], json!([1]));
+    let old = installation
+        .get(&format!("{PATH}/1"), &own)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&old["kind"], &old["under"]),
+        (&json!("archival"), &Value::Null)
+    );
+    for wrong in [
+        json!({"content": "x", "replaces": 1}),
+        json!({"content": "x", "replaces": ["one"]}),
+    ] {
+        installation
+            .post(PATH, &own, wrong)
             .await
-            .expect(200);
-        assert!(!records.to_string().contains("still_said_by"));
+            .refused(400, "invalid_argument");
     }
 }
 
 #[tokio::test]
-async fn spec_3_14_the_wordings_of_a_memory_are_listed_and_what_was_let_go_comes_back() {
+async fn spec_2_4_the_same_text_is_named_to_the_agent_alone() {
     let installation = Installation::open().await;
-    let token = installation.administrator().await;
-    let ballast = "Of the hives behind the installation seven have honey in them. ".repeat(20);
-    let memories = [
-        "Mira bakes on Fridays. She sings then.",
-        "Mira bakes on Fridays.",
-        ballast.as_str(),
-    ];
-    let (_, own) = installation.agent_with("wren", &memories).await;
-    let session = installation.open_session("wren", &own).await;
-    let update = json!({"id": 1, "content": "Mira bakes on Fridays."});
-    let use_tool = async |tool, arguments| installation.tool(&session, &own, tool, arguments).await;
-    assert_eq!(
-        use_tool("delete_memory", json!({"id": 2})).await["carried_by"],
-        1
-    );
-    assert_eq!(use_tool("update_memory", update).await["type"], "updated");
-    use_tool("complete_refinement", json!({"summary": "Shorter."})).await;
-
-    let path = format!("{PATH}/1/wordings");
-    let list = installation.get(&path, &own).await.expect(200);
-    let items = list["items"].as_array().unwrap();
-    let at = &items[0]["let_go"][0]["at"];
-    assert_eq!(
-        items[0],
-        json!({
-            "number": 1,
-            "content": memories[0],
-            "origin": "agent",
-            "created_at": items[0]["created_at"],
-            "let_go": [{
-                "session_id": session,
-                "at": at,
-                "words": ["She", "sings", "then"],
-                "lost_words": 3,
-                "deleted": false,
-            }],
-        })
-    );
-    assert_eq!(
-        (&items[1]["number"], &items[1]["let_go"]),
-        (&json!(2), &json!([]))
-    );
-    let first = installation
-        .get(&format!("{path}?limit=1"), &own)
-        .await
-        .expect(200);
-    let cursor = first["next_cursor"].as_str().unwrap();
-    let next = format!("{path}?limit=1&cursor={cursor}");
-    let second = installation.get(&next, &own).await.expect(200);
-    assert_eq!(
-        (&second["items"][0], &second["next_cursor"]),
-        (&items[1], &Value::Null)
-    );
-    // An administrator sees that, and not what (SPEC 5.1).
-    let blind = installation.get(&path, &token).await.expect(200);
-    let mut bare = list.clone();
-    for item in bare["items"].as_array_mut().unwrap() {
-        let item = item.as_object_mut().unwrap();
-        item.remove("content");
-        for lost in item["let_go"].as_array_mut().unwrap() {
-            lost.as_object_mut().unwrap().remove("words");
-        }
+    let administrator = installation.administrator().await;
+    let (_, own) = installation.agent_with("wren", &["Ann keeps bees."]).await;
+    let save = async |token: &str, content: &str| {
+        let body = json!({"content": content});
+        installation.post(PATH, token, body).await.expect(201)
+    };
+    assert_eq!(save(&own, "Ann keeps bees").await["same_as"], 1);
+    assert!(save(&own, "Ann keeps hens.").await.get("same_as").is_none());
+    for text in ["Ann keeps bees.", "Ann keeps dogs."] {
+        assert!(save(&administrator, text).await.get("same_as").is_none());
     }
-    assert_eq!(blind, bare);
+}
+
+#[tokio::test]
+async fn spec_2_4_promote_brings_an_archival_memory_back() {
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let (_, own) = installation.agent("wren").await;
+    for (text, kind) in [
+        ("Tea.", "archival"),
+        ("Rye.", "archival"),
+        ("Bees.", "core"),
+        ("Rain.", "journal"),
+    ] {
+        let body = json!({"content": text, "kind": kind, "tags": ["a"]});
+        installation.post(PATH, &own, body).await.expect(201);
+    }
+    let promote = async |number: u64, token: &str| {
+        let path = format!("{PATH}/{number}/promote");
+        installation.post(&path, token, Value::Null).await
+    };
+    let promoted = promote(1, &own).await.expect(200);
+    assert_eq!(
+        (
+            &promoted["kind"],
+            &promoted["content"],
+            &promoted["archived_at"]
+        ),
+        (&json!("core"), &json!("Tea."), &Value::Null)
+    );
+    let blind = promote(2, &administrator).await;
+    assert_eq!(blind.expect(200)["kind"], "core");
+    assert!(!blind.text.contains("Rye"), "{}", blind.text);
+    for (number, token) in [(1, &own), (3, &own), (4, &administrator)] {
+        promote(number, token).await.refused(409, "not_archival");
+    }
+    promote(99, &own).await.refused(404, "not_found");
+    let body = json!({"content": "Ice.", "kind": "archival"});
+    installation.post(PATH, &own, body).await.expect(201);
     installation
-        .get(&format!("{PATH}/99/wordings"), &own)
-        .await
-        .refused(404, "not_found");
-    // #1 stands for #2 too: what it said comes back as a memory of its own (SPEC 4.3).
-    let restore = format!("{PATH}/1/restore");
-    let back = installation
-        .post(&restore, &token, Value::Null)
+        .post(&format!("{PATH}/5/discard"), &administrator, Value::Null)
         .await
         .expect(200);
-    assert!(back["content"].is_null());
-    let number = back["number"].as_u64().unwrap();
-    assert!(number > 3, "{back}");
-    let back = installation
-        .get(&format!("{PATH}/{number}"), &own)
+    promote(5, &own).await.refused(404, "not_found");
+    // The flag is for core memories.
+    for method in ["PUT", "DELETE"] {
+        let path = format!("{PATH}/4/protection");
+        installation
+            .send(method, &path, &administrator, &Value::Null)
+            .await
+            .refused(409, "not_core");
+    }
+}
+
+/// An agent over its budget of 1,000 tokens with twelve memories of 100 tokens, and #13, a summary of #1 and #2.
+async fn summarized(installation: &Installation) -> (String, String) {
+    let administrator = installation.administrator().await;
+    let made = json!({"name": "wren", "core_token_budget": 1_000, "refinement_threshold": 0.5});
+    installation
+        .post("/v1/agents", &administrator, made)
+        .await
+        .expect(201);
+    let token = installation
+        .post("/v1/agents/wren/tokens", &administrator, json!({}))
+        .await
+        .expect(201);
+    let own = token["token"].as_str().unwrap().to_owned();
+    let names = [
+        "Ada", "Bruno", "Clara", "Denis", "Edith", "Felix", "Greta", "Hugo", "Ines", "Jonas",
+        "Karin", "Lukas",
+    ];
+    for name in names {
+        let long =
+            format!("{name} walks along the river in the evening and counts the boats. ").repeat(7);
+        let content: String = long.chars().take(399).chain(['.']).collect();
+        installation.save("wren", &own, &content).await;
+    }
+    let session = installation.open_session("wren", &own).await;
+    let arguments = json!({"ids": [1, 2], "content": "Ada and Bruno walk along the river."});
+    let made = installation
+        .tool(&session, &own, "consolidate_memories", arguments)
+        .await;
+    assert_eq!(
+        (&made["number"], &made["is_summary"]),
+        (&json!(13), &json!(true)),
+        "{made}"
+    );
+    let summary = json!({"summary": "The river twice."});
+    let done = installation
+        .tool(&session, &own, "complete_refinement", summary)
+        .await;
+    assert_eq!(
+        (&done["archived"], &done["summaries"]),
+        (&json!(2), &json!(1)),
+        "{done}"
+    );
+    (administrator, own)
+}
+
+#[tokio::test]
+async fn spec_3_9_a_summary_is_shown_with_its_sources_and_is_neither_protected_nor_restored() {
+    let installation = Installation::open().await;
+    let (administrator, own) = summarized(&installation).await;
+    let summary = installation
+        .get(&format!("{PATH}/13"), &own)
         .await
         .expect(200);
-    assert_eq!(back["content"], memories[0]);
-    installation
-        .post(&restore, &token, Value::Null)
+    assert_eq!(
+        (&summary["is_summary"], &summary["sources"]),
+        (&json!(true), &json!([1, 2]))
+    );
+    for method in ["PUT", "DELETE"] {
+        let path = format!("{PATH}/13/protection");
+        let refused = installation
+            .send(method, &path, &administrator, &Value::Null)
+            .await
+            .refused(409, "not_applicable");
+        assert!(refused["hint"].is_null(), "{refused}");
+    }
+    // The last source takes the summary away.
+    for number in [1, 2] {
+        let path = format!("{PATH}/{number}/promote");
+        installation
+            .post(&path, &own, Value::Null)
+            .await
+            .expect(200);
+    }
+    let gone = installation
+        .get(&format!("{PATH}/13"), &own)
         .await
-        .refused(409, "not_discarded");
+        .expect(200);
+    assert!(gone["discarded_at"].is_string(), "{gone}");
+    installation
+        .post(&format!("{PATH}/13/restore"), &administrator, Value::Null)
+        .await
+        .refused(409, "not_applicable");
     let verified = installation
-        .get("/v1/agents/wren/audit/verify", &token)
+        .get("/v1/agents/wren/audit/verify", &administrator)
         .await
         .expect(200);
-    assert_eq!(verified["valid"], true);
-    assert_eq!(verified["carried"]["let_go"], 0);
+    assert_eq!(
+        (&verified["valid"], &verified["originals"]),
+        (
+            &json!(true),
+            &json!({"total": 12, "in_prompt": 12, "archived": 0, "removed_off": 0, "lost": 0})
+        )
+    );
+}
+
+#[tokio::test]
+async fn spec_4_4_the_agent_alone_is_told_which_summaries_rest_on_a_shredded_text() {
+    let installation = Installation::open().await;
+    let (administrator, own) = summarized(&installation).await;
+    let wish = json!({"reason": "a slip", "derived": true});
+    // An administrator asks, and is not told which ones.
+    let asked = installation
+        .post(&format!("{PATH}/12/shred"), &administrator, wish.clone())
+        .await
+        .expect(202);
+    assert_eq!(
+        (&asked["memory"], &asked["derived"]),
+        (&json!(12), &json!(true))
+    );
+    let shredded = installation
+        .post(&format!("{PATH}/1/shred"), &own, wish)
+        .await
+        .expect(200);
+    assert!(shredded["shredded_at"].is_string(), "{shredded}");
+    let derived = shredded["derived"].as_array().unwrap();
+    assert!(derived.contains(&json!(13)), "{shredded}");
+    let summary = installation
+        .get(&format!("{PATH}/13"), &own)
+        .await
+        .expect(200);
+    assert!(summary["shredded_at"].is_string(), "{summary}");
+    // The other source stays, in the archive.
+    let other = installation
+        .get(&format!("{PATH}/2"), &own)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&other["kind"], &other["under"]),
+        (&json!("archival"), &Value::Null)
+    );
+    let verified = installation
+        .get("/v1/agents/wren/audit/verify", &own)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&verified["valid"], &verified["originals"]["lost"]),
+        (&json!(true), &json!(0))
+    );
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
 
 async fn own_session(installation: &Installation) -> u64 {
     let name = format!("own-{CANARY}");
-    // Four of the same mass: without one, three quarters are left, which is no less than the threshold.
+    // Four of the same size: without one, three quarters are left, which is no less than the threshold.
     let texts: Vec<String> = ["dawn", "noon", "dusk", "late"]
         .map(|hour| format!("The {CANARY} sings at {hour}, whoever listens."))
         .into();
@@ -169,11 +169,11 @@ async fn own_session(installation: &Installation) -> u64 {
         ),
         ("delete_memory", json!({"id": 99}), "error"),
         ("delete_memory", json!({"id": CANARY}), "error"),
-        ("protect_memory", json!({"id": 4}), "protected"),
-        ("delete_memory", json!({"id": 4}), "error"),
-        ("delete_memory", json!({"id": 1}), "deleted"),
-        ("delete_memory", json!({"id": 2}), "refinement_rolled_back"),
-        ("delete_memory", json!({"id": 2}), "error"),
+        ("protect_memory", json!({"id": 1}), "protected"),
+        ("delete_memory", json!({"id": 1}), "error"),
+        ("delete_memory", json!({"id": 4}), "deleted"),
+        ("delete_memory", json!({"id": 3}), "refinement_rolled_back"),
+        ("delete_memory", json!({"id": 3}), "error"),
     ] {
         let answer = installation.tool(&session, &token, tool, arguments).await;
         assert_eq!(answer["type"], expected, "{tool}: {answer}");
@@ -198,6 +198,44 @@ async fn scraped(installation: &Installation) -> (String, BTreeMap<String, f64>)
     assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4");
     let found = samples(&answer.text);
     (answer.text, found)
+}
+
+#[tokio::test]
+async fn spec_3_14_what_is_archived_replaced_and_promoted_is_counted_without_agents() {
+    let installation = Installation::open().await;
+    let texts = ["Rome", "bread", "boats", "hens", "bees", "ferries"]
+        .map(|what| format!("Of {what} there is much to say, and little that matters now."));
+    let texts = texts.each_ref().map(String::as_str);
+    let (_, own) = installation.agent_with("wren", &texts).await;
+    let session = installation.open_session("wren", &own).await;
+    let deleted = installation
+        .tool(&session, &own, "delete_memory", json!({"id": 6}))
+        .await;
+    assert_eq!(deleted["archived"], json!([6]), "{deleted}");
+    let arguments =
+        json!({"id": 5, "content": "Of bees there is much to say, little that matters now."});
+    let updated = installation
+        .tool(&session, &own, "update_memory", arguments)
+        .await;
+    assert_eq!(updated["archived"], json!([5]), "{updated}");
+    let path = "/v1/agents/wren/memories";
+    let body = json!({"content": "Of hens there is nothing to say.", "replaces": [4]});
+    let saved = installation.post(path, &own, body).await.expect(201);
+    assert_eq!(saved["replaced"], json!([4]), "{saved}");
+    let promote = format!("{path}/6/promote");
+    installation
+        .post(&promote, &own, Value::Null)
+        .await
+        .expect(200);
+    let (_, found) = scraped(&installation).await;
+    for (name, expected) in [
+        ("memoir_session_archived_total", 2.0),
+        ("memoir_session_summaries_total", 1.0),
+        ("memoir_memories_replaced_total", 1.0),
+        ("memoir_memories_promoted_total", 1.0),
+    ] {
+        assert_eq!(found.get(name), Some(&expected), "{name}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use memoir_app::{InstallationSettings, MemoryInput, Viewer};
-use memoir_domain::session::Mode;
+use memoir_domain::{agent::Field, session::Mode};
 use memoir_service::ServiceOptions;
 use memoir_testkit::{InstallationFolder, Served, TestClock, TestInstallation};
 pub use memoir_testkit::{Tenant, administrator as owner};
@@ -54,7 +54,9 @@ impl Installation {
 
     /// An agent with six core memories of 100 tokens and more each.
     pub async fn refiner(&self, account: &str, name: &str) -> Tenant {
-        let tenant = self.tenant(account, name).await;
+        let account = self.account(account).await;
+        let settings = [(Field::Model, Some("scripted:model"))];
+        let tenant = memoir_testkit::tenant(&account, name, &settings).await;
         let inputs: Vec<MemoryInput> = (1..=6)
             .map(|number| MemoryInput {
                 content: format!("{CANARY} {number} {}", "sings ".repeat(66)).into(),

@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, UserId,
     audit::{Action, ActorKind},
+    memory::{Kind, Number},
     schedule::NextDue,
 };
 use memoir_store::{
-    AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, StoredText,
-    UserColumns, UserRow,
+    AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, MemoryRow,
+    StoredText, UserColumns, UserRow,
 };
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
@@ -105,6 +106,28 @@ pub(crate) fn user() -> UserRow {
             open: "{}".to_owned(),
             sealed: StoredText(vec![1]),
         },
+    }
+}
+
+/// An active core memory of ten tokens.
+pub(crate) fn memory(number: u64) -> MemoryRow {
+    MemoryRow {
+        number: Number(number),
+        version: 1,
+        kind: Kind::Core,
+        body: StoredText(vec![1]),
+        tokens: 10,
+        constitutional: false,
+        created_at: at(1),
+        updated_at: at(1),
+        discarded_at: None,
+        shredded_at: None,
+        under: None,
+        archived_at: None,
+        archived_by: None,
+        is_summary: false,
+        core_seq: None,
+        recorded_at: at(1),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Migrations, and whether a database is one that will do.
 
-use memoir_store::{Access, Error, Fleet, Store, StoredText};
+use memoir_store::{Access, AgentQuery, CountAndTokens, Error, Fleet, Store, StoredText};
 use memoir_store_postgres::{MIGRATIONS, PostgresStore};
 
 use crate::common;
@@ -98,6 +98,20 @@ async fn the_check_reads_the_rows_of_every_table() {
     // In each table a row as no version of Memoir writes it; that it refers to nothing is not what is found.
     for (table, problem, row) in [
         (
+            "memories",
+            "`under`",
+            format!(
+                "{agent}, 1, 1, 'core', 1, false, 0, 0, NULL, NULL, -1, NULL, NULL, false, NULL, 0, ''"
+            ),
+        ),
+        (
+            "memories",
+            "`archived_by`",
+            format!(
+                "{agent}, 2, 1, 'archival', 1, false, 0, 0, NULL, NULL, 1, 0, 'dream', false, NULL, 0, ''"
+            ),
+        ),
+        (
             "memory_vectors",
             "`version`",
             format!("{agent}, 1, 'a:b', -1, ''"),
@@ -143,6 +157,82 @@ async fn the_check_reads_the_rows_of_every_table() {
             "{table}: {findings:#?}"
         );
     }
+}
+
+/// Whoever knows what the rows come to sees that one is missing, or is another, without reading any.
+#[tokio::test]
+async fn rows_that_others_changed_are_counted_as_they_are() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&database.url).await;
+    store.create_account(&common::account()).await.unwrap();
+    let mut commit = common::decision(0);
+    commit.memories = (1..=3).map(common::memory).collect();
+    store.commit(commit).await.unwrap();
+    let counts = async || {
+        let wanted = AgentQuery::default();
+        let found = store.snapshot(common::scope(), &wanted);
+        let found = found.await.unwrap().unwrap().row_counts;
+        let of = |part: CountAndTokens| (part.count, part.tokens);
+        (
+            of(found.core),
+            of(found.archival),
+            (found.discarded, found.shredded),
+        )
+    };
+    assert_eq!(counts().await, ((3, 30), (0, 0), (0, 0)));
+    for (change, expected) in [
+        ("SET version = 9", ((3, 30), (0, 0), (0, 0))),
+        (
+            "SET tokens = 11 WHERE number = 1",
+            ((3, 31), (0, 0), (0, 0)),
+        ),
+        (
+            "SET kind = 'archival', archived_at = 1, archived_by = 'saved' WHERE number = 1",
+            ((2, 20), (1, 11), (0, 0)),
+        ),
+        (
+            "SET discarded_at = 1 WHERE number = 2",
+            ((1, 10), (1, 11), (1, 0)),
+        ),
+        (
+            "SET discarded_at = 1, shredded_at = 1 WHERE number = 1",
+            ((1, 10), (0, 0), (1, 1)),
+        ),
+    ] {
+        database.query(&format!("UPDATE memories {change}"));
+        assert_eq!(counts().await, expected, "{change}");
+    }
+    database.query("DELETE FROM memories WHERE number = 3");
+    assert_eq!(counts().await, ((0, 0), (0, 0), (1, 1)));
+}
+
+/// The table itself holds the same rules as every commit.
+#[tokio::test]
+async fn columns_that_do_not_agree_are_not_taken() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let store = common::migrated(&database.url).await;
+    store.create_account(&common::account()).await.unwrap();
+    let mut commit = common::decision(0);
+    commit.memories = vec![common::memory(1)];
+    store.commit(commit).await.unwrap();
+    for wrong in [
+        "kind = 'archival'",
+        "archived_at = 1",
+        "archived_at = 1, archived_by = 'saved'",
+        "kind = 'archival', archived_at = 1",
+        "kind = 'archival', archived_by = 'saved'",
+        "is_summary = true, kind = 'journal'",
+        "shredded_at = 1",
+    ] {
+        let sql = format!("UPDATE memories SET {wrong}");
+        let refused = database.server.query(database.name(), &sql);
+        assert!(refused.is_err(), "{wrong}");
+    }
+    database.query("UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved'");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ const FILLED: &str = "
     INSERT INTO accounts VALUES (sixteen(1), 'a', 'a', 0);
     INSERT INTO agents VALUES (sixteen(1), sixteen(1), 'a', 'a', NULL, 2, thirtytwo(1), NULL, NULL, NULL, 0, 0, 0, 1, '', '');
     INSERT INTO agent_prompts VALUES (sixteen(1), '');
-    INSERT INTO memories VALUES (sixteen(1), 1, 1, 'core', 1, false, 0, 0, NULL, NULL, '');
+    INSERT INTO memories VALUES (sixteen(1), 1, 1, 'core', 1, false, 0, 0, NULL, NULL, NULL, NULL, NULL, false, NULL, 0, '');
     INSERT INTO sessions VALUES (sixteen(1), sixteen(1), sixteen(1), 'open', 'agent', NULL, 0, NULL, NULL, NULL, 1, '', '');
     INSERT INTO audit_records VALUES (sixteen(1), 1, 0, 'agent', 'a', 'x', NULL, NULL, 1, thirtytwo(1), thirtytwo(1), '', '');
     INSERT INTO log_leaves VALUES (0, sixteen(1), 1, thirtytwo(1), 0);

@@ -147,6 +147,12 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
             updated_at: at(number.0 as i64),
             discarded_at: None,
             shredded_at: None,
+            under: None,
+            archived_at: None,
+            archived_by: None,
+            is_summary: false,
+            core_seq: None,
+            recorded_at: at(number.0 as i64),
         });
         commit.records.push(AuditRow {
             seq: commit.agent.columns.next_seq,

@@ -7,8 +7,10 @@ use std::{
     io::{Seek, SeekFrom, Write},
 };
 
+use memoir_domain::memory::Number;
 use memoir_store::{
-    Access, AgentQuery, AgentRow, Error, Fleet, LogsOf, RecordFilter, Selection, Store, TokenRow,
+    Access, AgentQuery, AgentRow, CountAndTokens, Error, Fleet, LogsOf, RecordFilter, RowCounts,
+    Selection, Store, TokenRow,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
@@ -83,6 +85,36 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         ),
         ("memories", "row 1", "UPDATE memories SET shredded_at = 5"),
         ("memories", "row 1", "UPDATE memories SET version = -1"),
+        ("memories", "row 1", "UPDATE memories SET under = -1"),
+        ("memories", "row 1", "UPDATE memories SET kind = 'archival'"),
+        ("memories", "row 1", "UPDATE memories SET archived_at = 5"),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET archived_at = 9223372036854775807",
+        ),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET archived_by = 'saved'",
+        ),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET archived_by = 'dream', kind = 'archival', archived_at = 5",
+        ),
+        ("memories", "row 1", "UPDATE memories SET is_summary = 2"),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET is_summary = 1, kind = 'journal'",
+        ),
+        ("memories", "row 1", "UPDATE memories SET core_seq = -1"),
+        (
+            "memories",
+            "row 1",
+            "UPDATE memories SET recorded_at = 9223372036854775807",
+        ),
         (
             "agents",
             "01010101-",
@@ -204,6 +236,125 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
         assert!(problem.contains(column), "{change}: {error}");
         assert!(!store.check().await.unwrap().is_empty(), "{change}");
     }
+}
+
+/// Whoever knows what the rows come to sees that one is missing, or is another, without reading any.
+#[tokio::test]
+async fn rows_that_others_changed_are_counted_as_they_are() {
+    let of = |count, tokens| CountAndTokens { count, tokens };
+    for (change, expected) in [
+        (
+            "UPDATE memories SET version = 9",
+            RowCounts {
+                core: of(3, 30),
+                ..RowCounts::default()
+            },
+        ),
+        (
+            "DELETE FROM memories WHERE number = 2",
+            RowCounts {
+                core: of(2, 20),
+                ..RowCounts::default()
+            },
+        ),
+        (
+            "UPDATE memories SET tokens = 11 WHERE number = 2",
+            RowCounts {
+                core: of(3, 31),
+                ..RowCounts::default()
+            },
+        ),
+        (
+            "UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved' WHERE number = 2",
+            RowCounts {
+                core: of(2, 20),
+                archival: of(1, 10),
+                ..RowCounts::default()
+            },
+        ),
+        (
+            "UPDATE memories SET kind = 'dream' WHERE number = 2",
+            RowCounts {
+                core: of(2, 20),
+                ..RowCounts::default()
+            },
+        ),
+        (
+            "UPDATE memories SET discarded_at = 1 WHERE number = 2",
+            RowCounts {
+                core: of(2, 20),
+                discarded: 1,
+                ..RowCounts::default()
+            },
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, mut agent) = begin(&path).await;
+        save(&store, &mut agent, 2, 10).await.unwrap();
+        intrude(&path, change);
+        let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
+        assert_eq!(found.unwrap().unwrap().row_counts, expected, "{change}");
+    }
+    // Tokens that come to less than nothing are told by table and agent.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    intrude(&path, "UPDATE memories SET tokens = -1");
+    let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
+    let Err(Error::Inconsistent { table, problem }) = found else {
+        panic!("{found:?}");
+    };
+    assert_eq!(table, "memories");
+    assert!(problem.contains("row 01010101-"), "{problem}");
+    assert!(problem.contains("`core_tokens`"), "{problem}");
+}
+
+#[tokio::test]
+async fn links_that_cannot_be_are_named_by_their_number() {
+    for change in [
+        "UPDATE memories SET under = -1",
+        "UPDATE memories SET kind = 'dream'",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memoir.db");
+        let (store, agent) = begin(&path).await;
+        intrude(&path, change);
+        let found = store.archive_links(agent.scope, &[Number(1)]).await;
+        let Err(Error::Inconsistent { table, problem }) = found else {
+            panic!("{found:?}");
+        };
+        let column = change.split(' ').nth(3).unwrap();
+        assert_eq!(table, "memories");
+        assert!(
+            problem.contains("row 1") && problem.contains(column),
+            "{problem}"
+        );
+    }
+}
+
+/// The table itself holds the same rules as every commit.
+#[tokio::test]
+async fn columns_that_do_not_agree_are_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    drop(begin(&path).await);
+    let raw = Connection::open(&path).unwrap();
+    for wrong in [
+        "kind = 'archival'",
+        "archived_at = 1",
+        "archived_at = 1, archived_by = 'saved'",
+        "kind = 'archival', archived_at = 1",
+        "kind = 'archival', archived_by = 'saved'",
+        "is_summary = 2",
+        "is_summary = 1, kind = 'journal'",
+        "shredded_at = 1",
+    ] {
+        let sql = format!("UPDATE memories SET {wrong}");
+        assert!(raw.execute_batch(&sql).is_err(), "{wrong}");
+    }
+    let right = "UPDATE memories SET kind = 'archival', archived_at = 1, archived_by = 'saved'";
+    raw.execute_batch(right).unwrap();
 }
 
 #[tokio::test]
@@ -337,7 +488,7 @@ async fn a_damaged_page_is_never_a_panic() {
                 assert!(!findings.is_empty(), "page {page} went unnoticed");
                 // Whatever these answer, they answer.
                 let wanted = AgentQuery {
-                    memories: Selection::Kept,
+                    memories: Selection::Active,
                     ..AgentQuery::default()
                 };
                 let _ = store.snapshot(agent.scope, &wanted).await;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use memoir_domain::{audit::Action, memory::Number, session::State};
 
 use super::fixtures::*;
-use crate::{AgentQuery, AuditRow, Commit, Commits, Error, MemoryRow, Selection, Store, TokenRow};
+use crate::{
+    AgentQuery, AuditRow, Commit, Commits, CountAndTokens, Error, MemoryRow, Selection, Store,
+    TokenRow,
+};
 
 /// A commit that would write a row of every table.
 fn of_everything(author: &Author) -> Commit {
@@ -226,7 +229,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
         }
     });
     let wanted = AgentQuery {
-        memories: Selection::KeptCore,
+        memories: Selection::ActiveCore,
         session: Some(session_id(1)),
         ..AgentQuery::default()
     };
@@ -247,6 +250,11 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
                 .map(|memory| memory.tokens)
                 .collect();
             assert_eq!(tokens, [round, 1_000 - round]);
+            let core = CountAndTokens {
+                count: 2,
+                tokens: 1_000,
+            };
+            assert_eq!(snapshot.row_counts.core, core);
             assert_eq!(snapshot.agent.columns.next_seq, 3 + round);
             let session = snapshot.session.map(|session| session.document.version);
             assert_eq!(session, (round > 0).then_some(round));

@@ -6,15 +6,15 @@ use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     access::AccessState,
     audit::{Action, ActorKind},
-    memory::{Kind, Number},
+    memory::{ArchivedBy, Kind, Number},
     schedule::NextDue,
     session::{Driver, Lease, State},
 };
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit,
-    Document, FleetRanks, MemoryRow, ReplyRow, Result, Selection, SessionColumns, SessionRow,
-    Snapshot, Store, StoredText, TokenColumns, TokenRow, UserColumns, UserRow,
+    Document, FleetRanks, MemoryRow, ReplyRow, Result, RowCounts, Selection, SessionColumns,
+    SessionRow, Snapshot, Store, StoredText, TokenColumns, TokenRow, UserColumns, UserRow,
 };
 
 /// `seconds` after 1970.
@@ -94,7 +94,7 @@ pub(super) fn hash(agent: AgentId, seq: u64) -> [u8; 32] {
     hash
 }
 
-/// A kept core memory of ten tokens; the first million of them are a second apart.
+/// An active core memory of ten tokens; the first million of them are a second apart.
 pub(super) fn memory(number: u64) -> MemoryRow {
     let seconds = (number % 1_000_000) as i64;
     MemoryRow {
@@ -108,6 +108,12 @@ pub(super) fn memory(number: u64) -> MemoryRow {
         updated_at: at(seconds),
         discarded_at: None,
         shredded_at: None,
+        under: None,
+        archived_at: None,
+        archived_by: None,
+        is_summary: false,
+        core_seq: None,
+        recorded_at: at(seconds),
     }
 }
 
@@ -115,6 +121,30 @@ pub(super) fn journal(number: u64) -> MemoryRow {
     MemoryRow {
         kind: Kind::Journal,
         ..memory(number)
+    }
+}
+
+/// An active archival memory, which lies under none.
+pub(super) fn archival(number: u64) -> MemoryRow {
+    of_kind(memory(number), Kind::Archival)
+}
+
+/// The same as one of that kind, with what goes with it.
+pub(super) fn of_kind(memory: MemoryRow, kind: Kind) -> MemoryRow {
+    let is_archival = kind == Kind::Archival;
+    MemoryRow {
+        kind,
+        archived_at: is_archival.then(|| at(900)),
+        archived_by: is_archival.then_some(ArchivedBy::Session),
+        ..memory
+    }
+}
+
+/// The same under that one.
+pub(super) fn under(memory: MemoryRow, number: u64) -> MemoryRow {
+    MemoryRow {
+        under: Some(Number(number)),
+        ..memory
     }
 }
 
@@ -410,6 +440,11 @@ impl Author {
             ..AgentQuery::default()
         };
         self.look(wanted).await.memories
+    }
+
+    /// What the rows of its memories come to.
+    pub(super) async fn row_counts(&self) -> RowCounts {
+        self.look(AgentQuery::default()).await.row_counts
     }
 
     /// Numbers of the memories selected, in the order in which they came.

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memoir_domain::memory::Kind;
+use memoir_domain::memory::{Kind, Number};
 
 use super::fixtures::*;
-use crate::{AgentQuery, Commit, Error, MemoryRow, Selection, Store};
+use crate::{AgentQuery, ArchiveLink, Commit, Error, MemoryRow, RowCounts, Selection, Store};
 
 /// What the store should hold of one agent.
 #[derive(Default)]
@@ -25,10 +25,8 @@ impl ExpectedAgent {
                 .memories
                 .entry(number)
                 .or_insert_with(|| memory(number));
-            memory.kind = match dice.throw(3) {
-                0 => Kind::Journal,
-                _ => Kind::Core,
-            };
+            *memory = of_kind(memory.clone(), Kind::ALL[dice.throw(3) as usize]);
+            memory.under = dice.one_in(2).then(|| Number(1 + dice.throw(next)));
             memory.tokens = dice.throw(2_500);
             memory.constitutional = dice.one_in(4);
             memory.created_at = at(dice.throw(50) as i64);
@@ -37,6 +35,47 @@ impl ExpectedAgent {
             altered.insert(number, memory.clone());
         }
         author.saving(altered.into_values().collect())
+    }
+
+    /// What its rows come to.
+    fn row_counts(&self) -> RowCounts {
+        let mut counts = RowCounts::default();
+        for memory in self.memories.values() {
+            let active = match (memory.shredded_at, memory.discarded_at, memory.kind) {
+                (Some(_), ..) => {
+                    counts.shredded += 1;
+                    continue;
+                }
+                (None, Some(_), _) => {
+                    counts.discarded += 1;
+                    continue;
+                }
+                (.., Kind::Core) => &mut counts.core,
+                (.., Kind::Journal) => &mut counts.journal,
+                (.., Kind::Archival) => &mut counts.archival,
+            };
+            active.count += 1;
+            active.tokens += memory.tokens;
+        }
+        counts
+    }
+
+    /// What lies under any of some memories, and they themselves.
+    fn links(&self, numbers: &[Number]) -> Vec<ArchiveLink> {
+        let is_linked = |memory: &&MemoryRow| {
+            let is_under = memory.under.is_some_and(|under| numbers.contains(&under));
+            let is_active = memory.kind == Kind::Archival && memory.discarded_at.is_none();
+            numbers.contains(&memory.number) || is_under && is_active
+        };
+        let linked = self.memories.values().filter(is_linked);
+        linked
+            .map(|memory| ArchiveLink {
+                number: memory.number,
+                under: memory.under,
+                kind: memory.kind,
+                is_discarded: memory.discarded_at.is_some(),
+            })
+            .collect()
     }
 }
 
@@ -56,15 +95,25 @@ pub(super) async fn rows_agree_after_any_history(store: Arc<dyn Store>) {
                 assert!(store.commit(refused).await.is_err());
             }
             author.write(commit).await.unwrap();
-            assert_eq!(author.look(AgentQuery::default()).await.agent, author.agent);
+            let found = author.look(AgentQuery::default()).await;
+            assert_eq!(found.agent, author.agent);
+            assert_eq!(found.row_counts, model.row_counts());
+            let numbers = [1, 3, 8].map(Number);
+            let links = store.archive_links(author.scope(), &numbers).await;
+            assert_eq!(links.unwrap(), model.links(&numbers));
         }
         let mut expected: Vec<MemoryRow> = model.memories.into_values().collect();
         expected.sort_by_key(|memory| (memory.created_at, memory.number));
         assert_eq!(author.memories(Selection::All).await, expected);
         expected.retain(|memory| memory.discarded_at.is_none());
-        assert_eq!(author.memories(Selection::Kept).await, expected);
-        expected.retain(|memory| memory.kind == Kind::Core);
-        assert_eq!(author.memories(Selection::KeptCore).await, expected);
+        assert_eq!(author.memories(Selection::Active).await, expected);
+        expected.retain(|memory| memory.kind != Kind::Journal);
+        assert_eq!(author.memories(Selection::Searchable).await, expected);
+        let (core, archive): (Vec<_>, Vec<_>) = expected
+            .into_iter()
+            .partition(|memory| memory.kind == Kind::Core);
+        assert_eq!(author.memories(Selection::ActiveCore).await, core);
+        assert_eq!(author.memories(Selection::Archive).await, archive);
     }
     assert_sound(&store).await;
 }
@@ -77,25 +126,26 @@ pub(super) async fn spec_4_4_shredded_memories_are_kept_and_left_out(store: Arc<
         discarded(memory(3)),
         shredded(memory(4)),
         shredded(journal(5)),
+        shredded(archival(6)),
     ];
     author.save(rows).await;
     let mut commit = author.commit();
     commit.memories = vec![shredded(memory(1))];
     author.write(commit).await.unwrap();
 
-    assert_eq!(author.numbers(Selection::All).await, [1, 2, 3, 4, 5]);
-    assert_eq!(author.numbers(Selection::Kept).await, [2]);
-    assert_eq!(author.numbers(Selection::KeptCore).await, [0; 0]);
+    assert_eq!(author.numbers(Selection::All).await, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(author.numbers(Selection::Active).await, [2]);
+    assert_eq!(author.numbers(Selection::ActiveCore).await, [0; 0]);
     assert_sound(&store).await;
 }
 
 pub(super) async fn spec_4_4_what_is_shredded_is_discarded(store: Arc<dyn Store>) {
     let author = Author::new(&store, 1, 1).await;
-    let kept = MemoryRow {
+    let active = MemoryRow {
         discarded_at: None,
         ..shredded(memory(1))
     };
-    let answer = store.commit(author.saving(vec![kept])).await;
+    let answer = store.commit(author.saving(vec![active])).await;
     assert!(
         matches!(answer, Err(Error::Inconsistent { .. })),
         "{answer:?}"

@@ -6,7 +6,8 @@ use memoir_domain::{AgentScope, memory::Number, session::State};
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, BodyRow, Commit, Error, MemoryPage, MemoryRow, RecordFilter, Selection, Store,
+    AgentQuery, BodyRow, Commit, CountAndTokens, Error, MemoryPage, MemoryRow, RecordFilter,
+    RowCounts, Selection, Store,
 };
 
 pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
@@ -35,6 +36,8 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
         };
         assert_eq!(store.snapshot(stranger, &wanted).await.unwrap(), None);
         assert_eq!(store.memories(stranger, &[Number(1)]).await.unwrap(), []);
+        let links = store.archive_links(stranger, &[Number(1)]).await.unwrap();
+        assert_eq!(links, []);
         assert_eq!(store.session_page(stranger, None, 9).await.unwrap(), []);
         let page = MemoryPage {
             limit: 9,
@@ -107,12 +110,22 @@ pub(super) async fn equal_numbers_of_two_agents_do_not_mix(store: Arc<dyn Store>
 
     for (author, rows) in authors.iter().zip(&rows) {
         assert_eq!(&author.memories(Selection::All).await, rows);
-        let kept: Vec<MemoryRow> = rows
+        let active: Vec<MemoryRow> = rows
             .iter()
             .filter(|memory| memory.discarded_at.is_none())
             .cloned()
             .collect();
-        assert_eq!(author.memories(Selection::Kept).await, kept);
+        assert_eq!(author.memories(Selection::Active).await, active);
+        let core = CountAndTokens {
+            count: active.len() as u64,
+            tokens: 10 * active.len() as u64,
+        };
+        let counts = RowCounts {
+            core,
+            discarded: 5 - core.count,
+            ..RowCounts::default()
+        };
+        assert_eq!(author.row_counts().await, counts);
         let records = store
             .records(author.scope(), &RecordFilter::default())
             .await

@@ -26,7 +26,7 @@ async fn agent(
     number: u128,
     budget_share: u64,
     removable_tokens: u64,
-    lost_share: u64,
+    archived_share: u64,
 ) -> Author {
     let mut author = Author::new(store, 1, number).await;
     let mut commit = author.commit();
@@ -34,7 +34,7 @@ async fn agent(
     commit.agent.columns.ranks = FleetRanks {
         budget_share,
         removable_tokens,
-        lost_share,
+        archived_share,
     };
     author.write(commit).await.unwrap();
     author
@@ -98,7 +98,7 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         (FleetOrder::Outcome, [4, 3, 1, 2]),
         (FleetOrder::Next, [3, 1, 2, 4]),
         (FleetOrder::Breaker, [3, 4, 1, 2]),
-        (FleetOrder::Kept, [3, 4, 1, 2]),
+        (FleetOrder::Archived, [3, 4, 1, 2]),
         (FleetOrder::Access, [1, 2, 4, 3]),
     ] {
         let page = FleetPage { order, ..by_name() };

@@ -29,15 +29,20 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
             dated(journal(7), -5),
             dated(discarded(memory(8)), 1),
             dated(discarded(journal(9)), 45),
+            dated(under(archival(10), 3), 35),
+            dated(archival(11), 5),
+            dated(discarded(archival(12)), 15),
         ])
         .await;
     let numbers = |list: &[u64]| Selection::Numbers(list.iter().copied().map(Number).collect());
     for (selection, expected) in [
         (Selection::None, &[][..]),
-        (Selection::KeptCore, &[2, 4, 3, 1]),
+        (Selection::ActiveCore, &[2, 4, 3, 1]),
         (Selection::Core, &[8, 2, 4, 3, 1]),
-        (Selection::Kept, &[7, 2, 4, 5, 3, 6, 1]),
-        (Selection::All, &[7, 8, 2, 4, 5, 3, 6, 9, 1]),
+        (Selection::Searchable, &[11, 2, 4, 3, 10, 1]),
+        (Selection::Archive, &[11, 10]),
+        (Selection::Active, &[7, 11, 2, 4, 5, 3, 10, 6, 1]),
+        (Selection::All, &[7, 8, 11, 2, 4, 12, 5, 3, 10, 6, 9, 1]),
         (
             Selection::Context {
                 journal_after: at(19),
@@ -59,6 +64,7 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         ),
         (numbers(&[]), &[]),
         (numbers(&[1, 9, 2, 2, 77, 0, u64::MAX]), &[2, 9, 1]),
+        (numbers(&[12, 1, 10]), &[12, 10, 1]),
     ] {
         let found = author.numbers(selection.clone()).await;
         assert_eq!(found, expected, "{selection:?}");

@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Kind, session::State};
+use memoir_domain::{
+    AccountId, AgentScope, SessionId, Timestamp,
+    memory::{Kind, Number},
+    session::State,
+};
 
 use super::fixtures::*;
-use crate::{AgentQuery, AgentRow, Commit, MemoryPage, MemoryRow, Selection, SessionRow, Store};
+use crate::{
+    AgentQuery, AgentRow, Commit, Faded, MemoryPage, MemoryRow, Selection, SessionRow, Store,
+};
 
 pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -22,33 +28,44 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
         dated(memory(4), 20),
         shredded(dated(journal(5), 10)),
         dated(journal(6), 60),
+        under(dated(archival(7), 5), 1),
+        under(discarded(dated(archival(8), 15)), 1),
+        under(dated(archival(9), 55), 4),
+        under(dated(archival(10), 35), 1),
+        // Of another kind again, whatever it lay under.
+        under(dated(memory(11), 45), 1),
     ];
     author.save(rows.clone()).await;
     other.save((1..=9).map(memory).collect()).await;
 
     let all = MemoryPage {
-        limit: 9,
+        limit: 11,
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let kept = MemoryPage {
+    let active = MemoryPage {
         with_discarded: false,
         ..all.clone()
     };
     let (core, entries) = (Some(Kind::Core), Some(Kind::Journal));
+    let archive = Some(Kind::Archival);
+    let faded = |is_faded| Faded {
+        until: at(50),
+        is_faded,
+    };
     for (page, expected) in [
-        (all.clone(), &[1, 2, 3, 4, 5, 6][..]),
-        (kept.clone(), &[1, 2, 4, 6]),
+        (all.clone(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
+        (active.clone(), &[1, 2, 4, 6, 7, 9, 10, 11]),
         (
             MemoryPage {
                 after: 2,
                 ..all.clone()
             },
-            &[3, 4, 5, 6],
+            &[3, 4, 5, 6, 7, 8, 9, 10, 11],
         ),
         (
             MemoryPage {
-                after: 6,
+                after: 11,
                 ..all.clone()
             },
             &[],
@@ -79,13 +96,13 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 limit: u32::MAX,
                 ..all.clone()
             },
-            &[1, 2, 3, 4, 5, 6],
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
         ),
         (
             MemoryPage {
                 limit: 2,
                 after: 1,
-                ..kept.clone()
+                ..active.clone()
             },
             &[2, 4],
         ),
@@ -94,14 +111,14 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 kind: core,
                 ..all.clone()
             },
-            &[1, 3, 4],
+            &[1, 3, 4, 11],
         ),
         (
             MemoryPage {
                 kind: core,
-                ..kept.clone()
+                ..active.clone()
             },
-            &[1, 4],
+            &[1, 4, 11],
         ),
         (
             MemoryPage {
@@ -115,14 +132,14 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 since: Some(at(40)),
                 ..all.clone()
             },
-            &[1, 2, 6],
+            &[1, 2, 6, 9, 11],
         ),
         (
             MemoryPage {
                 until: Some(at(40)),
                 ..all.clone()
             },
-            &[2, 3, 4, 5],
+            &[2, 3, 4, 5, 7, 8, 10],
         ),
         (
             MemoryPage {
@@ -130,7 +147,7 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 until: Some(at(40)),
                 ..all.clone()
             },
-            &[2, 3, 4],
+            &[2, 3, 4, 10],
         ),
         (
             MemoryPage {
@@ -150,8 +167,92 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 with_discarded: false,
                 protected: Some(false),
                 faded: None,
+                under: None,
             },
             &[2],
+        ),
+        (
+            MemoryPage {
+                kind: archive,
+                ..all.clone()
+            },
+            &[7, 8, 9, 10],
+        ),
+        (
+            MemoryPage {
+                kind: archive,
+                ..active.clone()
+            },
+            &[7, 9, 10],
+        ),
+        (
+            MemoryPage {
+                under: Some(Number(1)),
+                ..all.clone()
+            },
+            &[7, 8, 10],
+        ),
+        (
+            MemoryPage {
+                under: Some(Number(1)),
+                ..active.clone()
+            },
+            &[7, 10],
+        ),
+        (
+            MemoryPage {
+                after: 7,
+                limit: 1,
+                under: Some(Number(1)),
+                ..active.clone()
+            },
+            &[10],
+        ),
+        (
+            MemoryPage {
+                kind: archive,
+                until: Some(at(20)),
+                under: Some(Number(1)),
+                ..active.clone()
+            },
+            &[7],
+        ),
+        (
+            MemoryPage {
+                kind: core,
+                under: Some(Number(1)),
+                ..active.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                under: Some(Number(2)),
+                ..active.clone()
+            },
+            &[],
+        ),
+        (
+            MemoryPage {
+                under: Some(Number(u64::MAX)),
+                ..active.clone()
+            },
+            &[],
+        ),
+        // Journal entries fade, and nothing else does.
+        (
+            MemoryPage {
+                faded: Some(faded(true)),
+                ..active.clone()
+            },
+            &[2],
+        ),
+        (
+            MemoryPage {
+                faded: Some(faded(false)),
+                ..active.clone()
+            },
+            &[1, 4, 6, 7, 9, 10, 11],
         ),
     ] {
         let found = store.memory_page(author.scope(), &page).await.unwrap();
@@ -283,7 +384,7 @@ pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_wr
     let mut rounds = 0;
     while !writer.is_finished() || rounds == 0 {
         let numbers = walk_memories(&store, scope).await;
-        // Every third one is discarded and kept again all the time.
+        // Every third one is discarded and active again all the time.
         let steady = numbers
             .iter()
             .filter(|number| **number <= 60 && **number % 3 != 0);
@@ -302,7 +403,7 @@ pub(super) async fn spec_6_1_a_walk_through_pages_misses_nothing_while_others_wr
     assert_sound(&store).await;
 }
 
-/// Numbers of the kept memories, by pages.
+/// Numbers of the active memories, by pages.
 async fn walk_memories(store: &Arc<dyn Store>, scope: AgentScope) -> Vec<u64> {
     let mut numbers: Vec<u64> = Vec::new();
     loop {

@@ -8,7 +8,7 @@ use std::sync::{
 use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
-    memory::{Kind, Number},
+    memory::{ArchivedBy, Kind, Number},
     schedule::NextDue,
     session::{Driver, Lease, State},
 };
@@ -121,7 +121,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
             ranks: FleetRanks {
                 budget_share: LARGEST,
                 removable_tokens: LARGEST - 1,
-                lost_share: LARGEST - 2,
+                archived_share: LARGEST - 2,
             },
             ..plain.columns.clone()
         },
@@ -173,7 +173,7 @@ pub(super) async fn every_field_of_an_account_and_an_agent_is_kept(store: Arc<dy
 pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let mut memories = Vec::new();
-    for kind in [Kind::Core, Kind::Journal] {
+    for kind in Kind::ALL {
         for constitutional in [false, true] {
             for (discarded_at, shredded_at) in [
                 (None, None),
@@ -184,7 +184,6 @@ pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
             ] {
                 for body in [0, 1, 900, 1_100, 50_000].map(wide_text) {
                     memories.push(MemoryRow {
-                        kind,
                         body,
                         constitutional,
                         discarded_at,
@@ -192,7 +191,7 @@ pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
                         version: [0, 1, LARGEST][memories.len() % 3],
                         created_at: [Timestamp::MIN, at(0), Timestamp::MAX][memories.len() % 3],
                         updated_at: [Timestamp::MAX, Timestamp::MIN][memories.len() % 2],
-                        ..memory(memories.len() as u64 + 1)
+                        ..of_kind(memory(memories.len() as u64 + 1), kind)
                     });
                 }
             }
@@ -202,6 +201,16 @@ pub(super) async fn every_field_of_a_memory_is_kept(store: Arc<dyn Store>) {
         tokens: LARGEST - 1_000_000,
         ..memory(LARGEST - 1)
     });
+    for (at, row) in memories.iter_mut().enumerate() {
+        row.under = [None, Some(Number(1)), Some(Number(LARGEST))][at % 3];
+        row.is_summary = row.kind == Kind::Core && at % 2 == 0;
+        row.core_seq = [Some(LARGEST), Some(0), None][at % 3];
+        row.recorded_at = [Timestamp::MAX, self::at(0), Timestamp::MIN][at % 3];
+        if row.kind == Kind::Archival {
+            row.archived_at = Some([Timestamp::MIN, self::at(0), Timestamp::MAX][at % 3]);
+            row.archived_by = Some(ArchivedBy::ALL[at % 4]);
+        }
+    }
     author.save(memories.clone()).await;
     let mut found = author.memories(Selection::All).await;
     found.sort_by_key(|memory| memory.number);
@@ -313,8 +322,9 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
     author.save(vec![memory(1), memory(2)]).await;
     let before = memory(1);
     let after = MemoryRow {
+        number: before.number,
         version: 17,
-        kind: Kind::Journal,
+        kind: Kind::Archival,
         body: text("other words"),
         tokens: 3,
         constitutional: true,
@@ -322,9 +332,27 @@ pub(super) async fn a_row_of_the_same_number_is_replaced(store: Arc<dyn Store>) 
         updated_at: at(51),
         discarded_at: Some(at(52)),
         shredded_at: Some(at(53)),
+        under: Some(Number(2)),
+        archived_at: Some(at(54)),
+        archived_by: Some(ArchivedBy::Duplicate),
+        is_summary: false,
+        core_seq: Some(9),
+        recorded_at: at(55),
+    };
+    let summary = MemoryRow {
+        is_summary: true,
+        core_seq: Some(1),
+        recorded_at: at(56),
         ..before.clone()
     };
-    for next in [&after, &before] {
+    // What of the archive changes alone, too.
+    let moved = MemoryRow {
+        under: Some(Number(3)),
+        archived_at: Some(at(57)),
+        archived_by: Some(ArchivedBy::Replaced),
+        ..after.clone()
+    };
+    for next in [&after, &moved, &summary, &before] {
         let mut commit = author.commit();
         commit.memories = vec![next.clone()];
         author.write(commit).await.unwrap();
@@ -372,7 +400,7 @@ pub(super) async fn spec_5_3_prompts_are_brought_to_whoever_wants_them(store: Ar
     commit.sessions = vec![session(1, author.agent.scope.agent)];
     let id = commit.sessions[0].id;
     author.write(commit).await.unwrap();
-    for memories in [Selection::None, Selection::KeptCore, Selection::All] {
+    for memories in [Selection::None, Selection::ActiveCore, Selection::All] {
         for session in [None, Some(id)] {
             let wanted = AgentQuery {
                 memories: memories.clone(),

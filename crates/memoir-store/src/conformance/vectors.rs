@@ -29,11 +29,11 @@ async fn lacking(store: &Arc<dyn Store>, author: &Author, model: &str, after: u6
     rows.unwrap().iter().map(|row| row.number.0).collect()
 }
 
-/// An author of three core memories and one that is discarded, each row of the version that it says.
+/// An author of two core memories, an archival one and one that is discarded, each row of the version that it says.
 async fn author(store: &Arc<dyn Store>, number: u128) -> Author {
     let mut author = Author::new(store, 1, number).await;
     let gone = discarded(memory(4));
-    let commit = author.saving(vec![memory(1), memory(2), memory(3), gone]);
+    let commit = author.saving(vec![memory(1), memory(2), archival(3), gone]);
     author.write(commit).await.unwrap();
     author
 }
@@ -51,7 +51,7 @@ pub(super) async fn spec_5_3_a_vector_is_of_one_version_of_a_memory(store: Arc<d
         vector(3, 1),
     ];
     let keep = store.keep_vectors(author.scope(), rows);
-    assert_eq!(keep.await.unwrap(), 2, "of kept memories as they are");
+    assert_eq!(keep.await.unwrap(), 2, "of active memories as they are");
     assert_eq!(kept(&store, &author).await, [vector(1, 1), vector(3, 1)]);
     let some = [Number(3), Number(2), Number(77)];
     let some = store.vectors(author.scope(), MODEL, Some(&some)).await;
@@ -125,7 +125,7 @@ pub(super) async fn spec_5_4_vectors_go_with_the_words_that_they_are_of(store: A
     let version = author.version().await;
     let commit = Commit {
         expected_version: Some(version + 7),
-        ..author.saving(vec![memory(3)])
+        ..author.saving(vec![archival(3)])
     };
     store.commit(commit).await.unwrap_err();
     assert_eq!(kept(&store, &author).await, rows[2..]);

@@ -1,4 +1,4 @@
-//! `memoir access`: asking an agent to be let in, and its answer (SPEC 5.2, 5.5).
+//! `memoir access`: access requests to an agent, and its answers (SPEC 5.2, 5.5).
 
 use memoir_app::{AskOutcome, ShownAccessRequest, Viewer};
 use memoir_domain::{
@@ -17,14 +17,14 @@ use crate::{
     terminal,
 };
 
-/// Most requests that are listed where nothing else is said.
+/// Most requests that are listed by default.
 const LISTED: u32 = 50;
 
-/// Asking an agent to let somebody see its words for a while, and its answer
+/// Access requests: asking an agent to read its text for a limited time, and its answer
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Ask(AskArguments),
-    /// List who asked an agent to be let in, and who looks or looked, newest first
+    /// List the access requests to an agent, newest first
     List {
         /// The agent
         agent: String,
@@ -33,18 +33,18 @@ pub(crate) enum Command {
         limit: u32,
     },
     Answer(AnswerArguments),
-    /// Take a request back, answered or not: what it granted ends at once
+    /// Revoke a request, answered or not: what it granted ends immediately
     Revoke {
         /// The request, as `memoir access list` shows it
         request: String,
     },
 }
 
-/// Ask an agent to let you see its words for a while
+/// Ask an agent for access to its text for a limited time
 ///
-/// The agent's model is asked at once, where it has one; otherwise the request waits for seven days for the
-/// answer of the agent's own client. What the agent grants is for whoever asked: for the administrator's
-/// token in MEMOIR_TOKEN, or without one for this command line. Every look is on the agent's record.
+/// The agent's model is asked immediately, where it has one; otherwise the request waits up to seven days for the answer
+/// of the agent's own client. What the agent grants is for the administrator who asked: the one of the token in
+/// MEMOIR_TOKEN, or without one this command line. Every read is on the agent's record.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArguments {
     /// The agent
@@ -52,23 +52,26 @@ pub(crate) struct AskArguments {
     /// Why, for the agent to judge
     #[arg(long, value_name = "TEXT")]
     purpose: PrivateText,
-    /// `core` (the kept core memories), `all` (memories, records and prompts), or `session:ID` (what that
+    /// `core` (the active core memories), `all` (all memories, records and prompts), or `session:ID` (what that
     /// session changed)
     #[arg(long, value_name = "SCOPE", default_value = "core", value_parser = scope)]
     scope: AccessScope,
     /// For how many minutes from the answer on, 1 to 60
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = parse::whole_number::<u32>(1..=60))]
     minutes: u32,
-    /// Not to look: to be given one more token of the agent, by `memoir token create` within an hour
+    /// Not to read: to create one more token of the agent, with `memoir token create` within an hour
     #[arg(long, conflicts_with_all = ["scope", "minutes"])]
     token: bool,
-    /// From when on that token opens nothing
+    /// When that token expires
     #[arg(long, value_name = "TIME", value_parser = parse::time, requires = "token")]
     expires_at: Option<Timestamp>,
-    /// Not to look: to have the words of this memory taken out of everything for good
+    /// Not to read: to have the text of this memory removed from everywhere, permanently
     #[arg(long, value_name = "NUMBER", value_parser = parse::number, conflicts_with_all = ["scope", "minutes", "token"])]
     shred: Option<Number>,
-    /// Not to look: to send the agent's words to the server of embeddings of `[recall] embeddings`, until that is taken back
+    /// With `--shred`: also the summaries that were written over it, and the session reports that rest on it
+    #[arg(long, requires = "shred")]
+    derived: bool,
+    /// Not to read: to send the agent's text to the server of embeddings of `[recall] embeddings`, until revoked
     #[arg(long, conflicts_with_all = ["scope", "minutes", "token", "shred"])]
     embeddings: bool,
 }
@@ -78,19 +81,19 @@ pub(crate) struct AskArguments {
 pub(crate) struct AnswerArguments {
     /// The request, as `memoir access list` shows it
     request: String,
-    /// Whether it lets whoever asks in
+    /// Whether the agent grants it
     #[arg(value_enum)]
     answer: YesOrNo,
-    /// What it says to it, for whoever asked
+    /// The reason, for the administrator who asked
     #[arg(long, value_name = "TEXT")]
     reason: Option<PrivateText>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum YesOrNo {
-    /// It does
+    /// Granted
     Yes,
-    /// It does not; nothing follows from it
+    /// Refused, without consequences
     No,
 }
 
@@ -113,7 +116,10 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     let agent = installation.agent(&arguments.agent).await?;
     let actor = installation.actor(&agent).await?;
     let kind = match arguments.shred {
-        Some(number) => AccessKind::Shred { number },
+        Some(number) => AccessKind::Shred {
+            number,
+            derived: arguments.derived,
+        },
         None if arguments.token => AccessKind::Token {
             expires_at: arguments.expires_at,
         },
@@ -142,7 +148,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
             terminal::note(&format!("the agent's model has given no answer: {problem}"));
         }
     }
-    // The request is read as whoever asked, since the agent's reason is only for them.
+    // The request is read as the administrator who asked, since the agent's reason is for that one alone.
     let lens = agent.seen_by(Viewer::administrator(actor));
     let request = lens.access_request(id).await?;
     tell(global, &request)
@@ -156,7 +162,7 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     if global.json {
         terminal::json(&List::whole(requests))?;
     } else if requests.is_empty() {
-        terminal::note("nobody has asked to be let in");
+        terminal::note("there is no access request");
     } else {
         terminal::print(&show::access::list(&requests))?;
     }
@@ -210,7 +216,7 @@ fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
             moment(request.expires_at)
         )),
         AccessState::Granted if request.is_standing() => {
-            terminal::note("it stands until it is taken back");
+            terminal::note("it remains valid until it is revoked");
         }
         AccessState::Granted => {
             terminal::note(&format!(
@@ -220,17 +226,17 @@ fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
         }
         _ => {}
     }
-    let saying = request.words.still_said_by.iter().flatten().copied();
-    let saying: Vec<Number> = saying.collect();
-    if !saying.is_empty() {
+    let summaries = request.words.summaries.iter().flatten().copied();
+    let summaries: Vec<Number> = summaries.collect();
+    if !summaries.is_empty() {
         terminal::note(&format!(
-            "these memories still say a sentence of what was shredded: {}",
-            show::numbers(&saying)
+            "summaries that were written over what was shredded: {}",
+            show::numbers(&summaries)
         ));
     }
     if let Some(reason) = &request.words.reason {
         terminal::note(&format!(
-            "the agent says: {}",
+            "the agent's reason: {}",
             terminal::safe_lines(reason.expose())
         ));
     }

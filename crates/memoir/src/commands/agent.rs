@@ -1,4 +1,4 @@
-//! `memoir agent`: making, listing, showing and setting agents.
+//! `memoir agent`: creating, listing, showing and setting agents.
 
 mod create;
 mod erase;
@@ -25,7 +25,7 @@ pub(crate) enum Command {
         agent: String,
     },
     Set(set::Arguments),
-    /// Take an agent off the schedule; sessions can still be run by hand
+    /// Take an agent off the schedule; sessions can still be started by hand
     Pause {
         /// Its name or identifier
         #[arg(value_name = "NAME")]
@@ -37,11 +37,11 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         agent: String,
     },
-    /// Show the values that a setting of an agent's own had, newest first
+    /// List the earlier values of a setting that the agent sets itself, newest first
     History(history::Arguments),
-    /// Give a setting of an agent's own the value back that it had before its last change
+    /// Undo the last change of a setting that the agent sets itself
     ///
-    /// Doing so again takes that back.
+    /// Doing so again undoes that.
     Undo(history::Arguments),
     Erase(erase::Arguments),
 }

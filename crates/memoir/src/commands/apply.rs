@@ -1,4 +1,4 @@
-//! `memoir apply`: does for real what a rehearsal came to.
+//! `memoir apply`: applies the result of a rehearsal.
 
 use crate::{
     cli::Global,
@@ -19,8 +19,21 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let applied = agent.apply_rehearsal(id, &administrator()).await?;
-    let session = lens.session(applied.id).await?;
-    terminal::show(global.json, &session, || show::session::outcome(&session))?;
-    refine::ending(&session)
+    let mut applied = agent.apply_rehearsal(id, &administrator()).await?;
+    // The response is an administrator's; the viewer may be the owner.
+    applied.session = lens.session(applied.session.id).await?;
+    if global.json {
+        terminal::json(&applied)?;
+        return refine::ending(&applied.session);
+    }
+    terminal::print(&show::session::outcome(&applied.session))?;
+    for edit in &applied.not_applied {
+        terminal::note(&format!(
+            "not applied: {} {} ({})",
+            edit.tool,
+            show::numbers(&edit.numbers),
+            edit.code
+        ));
+    }
+    refine::ending(&applied.session)
 }

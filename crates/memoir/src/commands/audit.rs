@@ -1,4 +1,4 @@
-//! `memoir audit`: what was done, by whom, to what.
+//! `memoir audit`: every change, its actor and its memory.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::{
 /// A note with a hundred signatures is a tenth of this.
 const MOST_NOTE_BYTES: u64 = 1 << 20;
 
-/// What was done, by whom, to what
+/// The audit: every change, its actor and its memory
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(ListArguments),
@@ -30,11 +30,11 @@ pub(crate) enum Command {
     Checkpoint,
 }
 
-/// Check that logs are as they were written, and that what is stored is what they tell
+/// Check that logs are as they were written, that the stored state matches them, and that no original is lost
 ///
-/// Recomputes the chain of every record, replays it against memories, settings and sessions, and names the
-/// first record that does not fit; the exit status is 1 then. A checkpoint that was kept outside shows too
-/// that nothing was cut off or rewritten since.
+/// Recomputes the chain of every record, replays it against memories, settings and sessions, and counts the originals:
+/// in the prompt, in the archive, lost. Names the first record that does not match; the exit status is 1 then. A
+/// checkpoint that was stored elsewhere shows too that nothing was cut off or rewritten since.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArguments {
     /// The agent
@@ -175,7 +175,7 @@ fn misfit(verified: &VerifyOutput) -> Failure {
         ),
     };
     Failure::new(problem).hint(
-        "somebody else than Memoir changed the database; keep a copy of it as it is, and compare it with a backup",
+        "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup",
     )
 }
 

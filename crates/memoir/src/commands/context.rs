@@ -11,7 +11,7 @@ use crate::{
 /// Print what goes into the agent's prompt: core memories, and the journal of the last week
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
     /// Leave out whole entries so that it fits; constitutional memories always stay
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]

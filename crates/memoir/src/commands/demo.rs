@@ -1,4 +1,4 @@
-//! `memoir demo`: a whole session on a sample agent, in a database that is thrown away.
+//! `memoir demo`: a whole session on a sample agent, in a temporary database.
 
 mod report;
 mod sample;
@@ -58,11 +58,11 @@ impl DemoOutput {
 /// One number, from four places.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct FourSums {
-    /// The sum over the kept core memories.
+    /// The sum over the active core memories.
     ledger_tokens: u64,
-    /// What the agent's counts say.
+    /// By the agent's counts.
     agent_tokens: u64,
-    /// What the session says that it left.
+    /// The core size at the session's end.
     session_tokens: Option<u64>,
     /// Whether the database's own check finds nothing.
     database_is_sound: bool,
@@ -76,10 +76,10 @@ impl FourSums {
     }
 }
 
-/// What a demonstration came to, once its folder is removed; `None` where it was interrupted.
+/// The result of a demonstration, once its folder is removed; `None` where it was interrupted.
 ///
 /// # Errors
-/// The demonstration failed, or else its folder could not be removed: nobody looks for one that is left behind.
+/// The demonstration failed, or else its folder could not be removed.
 fn removed<T>(
     folder: tempfile::TempDir,
     came_to: Option<Result<T, Failure>>,
@@ -140,7 +140,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     let mut watcher = ProgressPrinter::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
-        Ran::NotDue | Ran::NotAsked(_) | Ran::Interrupted => return Ok(None),
+        Ran::NotDue | Ran::NothingToRefine(_) | Ran::Interrupted => return Ok(None),
     };
     let query = RecordFilter {
         session: Some(session.id),
@@ -166,7 +166,7 @@ fn demo_keys(folder: &Path) -> memoir_vault::Result<KeyStore> {
     memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
 }
 
-/// The entry that tells the agent of its session: the memory that the last record is about.
+/// The journal entry about the session: the memory that the last record is about.
 fn journal(memories: &[ShownMemory], records: &[ShownRecord]) -> Option<ShownMemory> {
     let number = records.iter().rev().find_map(|record| record.memory)?;
     memories

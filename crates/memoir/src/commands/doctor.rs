@@ -153,7 +153,7 @@ fn access(is_closed: bool) -> Examination {
         finding: if is_closed {
             "closed: commands show an agent's words only with its token in MEMOIR_TOKEN".to_owned()
         } else {
-            "open: whoever may use this database reads all agents' words; `closed = true` in the configuration changes that".to_owned()
+            "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned()
         },
         advice: None,
     }

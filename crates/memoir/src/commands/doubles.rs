@@ -1,7 +1,7 @@
-//! `memoir doubles`: pairs of memories that look alike, and what differs.
+//! `memoir doubles`: near duplicates, and what differs.
 
-use memoir_app::NearDoublesView;
-use memoir_domain::near_doubles::DEFAULT_PAIRS;
+use memoir_app::NearDuplicatesView;
+use memoir_domain::near_duplicates::DEFAULT_PAIRS;
 use serde::Serialize;
 
 use crate::{
@@ -13,24 +13,24 @@ use crate::{
     terminal,
 };
 
-/// List pairs of core memories that look alike, with what differs; nothing is done with them
+/// List near duplicates: pairs of core memories that look alike, with what differs
 ///
-/// Two memories that differ in one name, number, date or "not" are two memories. What is listed here is
-/// for looking at: no session and no command merges anything because of it.
+/// Two memories that differ in one name, number, date or "not" are two memories. The list is for reading: no session
+/// and no command merges anything because of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
     /// At most so many pairs, 1 to 1000
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS as u64, value_parser = parse::whole_number::<u64>(1..=1000))]
     limit: u64,
 }
 
-/// A list in the form of every door, and what is beyond it.
+/// A list as every interface returns it, and how much it leaves out.
 #[derive(Serialize)]
-struct ListedDoubles<'f> {
+struct ListedNearDuplicates<'f> {
     #[serde(flatten)]
-    found: &'f NearDoublesView,
+    found: &'f NearDuplicatesView,
     next_cursor: Option<String>,
 }
 
@@ -42,16 +42,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     // This cannot fail: the arguments accept 1,000 at most.
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
-    let found = agent.near_doubles(limit).await?;
+    let found = agent.near_duplicates(limit).await?;
     if global.json {
-        terminal::json(&ListedDoubles {
+        terminal::json(&ListedNearDuplicates {
             found: &found,
             next_cursor: None,
         })?;
         return Ok(Ending::Done);
     }
     if found.items.is_empty() {
-        terminal::note("no two core memories look alike");
+        terminal::note("there are no near duplicates");
         return Ok(Ending::Done);
     }
     terminal::print(&show::doubles::list(&found.items))?;
@@ -62,7 +62,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// How many more pairs there are.
-fn rest(found: &NearDoublesView) -> Option<String> {
+fn rest(found: &NearDuplicatesView) -> Option<String> {
     let more = thousands(found.more);
     match (found.more, found.is_complete) {
         (0, true) => None,

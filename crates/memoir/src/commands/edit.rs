@@ -1,4 +1,4 @@
-//! `memoir edit`: the owner of a personal installation gives a memory another text, in an editor.
+//! `memoir edit`: the owner of an open installation replaces the text of a memory, in an editor.
 //!
 //! The text is in the open for as long as the editor has it: in a file for its owner only, in a folder of its own for
 //! its owner only, so that what editors leave beside a file goes with it.
@@ -14,15 +14,15 @@ use crate::{
     database,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    interrupt, terminal,
+    interrupt, show, terminal,
 };
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Give one core memory another text, in your editor
+/// Replace the text of one core memory, in your editor
 ///
-/// For the owner of a personal installation, outside of sessions: the text is a new wording, in the place of the
-/// one before, which stays in the record. The agent is told. The editor is `$VISUAL`, or `$EDITOR`.
+/// For the owner of an open installation, outside of sessions. The text is a new original with a number of its own; the
+/// old one moves to the archive, under it. The agent is notified. The editor is `$VISUAL`, or `$EDITOR`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
@@ -36,8 +36,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let owner = installation.author();
     if owner.kind != ActorKind::Owner {
-        let message =
-            "this installation is shared: an agent's texts are its own, and nobody edits them";
+        let message = "this installation is closed: only an agent changes its own texts";
         return Err(Failure::new(message)
             .hint("the agent changes them in a session, or saves another memory"));
     }
@@ -62,11 +61,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Ok(Ending::Done);
     }
     match memory {
-        Some(_) => {
-            terminal::print(&format!("edited {number}"))?;
-            terminal::note(
-                "it is a new wording, and the agent is told; `memoir history` shows the one before",
-            );
+        Some(edited) => {
+            terminal::print(&format!("edited {number}: it is {} now", edited.number))?;
+            let old = match edited.sources.as_slice() {
+                [] => String::new(),
+                sources => format!("; in the archive under it: {}", show::numbers(sources)),
+            };
+            terminal::note(&format!("the agent is notified{old}"));
         }
         None => terminal::print("nothing was changed")?,
     }

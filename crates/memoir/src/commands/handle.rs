@@ -1,20 +1,31 @@
-//! `memoir protect`, `memoir unprotect`, `memoir discard` and `memoir restore`: what is done with one
-//! memory, by its number, without seeing a word of it.
+//! `memoir protect`, `unprotect`, `discard`, `promote` and `restore`: what is done with memories by their numbers,
+//! without showing their text.
 
-use memoir_app::Handling;
+use memoir_app::{AgentHandle, Handling, ShownMemory};
 use memoir_domain::memory::Number;
 
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Outcome},
+    failure::{Ending, Failure, Outcome},
     installation::Installation,
+    show::{self, List},
     terminal,
 };
 
-/// One memory of an agent
+/// Memories of an agent
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
+    /// The agent
+    agent: String,
+    /// The memories' numbers
+    #[arg(required = true, value_name = "NUMBER", value_parser = parse::number)]
+    numbers: Vec<Number>,
+}
+
+/// One memory of an agent
+#[derive(Debug, clap::Args)]
+pub(crate) struct OneArguments {
     /// The agent
     agent: String,
     /// The memory's number
@@ -23,38 +34,87 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handling) -> Outcome {
+    handle(global, &arguments.agent, &arguments.numbers, handling).await
+}
+
+pub(crate) async fn run_one(
+    global: &Global,
+    arguments: OneArguments,
+    handling: Handling,
+) -> Outcome {
+    handle(global, &arguments.agent, &[arguments.number], handling).await
+}
+
+async fn handle(global: &Global, agent: &str, numbers: &[Number], handling: Handling) -> Outcome {
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
-    let number = arguments.number;
-    let memory = agent
-        .handle(number, handling, &installation.author())
-        .await?;
-    if global.json {
-        terminal::json(&memory)?;
-        return Ok(Ending::Done);
+    let agent = installation.agent(agent).await?;
+    let mut done: Vec<ShownMemory> = Vec::with_capacity(numbers.len());
+    for &number in numbers {
+        // Each is a step of its own, as over REST: what was done before a refusal stays done.
+        match one(&installation, &agent, number, handling).await {
+            Ok(memory) => done.push(memory),
+            Err(failure) if done.is_empty() => return Err(failure),
+            Err(failure) => {
+                report(global, &done, handling)?;
+                return Err(failure);
+            }
+        }
     }
-    let (done, note) = match handling {
-        Handling::Protect => ("protected", Some("no session can delete or merge it")),
+    match (global.json, done.as_slice()) {
+        // As over REST, where one memory is one request.
+        (true, [memory]) => terminal::json(memory)?,
+        (true, _) => terminal::json(&List::whole(done))?,
+        (false, _) => report(global, &done, handling)?,
+    }
+    Ok(Ending::Done)
+}
+
+async fn one(
+    installation: &Installation,
+    agent: &AgentHandle,
+    number: Number,
+    handling: Handling,
+) -> Result<ShownMemory, Failure> {
+    let author = installation.author();
+    Ok(agent.handle(number, handling, &author).await?)
+}
+
+fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {
+    let numbers: Vec<Number> = done.iter().map(|memory| memory.number).collect();
+    let (verb, note) = match handling {
+        Handling::Protect => (
+            "protected",
+            Some("no session can delete, merge or archive it"),
+        ),
         Handling::Unprotect => (
             "unprotected",
-            Some("sessions may delete and merge it again"),
+            Some("sessions may delete, merge and archive it again"),
         ),
         Handling::Discard => (
             "discarded",
-            Some("it is kept for ever, and in no prompt; `memoir restore` brings it back"),
+            Some("it is stored for ever, and in no prompt; `memoir restore` brings it back"),
         ),
+        Handling::Promote => ("promoted", Some("it is in the prompt again")),
         Handling::Restore => ("restored", None),
     };
-    let said_by = match memory.number == number {
-        true => String::new(),
-        false => format!(
-            " as {}, since {number} stands for other wordings too",
-            memory.number
-        ),
-    };
-    terminal::print(&format!("{done} {number}{said_by}"))?;
-    if let Some(note) = note {
+    if global.json {
+        return terminal::json(&List::whole(done.to_vec()));
+    }
+    terminal::print(&format!("{verb} {}", show::numbers(&numbers)))?;
+    // A discarded memory that replaced others does not bring them back (SPEC 2.4).
+    let left: Vec<Number> = done
+        .iter()
+        .filter(|memory| matches!(handling, Handling::Discard) && !memory.sources.is_empty())
+        .flat_map(|memory| memory.sources.iter().copied())
+        .collect();
+    if let Some(note) = note.filter(|_| numbers.len() == 1) {
         terminal::note(note);
     }
-    Ok(Ending::Done)
+    if !left.is_empty() {
+        terminal::note(&format!(
+            "still in the archive: {}; `memoir promote` brings them back into the prompt",
+            show::numbers(&left)
+        ));
+    }
+    Ok(())
 }

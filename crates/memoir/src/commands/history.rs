@@ -1,4 +1,4 @@
-//! `memoir history`: how memories came to be.
+//! `memoir history`: the history of memories.
 
 use memoir_domain::memory::Number;
 
@@ -10,10 +10,10 @@ use crate::{
     show, terminal,
 };
 
-/// Show how an agent's memories came to be: every wording, merge and return
+/// Show the history of an agent's memories: every text, merge, move and undo
 ///
-/// Below each memory stand those that it was merged from, as a tree. Changes of wording are shown line by
-/// line, in colour word by word; what was taken back later is marked.
+/// Below each memory are those that it was merged from, as a tree. Changes of a text are shown line by line, in colour
+/// word by word; what was undone later is marked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent

@@ -1,6 +1,6 @@
 //! `memoir import`: memories from a file or a folder, all of them or none.
 //!
-//! Here is what Memoir itself writes: lines of JSON, and archives. Forms of other programs are taken over in
+//! This file imports what Memoir itself writes: lines of JSON, and archives. Formats of other programs are in
 //! `foreign.rs`.
 
 mod foreign;
@@ -16,7 +16,10 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use memoir_app::{AgentHandle, import};
+use memoir_app::{
+    AgentHandle,
+    import::{self, CoreAfter, Imported},
+};
 use memoir_domain::{audit::Actor, memory::Kind};
 use memoir_vault::archive::is_archive;
 use serde_json::json;
@@ -35,13 +38,14 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Import memories, all of them or none, or make an agent from an archive
 ///
-/// Takes lines of JSON, {"content", "kind"?, "tags"?, "source"?, "created_at"?, "constitutional"?}, and what
-/// mem0, Claude, Letta, ChatGPT, LangGraph, the reference memory server of MCP, and folders of Markdown keep.
-/// The same file of another program adds nothing a second time; lines of JSON are saved each time. What a form
-/// cannot carry, and what was not understood, is told.
+/// Reads lines of JSON, {"content", "kind"?, "tags"?, "created_at"?, "source"?, "origin"?, "constitutional"?,
+/// "number"?, "is_summary"?, "under"?, "archived_at"?, "replaces"?}, and the files of mem0, Claude, Letta, ChatGPT,
+/// LangGraph, the reference memory server of MCP, and folders of Markdown. The same file of another program adds
+/// nothing a second time; lines of JSON are saved each time. What a format cannot carry, what was not understood,
+/// and by how much the core memories are over the budget then, is reported.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent; from an archive, the name of the one that is made
+    /// The agent; of an archive, the name of the agent that is created
     agent: String,
     /// The file or folder; `-` reads stdin
     #[arg(required_unless_present = "undo")]
@@ -49,10 +53,10 @@ pub(crate) struct Arguments {
     /// The format [default: it is recognised]
     #[arg(long, value_enum)]
     format: Option<FileForm>,
-    /// Only tell what would be imported
+    /// Only report what would be imported
     #[arg(long)]
     dry_run: bool,
-    /// Take the last import back
+    /// Undo the last import
     #[arg(long, conflicts_with_all = ["file", "format", "skip_bad"])]
     undo: bool,
     /// Import the rest of a file that has bad lines, or that is cut off
@@ -61,16 +65,17 @@ pub(crate) struct Arguments {
     /// Leave out what was deleted, has expired or was superseded, instead of importing it as discarded
     #[arg(long)]
     live_only: bool,
-    /// Make all of it core or journal [default: what the form says; pages of Markdown are journal]
-    #[arg(long, value_parser = parse::kind)]
-    kind: Option<Kind>,
-    /// Make memories with this tag core; may be given several times
+    /// The kind of all memories that are not constitutional: `core`, `archival` (journal entries stay in the journal) or
+    /// `journal` [default: what the file says; pages of Markdown are journal]
+    #[arg(long, alias = "kind", value_name = "KIND", value_parser = parse::kind)]
+    to: Option<Kind>,
+    /// Make memories with this tag core, also with `--to`; may be given several times
     #[arg(long, value_name = "TAG")]
     core_tag: Vec<String>,
-    /// A tag for all of it; may be given several times
+    /// A tag for all memories; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Take over what was changed in a folder of pages that Memoir wrote; without it, the changes are shown
+    /// Import the changes in a folder of pages that Memoir wrote; without it, they are only shown
     #[arg(long)]
     apply: bool,
     /// Import instructions, such as CLAUDE.md and SOUL.md, as memories too
@@ -84,7 +89,7 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// A form of memories in a file.
+/// A format of memories in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "kebab-case")]
 enum FileForm {
@@ -109,11 +114,10 @@ enum FileForm {
 }
 
 impl Arguments {
-    /// Refuses what has no meaning for what Memoir itself wrote, so that nobody believes that it was done.
+    /// Refuses options that have no meaning for what Memoir itself wrote.
     fn check_own(&self, form: &str) -> Result<(), Failure> {
         let given = [
             ("--live-only", self.live_only),
-            ("--kind", self.kind.is_some()),
             ("--core-tag", !self.core_tag.is_empty()),
             ("--tag", !self.tag.is_empty()),
             ("--apply", self.apply),
@@ -125,7 +129,7 @@ impl Arguments {
             Err(Failure::new(format!(
                 "`{option}` is not for {form}; nothing was imported"
             ))
-            .hint("it is for files of other programs; name their form with `--format`"))
+            .hint("it is for files of other programs; name their format with `--format`"))
         })
     }
 }
@@ -178,7 +182,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// Takes the last import back.
+/// Undoes the last import.
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
@@ -192,12 +196,12 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
         terminal::json(&output)?;
     } else if arguments.dry_run {
         terminal::print(&format!(
-            "the last import, record {}, would be taken back: {memories} would be discarded\n",
+            "the last import, record {}, would be undone: {memories} would be discarded\n",
             undone.import_seq
         ))?;
     } else {
         terminal::print(&format!(
-            "took the import of record {} back: {memories} discarded\n",
+            "undid the import of record {}: {memories} discarded\n",
             undone.import_seq
         ))?;
     }
@@ -208,7 +212,12 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
     arguments.check_own("archives")?;
     if arguments.dry_run {
         return Err(Failure::new(
-            "`--dry-run` is not for archives: an archive makes an agent of its own",
+            "`--dry-run` is not for archives: an archive creates an agent of its own",
+        ));
+    }
+    if arguments.to.is_some() {
+        return Err(Failure::new(
+            "`--to` is not for archives: each memory keeps its kind",
         ));
     }
     let passphrase = passphrase::given_or_typed(arguments.passphrase_file.as_deref())?;
@@ -220,7 +229,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
         .await?;
     terminal::show(global.json, &agent, || {
         format!(
-            "made the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
+            "created the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
             safe(&agent.name),
             counted(agent.counts.core_count, "core memory", "core memories"),
             thousands(agent.counts.core_tokens)
@@ -233,13 +242,22 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     arguments.check_own("lines of JSON")?;
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let read = import::read(bytes, agent.now());
+    let read = import::read_to(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();
     if arguments.dry_run {
+        let preview = agent.preview_import(&read).await?;
         let (memories, bad) = (read.len() as u64, skipped as u64);
         terminal::show(
             global.json,
-            &json!({"imported": 0, "would_import": memories, "bad": bad}),
+            &json!({
+                "imported": 0,
+                "would_import": memories,
+                "bad": bad,
+                "core_tokens": preview.core.core_tokens,
+                "core_token_budget": preview.core.core_token_budget,
+                "over_budget": preview.core.over_budget,
+                "not_replaced": preview.not_replaced,
+            }),
             || {
                 format!(
                     "would import {}; {} cannot be read\n",
@@ -248,6 +266,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
                 )
             },
         )?;
+        note_outcome(global, &preview, true);
         return Ok(Ending::Done);
     }
     if arguments.skip_bad && skipped > 0 {
@@ -256,16 +275,58 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     }
     let imported = watched(&agent, installation.author(), read, arguments.skip_bad).await?;
     if global.json {
-        terminal::json(&json!({"imported": imported, "skipped": skipped}))?;
+        terminal::json(&LinesOutput {
+            imported: &imported,
+            skipped,
+        })?;
     } else {
-        let memories = counted(imported as u64, "memory", "memories");
+        let memories = counted(imported.imported as u64, "memory", "memories");
         let lines = counted(skipped as u64, "line", "lines");
         terminal::print(&match skipped {
             0 => format!("imported {memories}"),
             _ => format!("imported {memories}, skipped {lines}"),
         })?;
+        note_outcome(global, &imported, false);
     }
     Ok(Ending::Done)
+}
+
+/// What was imported, for programs.
+#[derive(serde::Serialize)]
+struct LinesOutput<'a> {
+    #[serde(flatten)]
+    imported: &'a Imported,
+    /// Lines that cannot be read.
+    skipped: usize,
+}
+
+/// What is to be known beside the count.
+fn note_outcome(global: &Global, imported: &Imported, is_preview: bool) {
+    if global.json {
+        return;
+    }
+    for line in &imported.not_replaced {
+        terminal::note(&format!(
+            "line {}: {} is not replaced ({})",
+            line.line, line.number, line.reason
+        ));
+    }
+    note_budget(&imported.core, is_preview);
+}
+
+/// By how much core is over the budget then.
+fn note_budget(core: &CoreAfter, is_preview: bool) {
+    if core.over_budget == 0 {
+        return;
+    }
+    let verb = if is_preview { "would be" } else { "is" };
+    terminal::note(&format!(
+        "core {verb} {} of {} tokens: {} over the budget; sessions bring it down in some weeks, and `--to archival` \
+         imports to the archive instead",
+        thousands(core.core_tokens),
+        thousands(core.core_token_budget),
+        thousands(core.over_budget)
+    ));
 }
 
 /// Imports, and moves a bar along while that takes place.
@@ -274,7 +335,7 @@ async fn watched(
     actor: Actor,
     read: import::Read,
     skip_bad: bool,
-) -> Result<usize, Failure> {
+) -> Result<Imported, Failure> {
     let written = Arc::new(AtomicU64::new(0));
     let bar = bar(read.len() as u64);
     let work = agent.import(read, skip_bad, &actor, written.clone());

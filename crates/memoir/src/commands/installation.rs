@@ -25,10 +25,10 @@ pub(crate) enum Command {
     Open(OpenArguments),
 }
 
-/// Open it again: whoever may use the database and the master key is shown all agents' words
+/// Open it again: every user of the database and the master key is shown all agents' text
 ///
 /// Either is on the record of the account (`memoir audit list --own`): an administrator who gives a password, or
-/// else whoever has the master key, by which this command opens the key store.
+/// else the holder of the master key, by which this command opens the key store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OpenArguments {
     /// The administrator who opens it; the password is read as with `memoir user add`
@@ -57,7 +57,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         terminal::print(match is_closed {
             true => "closed: commands show an agent's words only with its token in MEMOIR_TOKEN\n",
             false => {
-                "open: whoever may use this database and its master key reads all agents' words\n"
+                "open: every user of this database and its master key can read all agents' text\n"
             }
         })?;
     }

@@ -1,6 +1,7 @@
-//! `memoir ledger`: the memories as a list.
+//! `memoir ledger`: the core memories, or all memories, as a list.
 
 use memoir_app::{AgentHandle, MemoryPage};
+use memoir_domain::memory::Kind;
 
 use crate::{
     cli::Global,
@@ -10,29 +11,31 @@ use crate::{
     terminal,
 };
 
-/// List the kept memories, oldest first
+/// List the core memories, oldest first, or all memories
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
-    /// Discarded ones too
+    /// Journal entries, archival and discarded memories too
     #[arg(long)]
     all: bool,
     /// Constitutional ones only, or with `false` others only
     #[arg(long, value_name = "TRUE|FALSE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     protected: Option<bool>,
-    /// Journal entries only that have left the prompt, or with `false` what has not
-    #[arg(long, value_name = "TRUE|FALSE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    faded: Option<bool>,
+    /// Only journal entries that have expired from the prompt, or with `false` all other memories
+    #[arg(long, alias = "faded", value_name = "TRUE|FALSE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    expired: Option<bool>,
 }
 
 impl Arguments {
     fn page(&self, agent: &AgentHandle) -> MemoryPage {
         MemoryPage {
             limit: u32::MAX,
+            // What has expired is in the journal.
+            kind: (!self.all && self.expired.is_none()).then_some(Kind::Core),
             with_discarded: self.all,
             protected: self.protected,
-            faded: self.faded.map(|is_faded| agent.faded(is_faded)),
+            faded: self.expired.map(|has_expired| agent.faded(has_expired)),
             ..MemoryPage::default()
         }
     }
@@ -56,7 +59,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let view = agent.show().await?;
     terminal::note(&format!(
-        "{}, {} of {} tokens; {}, {} tokens; {} discarded",
+        "{}, {} of {} tokens; {}, {} tokens; {} archival, {} tokens; {} discarded",
         counted(view.counts.core_count, "core memory", "core memories"),
         thousands(view.counts.core_tokens),
         thousands(view.effective_core_token_budget),
@@ -66,6 +69,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             "journal entries"
         ),
         thousands(view.counts.journal_tokens),
+        thousands(view.counts.archival_count),
+        thousands(view.counts.archival_tokens),
         thousands(view.counts.discarded_count)
     ));
     Ok(Ending::Done)

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     whose: AgentChoice,
     /// The service to pass the tools on from, in place of a database on this machine; the token is that of
-    /// `MEMOIR_TOKEN`, or the one that `memoir setup` has kept
+    /// `MEMOIR_TOKEN`, or the one that `memoir setup` has stored
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
 }

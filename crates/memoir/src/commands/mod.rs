@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod agent;
 pub(crate) mod apply;
+pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod cancel;
@@ -70,7 +71,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Session(arguments) => session::run(&global, arguments).await,
         Command::Cancel(arguments) => cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => rollback::run(&global, arguments).await,
-        Command::Restore(arguments) => handle::run(&global, arguments, Handling::Restore).await,
+        Command::Restore(arguments) => handle::run_one(&global, arguments, Handling::Restore).await,
+        Command::Promote(arguments) => handle::run(&global, arguments, Handling::Promote).await,
         Command::Protect(arguments) => handle::run(&global, arguments, Handling::Protect).await,
         Command::Unprotect(arguments) => handle::run(&global, arguments, Handling::Unprotect).await,
         Command::Discard(arguments) => handle::run(&global, arguments, Handling::Discard).await,
@@ -79,6 +81,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Shred(arguments) => shred::run(&global, arguments).await,
         Command::History(arguments) => history::run(&global, arguments).await,
         Command::Doubles(arguments) => doubles::run(&global, arguments).await,
+        Command::Archive(arguments) => archive::run(&global, arguments).await,
         Command::Kept(arguments) => kept::run(&global, arguments).await,
         Command::Stats(arguments) => stats::run(&global, arguments).await,
         Command::Reflect(arguments) => reflect::run(&global, arguments).await,

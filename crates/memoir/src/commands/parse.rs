@@ -13,8 +13,8 @@ use memoir_domain::{
     audit::Action,
     labels,
     memory::{Invalid, Kind, Number},
+    origin::Origin,
     time::InvalidTimestamp,
-    wording::Origin,
 };
 
 use crate::{failure::Failure, installation::closest};
@@ -29,10 +29,9 @@ pub(crate) fn until(text: &str) -> Result<Timestamp, InvalidTimestamp> {
     Timestamp::parse_until(text)
 }
 
-/// `core` or `journal`.
+/// `core`, `journal` or `archival`.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    text.parse()
-        .map_err(|_| "must be `core` or `journal`".to_owned())
+    text.parse().map_err(|invalid: Invalid| invalid.problem)
 }
 
 /// An origin by its wire name.
@@ -74,7 +73,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// An action of the audit, by its wire name or as the lists say it.
+/// An action of the audit, by its wire name or as the lists name it.
 pub(crate) fn action(text: &str) -> Result<Action, String> {
     let mut known = Action::ALL.into_iter();
     let found = known.find(|action| [action.as_str(), labels::action(*action)].contains(&text));

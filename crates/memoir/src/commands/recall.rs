@@ -1,5 +1,5 @@
-//! `memoir recall`: finds memories by what is asked, narrowed by dates, kind, tag and origin; and measures how well
-//! it does on questions whose answers are known.
+//! `memoir recall`: finds memories by a query, narrowed by dates, kind, tag and origin; and measures recall on
+//! questions whose answers are known.
 
 use std::{
     fs,
@@ -10,8 +10,8 @@ use memoir_app::{AgentHandle, AgentLens, Error, RecallPage, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
+    origin::Origin,
     recall::{Meaning, RECALL_LIMIT, RecallQuery},
-    wording::Origin,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,22 +24,24 @@ use crate::{
     terminal,
 };
 
-/// Find kept memories, best match first
+/// Find active memories of all kinds, best match first
+///
+/// Archival memories are found like others and marked. A memory that was replaced is listed directly after the one that
+/// replaced it, with the day until which it held.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
-    /// Words or a whole question; what stands in double quotes must occur. Left out, everything is found,
-    /// newest first
-    #[arg(allow_hyphen_values = true, default_value = "")]
-    query: PrivateText,
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
+    agent: Option<PrivateText>,
+    /// Words or a whole question; a phrase in double quotes must occur. Without it everything is found, newest first
+    #[arg(allow_hyphen_values = true)]
+    query: Option<PrivateText>,
     /// The earliest origin date
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     since: Option<Timestamp>,
     /// The latest origin date; a date alone means the whole day
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
-    /// `core` or `journal`
+    /// `core`, `journal` or `archival`
     #[arg(long, value_name = "KIND", value_parser = parse::kind)]
     kind: Option<Kind>,
     /// A tag, whatever the case
@@ -51,7 +53,7 @@ pub(crate) struct Arguments {
     /// At most so many, 1 to 200
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse::whole_number::<u64>(1..=RECALL_LIMIT as u64))]
     limit: u64,
-    /// Tell by what each was found: words, their weight, and its rank
+    /// Report why each was found: words, their weight, and its rank
     #[arg(long)]
     explain: bool,
     /// Ask the questions of a file instead, and tell how many find what they should: JSON lines of `query` and
@@ -64,8 +66,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let (agent, text) = asked(&installation, arguments.agent, arguments.query).await?;
     let query = RecallQuery {
-        text: arguments.query,
+        text,
         since: arguments.since,
         until: arguments.until,
         kind: arguments.kind,
@@ -74,8 +78,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         // This cannot fail: the arguments accept 200 at most.
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
     };
-    let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
     if arguments.index {
         return index(global, &agent).await;
     }
@@ -117,7 +119,27 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// What was found, as every door tells it.
+/// The agent and the query. One text alone is the agent's name where there is such an agent, else the query.
+async fn asked(
+    installation: &Installation,
+    first: Option<PrivateText>,
+    query: Option<PrivateText>,
+) -> Result<(AgentHandle, PrivateText), Failure> {
+    match (first, query) {
+        (Some(agent), Some(query)) => Ok((installation.agent(agent.expose()).await?, query)),
+        (Some(text), None) => match installation.account.agent(text.expose()).await {
+            Ok(agent) => Ok((agent, PrivateText::default())),
+            Err(Error::NoAgent(_)) => Ok((installation.agent_or_only(None).await?, text)),
+            Err(error) => Err(error.into()),
+        },
+        (None, query) => Ok((
+            installation.agent_or_only(None).await?,
+            query.unwrap_or_default(),
+        )),
+    }
+}
+
+/// What was found, as every interface returns it.
 #[derive(Serialize)]
 struct RecallOutput {
     #[serde(flatten)]
@@ -126,7 +148,7 @@ struct RecallOutput {
     meaning: Option<Meaning>,
 }
 
-/// What whoever asks is to know of it; `None` where it is as it should be.
+/// A note on how memories were found; `None` where it is as it should be.
 fn in_words(meaning: Meaning) -> Option<&'static str> {
     match meaning {
         Meaning::Merged => None,

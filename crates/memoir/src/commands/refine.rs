@@ -1,11 +1,12 @@
 //! `memoir refine`: one session, now, watched while it runs.
 
 use memoir_app::{
-    AgentLens, ShownSession,
+    AgentHandle, AgentLens, ShownSession,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{
-    lifecycle::{NothingCanGo, StartRefusal},
+    audit::Actor,
+    lifecycle::{NothingToRefine, StartRefusal},
     session::{Mode, State},
 };
 
@@ -22,7 +23,7 @@ use crate::{
 /// Run one refinement session now
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
     /// Which tools the session has
     #[arg(long, value_enum, default_value_t)]
@@ -71,11 +72,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let mut watcher = ProgressPrinter::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => {
-            tell(global, &session)?;
+            tell(global, &agent, &session, &installation.author()).await?;
             ending(&session)
         }
-        // Only a session for the schedule asks whether the agent is due, and whether it is to be asked.
-        Ran::NotDue | Ran::NotAsked(_) => Ok(Ending::Done),
+        Ran::NothingToRefine(reason) => {
+            Err(memoir_app::Error::Start(StartRefusal::NothingToRefine(reason)).into())
+        }
+        // Only a session for the schedule checks whether the agent is due.
+        Ran::NotDue => Ok(Ending::Done),
         Ran::Interrupted => Ok(Ending::Interrupted),
     }
 }
@@ -88,8 +92,8 @@ pub(crate) enum Ran {
     Cancelled(Box<ShownSession>),
     /// None was begun: another worker has run one since.
     NotDue,
-    /// None was begun, since nothing could be taken away in it.
-    NotAsked(NothingCanGo),
+    /// None was begun, since nothing could be done in it.
+    NothingToRefine(NothingToRefine),
     /// Ctrl-C before it was begun, or twice.
     Interrupted,
 }
@@ -105,8 +109,8 @@ pub(crate) async fn drive(
     let work = agent.refine(options, &mut observer);
     match unless_interrupted(work).await {
         Some(Err(memoir_app::Error::NotDue)) => return Ok(Ran::NotDue),
-        Some(Err(memoir_app::Error::Start(StartRefusal::NothingCanGo(found)))) => {
-            return Ok(Ran::NotAsked(found));
+        Some(Err(memoir_app::Error::Start(StartRefusal::NothingToRefine(reason)))) => {
+            return Ok(Ran::NothingToRefine(reason));
         }
         Some(driven) => return Ok(Ran::Driven(Box::new(driven?))),
         None => {}
@@ -128,7 +132,12 @@ pub(crate) async fn drive(
     }
 }
 
-fn tell(global: &Global, session: &ShownSession) -> Result<(), Failure> {
+async fn tell(
+    global: &Global,
+    agent: &AgentHandle,
+    session: &ShownSession,
+    actor: &Actor,
+) -> Result<(), Failure> {
     if global.json {
         return terminal::json(session);
     }
@@ -142,8 +151,12 @@ fn tell(global: &Global, session: &ShownSession) -> Result<(), Failure> {
     terminal::print(&show::session::outcome(session))?;
     match changes {
         Some(changes) if !changes.is_empty() && session.state == State::Completed => {
+            let held = match agent.rehearsal_facts(session.id, actor).await? {
+                Some(facts) => show::session::held(&facts),
+                None => String::new(),
+            };
             terminal::note(&format!(
-                "\nnothing was changed; `memoir apply {}` changes {}",
+                "\nnothing was changed; `memoir apply {}` changes {}{held}",
                 session.id,
                 counted(changes.len() as u64, "memory", "memories")
             ));
@@ -154,12 +167,12 @@ fn tell(global: &Global, session: &ShownSession) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What to do after a session that was rolled back: of a memory of few tokens, whatever a session does is soon
-/// more than the breaker lets go, which says nothing of the session.
+/// What to do after a session that was rolled back. Of a memory of few tokens almost any edit takes more than the
+/// breaker permits.
 fn rolled_back(session: &ShownSession) -> String {
     /// Below so many tokens, one memory of a usual size is more than a quarter of them.
     const TINY_TOKENS: u64 = 400;
-    const NOTHING_LOST: &str = "nothing is lost; everything that it did was taken back";
+    const NOTHING_LOST: &str = "nothing is lost; everything that it did was undone";
     let is_tripped = session
         // Each limit of the breaker has its own reason, `breaker_mass` or `breaker_removed` (SPEC 3.13).
         .end_reason
@@ -167,9 +180,9 @@ fn rolled_back(session: &ShownSession) -> String {
     match (session.pre_session_tokens, session.threshold) {
         (Some(tokens), Some(threshold)) if is_tripped && tokens < TINY_TOKENS => format!(
             "{NOTHING_LOST}. This memory has {tokens} tokens only, and a session that leaves less than {} % of \
-             what there was is undone: of so few memories almost any edit is too much. That is no fault of the \
-             memories. Save more, and refine then; `memoir doubles {}` shows what is there twice, and `memoir \
-             discard {} NUMBER` takes one out by hand",
+             what there was is undone: of so few memories almost any edit is too much. Save more, and refine \
+             then; `memoir doubles {}` lists near duplicates, and `memoir \
+             discard {} NUMBER` removes one by hand",
             (threshold * 100.0).round(),
             terminal::safe(&session.agent),
             terminal::safe(&session.agent),
@@ -178,7 +191,7 @@ fn rolled_back(session: &ShownSession) -> String {
     }
 }
 
-/// An agent that completes or declines did what it is free to do; any other end is told as a failure.
+/// An agent is free to complete or to decline; any other end is reported as a failure.
 pub(crate) fn ending(session: &ShownSession) -> Outcome {
     if matches!(session.state, State::Completed | State::Declined) {
         return Ok(Ending::Done);
@@ -197,7 +210,7 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
         (_, 0) => failure.hint("nothing was changed"),
         _ if session.rehearsal => failure.hint("it was a rehearsal; nothing was changed"),
         (_, _) => failure.hint(format!(
-            "its edits stay; `memoir rollback {}` takes them back",
+            "its edits stay; `memoir rollback {}` undoes them",
             session.id
         )),
     })

@@ -12,7 +12,7 @@ use crate::{
 /// Let the agent's model name the journal entries of the last week that become core memories
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use memoir_app::MemoryInput;
+use memoir_app::{MemoryInput, Saved};
 use memoir_domain::{
     PrivateText, Timestamp,
-    memory::{CONTENT_LIMIT, Kind},
-    wording::Origin,
+    memory::{CONTENT_LIMIT, Kind, Number},
+    origin::Origin,
+    replace::NotReplaced,
 };
 
 use crate::{
@@ -14,34 +15,41 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::when,
+    show::{self, when},
     terminal::{self, safe},
 };
 
 /// Save one memory and print its number
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "memoir remember [OPTIONS] [AGENT] <TEXT>")]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
+    // The text where it stands alone: an argument that may be missing before one that may begin with a hyphen cannot be
+    // told to the parser.
+    #[arg(value_name = "AGENT")]
+    first: PrivateText,
     /// The text, 1 to 10,000 characters; `-` reads stdin
     #[arg(allow_hyphen_values = true)]
-    text: PrivateText,
-    /// `core` stays in the prompt, `journal` fades from it after a week
+    text: Option<PrivateText>,
+    /// `core` stays in the prompt, `journal` expires from it after a week, `archival` is found by recall alone
     #[arg(long, value_name = "KIND", default_value = "core", value_parser = parse::kind)]
     kind: Kind,
     /// A tag; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<PrivateText>,
-    /// Where it came from
+    /// A core memory that the new one replaces; can be repeated. It moves to the archive, under the new one
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse::number)]
+    replaces: Vec<Number>,
+    /// A reference to where the text came from
     #[arg(long, value_name = "TEXT")]
     source: Option<PrivateText>,
-    /// A weaker origin than your own, such as `external` for what you quote
+    /// A weaker origin than your own, such as `external` for a quotation
     #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
     origin: Option<Origin>,
-    /// When what it tells happened [default: now]
+    /// The time that its content dates from [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     at: Option<Timestamp>,
-    /// Put it beyond deleting and merging
+    /// Make it constitutional: no session can delete, merge or archive it
     #[arg(long)]
     constitutional: bool,
 }
@@ -49,9 +57,14 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     /// Four for each character, and some for white space that is trimmed.
     const TEXT_BYTES: u64 = 16 * CONTENT_LIMIT as u64;
-    let content = match arguments.text.expose() {
+    let (agent, text) = match arguments.text {
+        Some(text) => (Some(arguments.first), text),
+        None => (None, arguments.first),
+    };
+    let is_alone = agent.is_none();
+    let content = match text.expose() {
         "-" => parse::text_file(Path::new("-"), TEXT_BYTES)?.into(),
-        _ => arguments.text,
+        _ => text,
     };
     let input = MemoryInput {
         content,
@@ -61,9 +74,18 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         origin: arguments.origin,
         created_at: arguments.at,
         constitutional: arguments.constitutional,
+        replaces: arguments.replaces,
     };
     let installation = Installation::open(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let name = agent.as_ref().map(PrivateText::expose);
+    let agent = installation.agent_or_only(name).await?;
+    if is_alone && agent.answers_to(input.content.expose()) {
+        let problem = format!(
+            "`{}` is the agent's name, and no text is given",
+            agent.name()
+        );
+        return Err(Failure::new(problem).hint("`memoir remember AGENT TEXT` saves a text"));
+    }
     let saved = agent.save(&[input], &installation.author()).await?;
     // One memory was given, and a batch is saved whole or not at all (SPEC 2.4).
     let saved = saved
@@ -74,8 +96,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     } else {
         // Without the `#`, which begins a comment in a shell.
         terminal::print(&saved.memory.number.0.to_string())?;
-        if let Some(time) = saved.memory.fades_at {
-            terminal::note(&format!("it fades from the prompt {}", when(time)));
+        for note in notes(saved) {
+            terminal::note(&note);
         }
     }
     if saved.refinement_due.is_some() {
@@ -85,4 +107,44 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ));
     }
     Ok(Ending::Done)
+}
+
+/// What is reported beside the number.
+fn notes(saved: &Saved) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(time) = saved.memory.fades_at {
+        notes.push(format!("it expires from the prompt {}", when(time)));
+    }
+    if let Some(number) = saved.same_as {
+        notes.push(format!("{number} has the same text"));
+    }
+    if let Some(replaced) = saved.replaced.as_ref().filter(|all| !all.is_empty()) {
+        notes.push(format!(
+            "replaced, now in the archive: {}",
+            show::numbers(replaced)
+        ));
+    }
+    for one in saved.not_replaced.iter().flatten() {
+        let (number, reason) = (one.number, one.reason);
+        notes.push(format!(
+            "not replaced: {number} ({reason}: {})",
+            explanation(reason)
+        ));
+    }
+    notes
+}
+
+fn explanation(reason: NotReplaced) -> &'static str {
+    match reason {
+        NotReplaced::NotFound => "there is no active memory of that number",
+        NotReplaced::NotCore => "only a core memory can be replaced, and only by a core memory",
+        NotReplaced::Constitutional => "it is constitutional",
+        NotReplaced::Immutable => "it has an immutable tag",
+        NotReplaced::Origin => "its origin is stronger than that of the new memory",
+        NotReplaced::Side => {
+            "it is the agent's own text, and the new one came by an administrator's interface"
+        }
+        NotReplaced::WeekLimit => "ten memories were replaced in the last seven days",
+        NotReplaced::AgeLimit => "too little of its age would stay in the prompt",
+    }
 }

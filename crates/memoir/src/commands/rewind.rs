@@ -14,8 +14,8 @@ use crate::{
 
 /// Return an agent's memories to what they were at a point in time
 ///
-/// Memories that were saved since are discarded, not lost; settings and prompts stay as they are. To undo
-/// it, rewind to a moment before it.
+/// Memories that were saved since are discarded, not lost; archival memories return to where they were. Settings and
+/// prompts stay as they are. To undo it, rewind to a moment before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
@@ -52,7 +52,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     terminal::print(&rewound_text(&rewound, arguments.dry_run))?;
     if let Some(seq) = rewound.seq {
         terminal::note(&format!(
-            "`memoir rewind {} --to-record {}` takes it back",
+            "`memoir rewind {} --to-record {}` undoes it",
             safe(agent.name()),
             // This cannot underflow: the first record has the number 1.
             seq - 1
@@ -73,9 +73,9 @@ fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {
     let verb = if dry_run { "would rewind" } else { "rewound" };
     let other = changes.changed - changes.returning - changes.discarded - changes.reworded;
     let parts = [
-        (changes.returning, "given back"),
+        (changes.returning, "returned"),
         (changes.discarded, "discarded"),
-        (changes.reworded, "reworded"),
+        (changes.reworded, "rewritten"),
         (other, "changed otherwise"),
     ];
     let parts: Vec<String> = parts

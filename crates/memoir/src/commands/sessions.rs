@@ -12,7 +12,7 @@ use crate::{
 /// List an agent's sessions, newest first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = parse::whole_number::<u32>(1..))]

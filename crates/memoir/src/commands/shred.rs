@@ -1,4 +1,4 @@
-//! `memoir shred`: takes the words of one memory out of everything, for good.
+//! `memoir shred`: removes the text of one memory from everywhere, permanently.
 
 use std::io::{self, BufRead, IsTerminal};
 
@@ -14,12 +14,12 @@ use crate::{
     terminal,
 };
 
-/// Take the words of one memory out of everything, for good
+/// Remove the text of one memory from everywhere, permanently
 ///
-/// For text that must not exist, such as a pasted key. The memory, its earlier wordings and what the audit
-/// holds of it lose their words; when and why stays, and the chain still verifies. Nothing brings them
-/// back. Kept memories that still say a sentence of it are named; `--derived` shreds these too.
-/// Copies of the database made before still hold the words, sealed.
+/// For text that must not exist, such as a pasted key. It is removed from the memory, its history and the audit; when
+/// and why stays on the record, and the chain still verifies. Nothing brings it back. Summaries that were written
+/// over it are named; `--derived` shreds these too, and the session reports that rest on it. Copies of the
+/// database made before still contain the text, sealed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
@@ -27,14 +27,14 @@ pub(crate) struct Arguments {
     /// The memory's number
     #[arg(value_parser = parse::number)]
     number: Number,
-    /// Why, for the audit; not the words themselves
+    /// Why, for the audit; not the text itself
     #[arg(
         long,
         value_name = "TEXT",
         default_value = "asked for on the command line"
     )]
     reason: PrivateText,
-    /// Also shred the kept memories that still say a sentence of it
+    /// Also shred the summaries that were written over it, and the session reports that rest on it
     #[arg(long)]
     derived: bool,
     /// Do not ask for the number to be typed
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    // Words are taken away for good at the agent's wish.
+    // A text is removed permanently at the agent's own request.
     let agent = installation.own(&agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
     if !arguments.yes {
@@ -63,20 +63,20 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::json(&shredded)?;
     } else {
         terminal::print(&format!(
-            "shredded {}: its words are gone, and taken out of {}\n",
+            "shredded {}: its text is removed, also from {}\n",
             shredded.memory.number,
             counted(shredded.redacted_records, "record", "records"),
         ))?;
         if !shredded.derived.is_empty() {
             let derived = show::numbers(&shredded.derived);
             terminal::print(&format!(
-                "shredded with it, since they said a sentence of it: {derived}\n"
+                "shredded with it, since they rest on it: {derived}\n"
             ))?;
         }
-        if !shredded.still_said_by.is_empty() {
-            let saying = show::numbers(&shredded.still_said_by);
+        if !shredded.summaries.is_empty() {
+            let summaries = show::numbers(&shredded.summaries);
             terminal::note(&format!(
-                "these memories still say a sentence of it: {saying}; shred them too where they need it"
+                "summaries that were written over it: {summaries}; shred them too where they contain it"
             ));
         }
     }
@@ -87,7 +87,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 fn confirm(number: Number) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         terminal::note(&format!(
-            "This takes the words of {number} away for good. Type its number to go on:"
+            "This removes the text of {number} permanently. Type its number to continue:"
         ));
     }
     let mut typed = String::new();

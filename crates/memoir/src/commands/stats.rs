@@ -1,4 +1,4 @@
-//! `memoir stats`: how an agent's memory has fared, in numbers and as a picture.
+//! `memoir stats`: the statistics of an agent's memory, in numbers and as a picture.
 
 use std::{
     fs,
@@ -21,12 +21,12 @@ const COLUMNS: u16 = 80;
 /// Points of the curve: more than any picture has columns.
 const POINTS: usize = 400;
 
-/// Show how an agent's memory has fared: mass over time, what changed it, and how sessions ended
+/// Show the statistics of an agent's memory: core size over time, what changed it, sessions, originals
 ///
-/// Numbers and dates only: no word of the agent is read.
+/// Numbers and dates only: no text of the agent is read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
     /// From when on [default: its first record]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Until when; a date alone means the whole day [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
-    /// Draw the mass over time into this file, which ends in `.svg` or `.png`
+    /// Draw the core size over time into this file, which ends in `.svg` or `.png`
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Columns of the picture on the terminal, 40 to 400 [default: the terminal's]

@@ -1,8 +1,8 @@
-//! `memoir sweep`: all that is due in the account: conversations to read, reflections, sessions.
+//! `memoir sweep`: everything that is due in the account: absorptions, reflections, sessions.
 
 use memoir_app::{AgentHandle, Job, JobOutcome, ShownSession, sessions::RefineOptions};
 use memoir_domain::{
-    lifecycle::NothingCanGo,
+    lifecycle::NothingToRefine,
     session::{State, Trigger},
 };
 use serde_json::json;
@@ -59,11 +59,12 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                 return Ok(Ending::Interrupted);
             }
             Ok(Ran::NotDue) => {}
-            Ok(Ran::NotAsked(found)) => {
-                terminal::note(&format!("{}: not asked: {found}", safe(agent.name())));
+            Ok(Ran::NothingToRefine(reason)) => {
+                terminal::note(&format!("{}: not asked: {reason}", safe(agent.name())));
                 if global.json {
                     let output = json!({
-                        "event": "not_asked", "agent": agent.name(), "code": NothingCanGo::CODE,
+                        "event": "not_asked", "agent": agent.name(), "code": NothingToRefine::CODE,
+                        "reason": reason.to_string(),
                     });
                     terminal::json(&output)?;
                 }

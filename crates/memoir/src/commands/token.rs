@@ -27,10 +27,10 @@ pub(crate) enum Command {
     },
 }
 
-/// Make a token; it is printed once and kept nowhere
+/// Create a token; it is printed once and stored nowhere
 #[derive(Debug, clap::Args)]
 pub(crate) struct CreateArguments {
-    /// In what role it lets somebody in
+    /// Its role
     #[arg(long, value_enum)]
     role: RoleArgument,
     /// The agent, for the role `agent`

@@ -19,7 +19,7 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
             labels::access_state(request.state).to_owned(),
             when(request.requested_at),
             match request.is_standing() {
-                true => "taken back".to_owned(),
+                true => "revoked".to_owned(),
                 false => when(request.ended_at.unwrap_or(request.expires_at)),
             },
             safe(&request.asked_by.name).into_owned(),

@@ -1,28 +1,28 @@
-//! Pairs that look alike.
+//! Near duplicates: pairs of memories that look alike.
 
 use std::fmt::Write;
 
-use memoir_app::{NearDoubleView, ShownMemory};
-use memoir_domain::{PrivateText, near_doubles::DifferenceKind};
+use memoir_app::{NearDuplicateView, ShownMemory};
+use memoir_domain::{PrivateText, near_duplicates::DifferenceKind};
 
 use super::{percent, wrap::wrap};
 use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
 
 /// One pair after the other: how alike they are, both texts, and what differs.
-pub(crate) fn list(pairs: &[NearDoubleView]) -> String {
+pub(crate) fn list(pairs: &[NearDuplicateView]) -> String {
     let width = terminal::width().map(usize::from);
     let paragraphs: Vec<String> = pairs.iter().map(|pair| paragraph(pair, width)).collect();
     paragraphs.join("\n")
 }
 
-fn paragraph(pair: &NearDoubleView, width: Option<usize>) -> String {
+fn paragraph(pair: &NearDuplicateView, width: Option<usize>) -> String {
     let (left, right) = (pair.left.number, pair.right.number);
     // Writing to a string cannot fail.
     let mut text = format!("{BOLD}{left} and {right}{BOLD:#}  ");
     let _ = if pair.exact {
         writeln!(
             text,
-            "{YELLOW}exact doubles{YELLOW:#}{DIM}, which the next session puts together{DIM:#}"
+            "{YELLOW}duplicates{YELLOW:#}{DIM}, which the next session joins{DIM:#}"
         )
     } else {
         writeln!(

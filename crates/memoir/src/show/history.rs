@@ -1,5 +1,5 @@
-//! How memories came to be, as a tree: each memory with what happened to it, and below it those that it
-//! was merged from.
+//! The history of memories, as a tree: each memory with its events, and below it the memories that it was merged
+//! from.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::{Action, ActorKind},
     history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
     labels,
-    memory::{Kind, Memory, Number},
+    memory::{Kind, Memory, Number, Place},
 };
 
 use super::{diff::diff, moment, numbers};
@@ -113,13 +113,13 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
     below
 }
 
-/// One event: when, what and by whom, and then the words.
+/// One event: time, what was done, actor, and then the text.
 fn lines(event: &MemoryEvent) -> String {
     let (what, words) = event_text(event);
-    // Words that were taken out do not come back.
+    // A text that was shredded does not come back.
     let is_undone = !event.in_force && event.what != EventMeaning::Shredded;
     let undone = match is_undone {
-        true => format!(" {YELLOW}(taken back later){YELLOW:#}"),
+        true => format!(" {YELLOW}(undone later){YELLOW:#}"),
         false => String::new(),
     };
     format!(
@@ -130,12 +130,12 @@ fn lines(event: &MemoryEvent) -> String {
     )
 }
 
-/// The words of a new memory; nothing where they were shredded.
+/// The text of a new memory; nothing where it was shredded.
 fn new(content: &PrivateText) -> String {
     change(None, content)
 }
 
-/// The words before and afterwards, of which shredding leaves nothing.
+/// The text before and afterwards, of which shredding leaves nothing.
 fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
     let before = before.map(PrivateText::expose);
     match after.expose() {
@@ -151,6 +151,7 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
             let kind = match kind {
                 Kind::Core => "saved",
                 Kind::Journal => "saved as a journal entry",
+                Kind::Archival => "saved as an archival memory",
             };
             (kind.to_owned(), new(content))
         }
@@ -159,14 +160,18 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
         }
         EventMeaning::MergedInto { number } => (format!("merged into {number}"), String::new()),
         EventMeaning::TookDoubles { numbers: doubles } => (
-            format!("kept, and its doubles {} cleaned up", numbers(doubles)),
+            format!("duplicates {} joined into it", numbers(doubles)),
             String::new(),
         ),
         EventMeaning::DeduplicatedInto { number } => {
-            (format!("cleaned up as a double of {number}"), String::new())
+            (format!("joined as a duplicate of {number}"), String::new())
+        }
+        // The original moved to the archive, and its rewritten text has a number of its own.
+        EventMeaning::Reworded { from, to } if from == to => {
+            plain("moved to the archive, in favour of a new text")
         }
         EventMeaning::Reworded { from, to } => ("reworded".to_owned(), change(Some(from), to)),
-        EventMeaning::Deleted => plain("deleted"),
+        EventMeaning::Deleted => plain(labels::action(event.action)),
         EventMeaning::Protected => plain("made constitutional"),
         EventMeaning::Unprotected => plain("no longer constitutional"),
         EventMeaning::Discarded => plain("discarded"),
@@ -174,8 +179,11 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
         EventMeaning::WentBack { to } => {
             (format!("{}: {}", why(event.action), state(to)), words(to))
         }
-        EventMeaning::Shredded => plain("shredded: its words are gone"),
-        EventMeaning::Changed { to } => (format!("changed: {}", state(to)), String::new()),
+        EventMeaning::Shredded => plain("shredded: its text is removed"),
+        EventMeaning::Changed { to } => (
+            format!("{}: {}", labels::action(event.action), state(to)),
+            String::new(),
+        ),
     }
 }
 
@@ -188,16 +196,21 @@ fn why(action: Action) -> &'static str {
     }
 }
 
-fn state(memory: &Memory) -> &'static str {
-    match (memory.is_kept(), memory.is_constitutional()) {
-        (false, _) => "discarded",
-        (true, true) => "kept, constitutional",
-        (true, false) => "kept",
+fn state(memory: &Memory) -> String {
+    match (memory.is_active(), memory.place) {
+        (false, _) => "discarded".to_owned(),
+        (true, Place::Archival(archived)) => match archived.under {
+            Some(under) => format!("in the archive, under {under}"),
+            None => "in the archive".to_owned(),
+        },
+        (true, Place::Journal) => "in the journal".to_owned(),
+        (true, Place::Core) if memory.is_constitutional() => "core, constitutional".to_owned(),
+        (true, Place::Core) => "core".to_owned(),
     }
 }
 
 fn words(memory: &Memory) -> String {
-    if memory.is_kept() {
+    if memory.is_active() {
         new(&memory.content)
     } else {
         String::new()

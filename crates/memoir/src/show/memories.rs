@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use memoir_app::{Explanation, MemoryFacts, ShownMemory};
+use memoir_app::{Explanation, ShownMemory};
 use memoir_domain::{Timestamp, recall::FoundAs};
 use unicode_width::UnicodeWidthStr;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 
 /// Memories in the order given. On a terminal each text stands under its numbers; for other programs
-/// everything is in one row. Where none of them is shown with words, the numbers are all there is.
+/// everything is in one row. Where no text may be shown, rows have numbers only.
 pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
     let with_words = memories.iter().any(|memory| memory.words.is_some());
     match terminal::width().filter(|_| with_words) {
@@ -57,7 +57,7 @@ fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String 
     for memory in memories {
         let number = memory.number.to_string();
         let facts = format!(
-            "{}  {:<7}  {:>5} tokens",
+            "{}  {:<8}  {:>5} tokens",
             memory.created_at.date(),
             memory.kind.as_str(),
             memory.tokens,
@@ -152,22 +152,40 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
     table.to_string()
 }
 
-/// `constitutional`, `discarded` and, at a time, `faded`, those that are, and an origin weaker than the agent's own
-/// word (SPEC 2.4). What is discarded is in no prompt, faded or not.
-fn flags(memory: &MemoryFacts, now: Option<Timestamp>) -> String {
+/// `constitutional`, `summary of 7`, `discarded` and, at a time, `expired`, and an origin weaker than `agent` (SPEC 2.4).
+/// A discarded memory is in no prompt, expired or not.
+fn flags(memory: &ShownMemory, now: Option<Timestamp>) -> String {
     let is_discarded = memory.discarded_at.is_some();
-    let is_faded = memory.fades_at.zip(now).is_some_and(|(at, now)| at <= now);
-    let flags = [
-        (memory.constitutional, "constitutional"),
-        (is_discarded, "discarded"),
-        (is_faded && !is_discarded, "faded"),
-        (memory.origin.weakness() > 0, memory.origin.as_str()),
-    ];
-    let set: Vec<&str> = flags
-        .into_iter()
-        .filter_map(|(is_set, name)| is_set.then_some(name))
-        .collect();
-    set.join(" ")
+    let has_expired = memory.fades_at.zip(now).is_some_and(|(at, now)| at <= now);
+    let mut flags = Vec::new();
+    if memory.constitutional {
+        flags.push("constitutional".to_owned());
+    }
+    if memory.is_summary {
+        flags.push(match memory.sources.len() {
+            0 => "summary".to_owned(),
+            sources => format!("summary of {sources}"),
+        });
+    }
+    if is_discarded {
+        flags.push("discarded".to_owned());
+    }
+    if has_expired && !is_discarded {
+        flags.push("expired".to_owned());
+    }
+    if memory.origin.weakness() > 0 {
+        flags.push(memory.origin.as_str().to_owned());
+    }
+    match &memory.replaced {
+        // Of a memory that was replaced, as recall found it (SPEC 2.8).
+        Some(replaced) => flags.push(format!(
+            "until {}, now {}",
+            replaced.until.date(),
+            replaced.now
+        )),
+        None => flags.extend(memory.under.map(|under| format!("under {under}"))),
+    }
+    flags.join(" ")
 }
 
 fn tags(memory: &ShownMemory) -> String {

@@ -1,11 +1,12 @@
-//! How things look to people: numbers, times, tables, memories, sessions, records, differences.
+//! Text for people: numbers, times, tables, memories, sessions, records, differences.
 
 pub(crate) mod access;
+pub(crate) mod archive;
 pub(crate) mod diff;
 pub(crate) mod doubles;
 pub(crate) mod history;
-pub(crate) mod kept;
 pub(crate) mod memories;
+pub(crate) mod originals;
 pub(crate) mod plot;
 pub(crate) mod records;
 pub(crate) mod session;
@@ -21,7 +22,7 @@ use serde::Serialize;
 
 pub(crate) use table::TextTable;
 
-/// A list in the form of every door.
+/// A list as every interface returns it.
 #[derive(Debug, Serialize)]
 pub(crate) struct List<T> {
     items: Vec<T>,
@@ -64,7 +65,7 @@ pub(crate) fn moment(time: Timestamp) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// As people say it: `2 hours ago`, `in 7 days`, and beyond a week the day and the time of this place.
+/// Relative: `2 hours ago`, `in 7 days`, and beyond a week the day and the local time.
 pub(crate) fn when(time: Timestamp) -> String {
     said(time, SystemClock.now(), &TimeZone::system())
 }

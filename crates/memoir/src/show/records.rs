@@ -5,13 +5,13 @@ use std::fmt::Write;
 use memoir_app::{ShownMemory, ShownRecord};
 use memoir_domain::{
     PrivateJson,
-    audit::{Action, Actor, ActorKind, CORE_TOKENS, STARTED_BY},
+    audit::{Action, Actor, ActorKind, CORE_TOKENS, MEMBERS, STARTED_BY},
     labels,
 };
 use serde_json::Value;
 
 use super::{TextTable, diff::diff, moment, thousands};
-use crate::terminal::{BOLD, DIM, YELLOW, safe};
+use crate::terminal::{BOLD, DIM, safe};
 
 /// Records of any kind, one a line.
 pub(crate) fn list(records: &[ShownRecord]) -> String {
@@ -62,8 +62,8 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
     )
 }
 
-/// What each record did to the texts, with what was let go. `memories` are the agent's, the
-/// discarded ones included: a cleaned double's text stands in no record.
+/// What each record did to the texts. `memories` are the agent's, the discarded ones included: the text of a duplicate
+/// that was joined is in no record.
 pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for record in records {
@@ -80,26 +80,6 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
             record.seq
         );
         text.push_str(&changes);
-        if let Some(Value::Array(lost)) = record.words.data.expose().get("lost") {
-            for lost in lost {
-                let words = lost
-                    .get("words")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten();
-                let words: Vec<_> = words.filter_map(Value::as_str).map(safe).collect();
-                let sentence = lost
-                    .get("sentence")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                let _ = writeln!(
-                    text,
-                    "{YELLOW}let go:{YELLOW:#} {} {DIM}of{DIM:#} {}",
-                    words.join(" · "),
-                    safe(sentence)
-                );
-            }
-        }
         text.push('\n');
     }
     text
@@ -107,14 +87,26 @@ pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> S
 
 fn changes(record: &ShownRecord, memories: &[ShownMemory]) -> String {
     let (before, after) = (content(&record.words.before), content(&record.words.after));
-    let doubles = numbers(record, "discarded");
-    let doubles = memories
+    let merged = merged(record);
+    let archived = numbers(record, "archived");
+    // The text of an archived memory does not change, so that the record need not have it.
+    let gone: Vec<u64> = numbers(record, "discarded")
+        .into_iter()
+        .chain(archived.iter().copied())
+        .filter(|number| !merged.iter().any(|(member, _)| member == number))
+        .collect();
+    let gone = memories
         .iter()
-        .filter(|memory| doubles.contains(&memory.number.0))
+        .filter(|memory| gone.contains(&memory.number.0))
         .map(|memory| (memory.number.0, memory.content()));
     let mut text = String::new();
-    for (number, content) in merged(record).into_iter().chain(doubles) {
-        let _ = writeln!(text, "{DIM}from #{number}{DIM:#}");
+    for (number, content) in merged.iter().copied().chain(gone) {
+        let what = if archived.contains(&number) {
+            "to the archive: "
+        } else {
+            "from "
+        };
+        let _ = writeln!(text, "{DIM}{what}#{number}{DIM:#}");
         text.push_str(&diff(Some(content), None));
     }
     if before != after {
@@ -123,7 +115,7 @@ fn changes(record: &ShownRecord, memories: &[ShownMemory]) -> String {
     text
 }
 
-/// Somebody who did something.
+/// An actor.
 pub(super) fn actor(actor: &Actor) -> String {
     let name = safe(&actor.name);
     match actor.kind {
@@ -175,7 +167,7 @@ fn numbers(record: &ShownRecord, name: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Counts and codes, without anybody's words.
+/// Counts and codes, without text.
 fn facts(record: &ShownRecord) -> String {
     let Some(data) = record.words.data.expose().as_object() else {
         return String::new();
@@ -198,14 +190,14 @@ fn facts(record: &ShownRecord) -> String {
                 "core_tokens_before" | "core_tokens_after" | "post_session_tokens"
             )
             || (name == CORE_TOKENS && data.contains_key(to))
-            // Cleaned doubles are listed twice.
+            // Joined duplicates are listed twice.
             || (name == "memories" && data.contains_key("discarded"))
     };
     let others = data.iter().filter(|(name, _)| !is_shown(name));
     facts.extend(
         others.filter_map(|(name, value)| match (name.as_str(), value) {
-            // Words, and hashes for programs.
-            ("summary" | "reason_text" | "lost" | "replaced" | "head", _) => None,
+            // Text, and hashes for programs.
+            ("summary" | "reason_text" | "replaced" | "head", _) => None,
             ("merged", _) => {
                 let merged = merged(record).into_iter();
                 Some(listed("merged", merged.map(|(number, _)| number)))
@@ -214,8 +206,13 @@ fn facts(record: &ShownRecord) -> String {
                 let by: Actor = serde_json::from_value(value.clone()).ok()?;
                 Some(format!("{}: {}", labels::fact(STARTED_BY), actor(&by)))
             }
-            ("discarded" | "memories", Value::Array(_)) => {
-                Some(listed(name, numbers(record, name)))
+            // A consolidation lists them as `merged`, with their texts.
+            (MEMBERS, _) if data.contains_key("merged") => None,
+            ("discarded" | "memories" | "archived" | MEMBERS, Value::Array(listed_numbers)) => {
+                (!listed_numbers.is_empty()).then(|| listed(name, numbers(record, name)))
+            }
+            ("replaced_by" | "edited", Value::Number(number)) => {
+                Some(listed(name, number.as_u64()))
             }
             _ => fact(name, value),
         }),

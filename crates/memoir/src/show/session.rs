@@ -1,18 +1,20 @@
-//! Sessions: their outcome, and what a rehearsal came to.
+//! Sessions: their outcome, and the diff of a rehearsal.
 
 use std::fmt::Write;
 
 use anstyle::Style;
 use memoir_app::{
-    SessionFacts, ShownSession,
-    sessions::{LiveSession, RehearsedMemory},
+    SessionFacts, ShownMemory, ShownSession,
+    sessions::{LiveSession, RehearsalFacts, RehearsedMemory},
 };
 use memoir_domain::{
+    agent::LossGuard,
     labels,
+    memory::Kind,
     session::{EndReason, State, Stats},
 };
 
-use super::{TextTable, counted, diff::diff, percent, thousands, when};
+use super::{TextTable, counted, diff::diff, numbers, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
 /// The outcome, beginning with a line that is the state alone.
@@ -26,8 +28,14 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     line("session", &session.id.to_string());
     line("agent", &safe(&session.agent));
     line("mode", &mode(session));
+    if session.loss_guard == Some(LossGuard::Off) {
+        line("guard", "off: what it deleted or merged was discarded");
+    }
     line("tokens", &tokens(session));
     line("edits", &edits(session));
+    if session.archived > 0 || session.summaries > 0 {
+        line("archived", &archived(session));
+    }
     if session.refused_calls > 0 {
         let refused = counted(u64::from(session.refused_calls), "call", "calls");
         line("refused", &refused);
@@ -57,7 +65,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
         line("undone", &when(undone));
     }
     if let Some(summary) = &session.words.summary {
-        line("summary", &safe(summary.expose()));
+        line("report", &safe(summary.expose()));
     }
     if let Some(reason) = &session.words.reason {
         line("reason", &safe(reason.expose()));
@@ -65,7 +73,7 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     text
 }
 
-/// How a session that runs stands now, in one line.
+/// The present state of a running session, in one line.
 pub(crate) fn status_line(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
@@ -97,7 +105,7 @@ fn mode(session: &SessionFacts) -> String {
 /// `2,311 → 2,190 (at least 75% must be left)`
 fn tokens(session: &SessionFacts) -> String {
     let Some(before) = session.pre_session_tokens else {
-        return "the knife was not handed over".to_owned();
+        return "it was never opened".to_owned();
     };
     let mut text = thousands(before);
     if let Some(after) = session.post_session_tokens {
@@ -109,7 +117,20 @@ fn tokens(session: &SessionFacts) -> String {
     text
 }
 
-/// `3 (4 merged, 1 deleted)`
+/// `31 memories under 2 summaries, 4 alone`
+fn archived(session: &SessionFacts) -> String {
+    let under = u64::from(session.archived_under_summaries);
+    let alone = u64::from(session.archived).saturating_sub(under);
+    let summaries = counted(u64::from(session.summaries), "summary", "summaries");
+    let under_summaries = || format!("{} under {summaries}", counted(under, "memory", "memories"));
+    match (under, alone) {
+        (0, alone) => counted(alone, "memory", "memories"),
+        (_, 0) => under_summaries(),
+        (_, alone) => format!("{}, {} alone", under_summaries(), thousands(alone)),
+    }
+}
+
+/// `3 (4 consolidated, 1 deleted)`
 fn edits(session: &SessionFacts) -> String {
     if session.stats == Stats::default() {
         return "none".to_owned();
@@ -129,7 +150,15 @@ pub(crate) fn state_style(state: State) -> Style {
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
     let mut table = TextTable::new([
-        "session", "begun", "state", "mode", "tokens", "edits", "note",
+        "session",
+        "begun",
+        "state",
+        "mode",
+        "tokens",
+        "edits",
+        "archived",
+        "summaries",
+        "note",
     ]);
     for session in sessions {
         let mut notes = Vec::new();
@@ -153,13 +182,41 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
             labels::mode(session.mode).to_owned(),
             tokens.join(" → "),
             session.edits.to_string(),
+            session.archived.to_string(),
+            session.summaries.to_string(),
             notes.join(", "),
         ]);
     }
     table.to_string()
 }
 
-/// What would become of each memory that a rehearsal touched.
+/// `; 3 of its 4 edits hold now (delete_memory #5: age_limit)`
+pub(crate) fn held(facts: &RehearsalFacts) -> String {
+    let edits = facts.edits as u64;
+    let held = edits - facts.not_applied.len() as u64;
+    if let Err(problem) = &facts.outcome {
+        return format!("; it cannot be applied now: {problem}");
+    }
+    if facts.not_applied.is_empty() {
+        return match edits {
+            1 => "; its edit holds now".to_owned(),
+            edits => format!("; all {} of its edits hold now", thousands(edits)),
+        };
+    }
+    let left: Vec<String> = facts
+        .not_applied
+        .iter()
+        .map(|edit| format!("{} {}: {}", edit.tool, numbers(&edit.numbers), edit.code))
+        .collect();
+    format!(
+        "; {} of its {} edits hold now ({})",
+        thousands(held),
+        thousands(edits),
+        left.join(", ")
+    )
+}
+
+/// The diff of a rehearsal: what would change of each memory that it touched.
 pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
     let mut text = String::new();
     for change in changes {
@@ -168,22 +225,35 @@ pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
             .as_ref()
             .filter(|memory| memory.discarded_at.is_none());
         let after = Some(&change.after).filter(|memory| memory.discarded_at.is_none());
+        let is_archival = |memory: &ShownMemory| memory.kind == Kind::Archival;
         let what = match (before, after) {
-            (None, _) => "would be new",
-            (Some(_), None) => "would be discarded",
+            (None, Some(after)) if after.is_summary => "would be a new summary".to_owned(),
+            (None, _) => "would be new".to_owned(),
+            (Some(_), None) => "would be discarded".to_owned(),
+            (Some(before), Some(after)) if is_archival(after) && !is_archival(before) => {
+                match after.under {
+                    Some(under) => format!("would move to the archive, under {under}"),
+                    None => "would move to the archive".to_owned(),
+                }
+            }
+            (Some(before), Some(after)) if before.under != after.under => match after.under {
+                Some(under) => format!("would come under {under} in the archive"),
+                None => "would be under no memory in the archive".to_owned(),
+            },
             (Some(before), Some(after)) if before.content() != after.content() => {
-                "would be rewritten"
+                "would be rewritten".to_owned()
             }
             (Some(before), Some(after)) if before.constitutional != after.constitutional => {
-                "would become constitutional"
+                "would become constitutional".to_owned()
             }
-            (Some(_), Some(_)) => "would change in its tags or dates",
+            (Some(_), Some(_)) => "would change in its tags or dates".to_owned(),
         };
         let _ = writeln!(text, "{BOLD}{}{BOLD:#} {what}", change.number);
-        text.push_str(&diff(
-            before.map(|memory| memory.content()),
-            after.map(|memory| memory.content()),
-        ));
+        // What moves to the archive leaves the prompt; its text stays as it is.
+        let in_prompt = |memory: &&ShownMemory| !is_archival(memory);
+        let before = before.filter(in_prompt).map(|memory| memory.content());
+        let after = after.filter(in_prompt).map(|memory| memory.content());
+        text.push_str(&diff(before, after));
         text.push('\n');
     }
     text

@@ -1,11 +1,11 @@
-//! How a memory has fared: numbers in columns, and what the picture is drawn from.
+//! The statistics of a memory: numbers in columns, and what the picture is drawn from.
 
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
 use memoir_domain::{Timestamp, audit::Action, labels, mass::Cause, session::State};
 
-use super::{counted, plot::Plot, thousands};
+use super::{plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
 
 /// What the picture shows.
@@ -57,11 +57,11 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     let history = &stats.history;
     // Writing to a string cannot fail.
     if !history.returns.is_empty() || stats.sessions.ends.values().any(|count| *count > 0) {
-        let _ = writeln!(text, "{DIM}o session completed   x taken back{DIM:#}");
+        let _ = writeln!(text, "{DIM}o session completed   x undone{DIM:#}");
     }
     let _ = writeln!(
         text,
-        "\n{BOLD}Mass{BOLD:#} {DIM}{} to {}{DIM:#}",
+        "\n{BOLD}Core size{BOLD:#} {DIM}{} to {}{DIM:#}",
         history.since.date(),
         history.until.date()
     );
@@ -95,9 +95,10 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     line("running", sessions.running);
     line("undone after their end", sessions.undone);
     line("rehearsals", sessions.rehearsals);
-    line("edits that stand", sessions.edits);
-    line("tokens these removed", sessions.removed_tokens);
-    line("words these let go", sessions.lost_words);
+    line("edits in effect", sessions.edits);
+    line("tokens they removed", sessions.removed_tokens);
+    line("memories they archived", sessions.archived);
+    line("summaries they wrote", sessions.summaries);
     if let Some(promoted) = stats.causes.get(&Cause::Promoted) {
         line("entries promoted", promoted.records);
     }
@@ -106,19 +107,25 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
         .filter(|back| back.action == Action::AgentRewound)
         .count();
     line("rewinds", rewinds as u64);
-    text + &kept(stats, width)
+    text + &originals(stats, width)
 }
 
-fn kept(stats: &AgentStats, width: usize) -> String {
-    let kept = &stats.kept;
-    let share = super::kept::share(kept);
-    let text = format!(
-        "{share} of all words that were ever said is said by memories that are kept: {} of {} whole, {} let go, {} of them in the last 365 days",
-        thousands(kept.carried),
-        counted(kept.wordings, "wording", "wordings"),
-        counted(kept.lost_words, "word", "words"),
-        thousands(kept.lost_words_year),
-    );
-    let lines = super::wrap::wrap(&text, width.saturating_sub(2));
-    format!("\n{BOLD}Kept{BOLD:#}\n  {}\n", lines.join("\n  "))
+/// Where the originals are, in all and by calendar quarter.
+fn originals(stats: &AgentStats, width: usize) -> String {
+    let view = &stats.originals;
+    let line = super::originals::line(view.originals);
+    let quarters = view.originals_by_quarter.iter().map(|quarter| {
+        format!(
+            "{}: {} saved, {} in the prompt, {} in the archive",
+            quarter.quarter,
+            thousands(quarter.saved),
+            thousands(quarter.in_prompt),
+            thousands(quarter.archived)
+        )
+    });
+    let lines = std::iter::once(line).chain(quarters);
+    let lines: Vec<String> = lines
+        .flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)))
+        .collect();
+    format!("\n{BOLD}Originals{BOLD:#}\n  {}\n", lines.join("\n  "))
 }

@@ -1,4 +1,4 @@
-//! What came of verifying.
+//! The result of verifying.
 
 use std::fmt::Write;
 
@@ -50,7 +50,7 @@ fn agent(agent: &Verification, name: &str) -> String {
         let head = &agent.head;
         return format!(
             "{GREEN}valid{GREEN:#}   {name}: {records}, head {DIM}{head}{DIM:#}{erased}\n{}",
-            carried(agent)
+            originals(agent)
         );
     }
     let mut text = format!("{RED}invalid{RED:#} {name}: the chain holds for {records}{erased}\n");
@@ -61,13 +61,10 @@ fn agent(agent: &Verification, name: &str) -> String {
     text
 }
 
-/// How much of what was ever said is still said (SPEC 3.14).
-fn carried(agent: &Verification) -> String {
-    let Some(carried) = agent.carried else {
-        return String::new();
-    };
-    let carries = super::kept::carries(carried.carried, carried.wordings, carried.let_go);
-    format!("        {carries}\n")
+/// Where every original is (SPEC 3.12).
+fn originals(agent: &Verification) -> String {
+    let originals = agent.originals.as_ref();
+    originals.map_or_else(String::new, |originals| format!("        {originals}\n"))
 }
 
 fn line(misfit: &Misfit) -> String {

@@ -68,7 +68,7 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
     let answered = installation.run(&["access", "answer", id, "yes", "--reason", "Look."]);
     assert_eq!(answered.stdout, format!("granted {id}\n"));
     assert!(
-        answered.stderr.ends_with("the agent says: Look.\n"),
+        answered.stderr.ends_with("the agent's reason: Look.\n"),
         "{answered:?}"
     );
     let revoked = installation.ok(&["access", "revoke", id]);

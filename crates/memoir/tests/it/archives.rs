@@ -56,7 +56,7 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         ran.stdout
-            .starts_with("made the agent `wren` from the archive: ")
+            .starts_with("created the agent `wren` from the archive: ")
             && ran.stdout.ends_with(" core tokens, and its whole log\n"),
         "{ran:?}"
     );

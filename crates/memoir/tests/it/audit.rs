@@ -50,7 +50,7 @@ fn spec_4_2_one_agent_or_all_are_verified() {
     assert_eq!(
         installation.ok(&["audit", "verify", "wren"]),
         format!(
-            "valid   wren: {} records, head {}\n        carries 4 of 4 wordings; 0 let go\n",
+            "valid   wren: {} records, head {}\n        3 originals: 3 in the prompt, 0 in the archive, 0 lost\n",
             last["seq"],
             last["hash"].as_str().unwrap()
         )

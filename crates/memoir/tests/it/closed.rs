@@ -33,6 +33,8 @@ fn installation() -> (Installation, String) {
     installation.ok(&["refine", "wren"]);
     installation.ok(&["refine", "wren"]);
     drop(server);
+    let archived = format!("An old note says {WORD}.");
+    installation.ok(&["remember", "wren", &archived, "--kind", "archival"]);
     (installation, token.trim_end().to_owned())
 }
 
@@ -181,9 +183,13 @@ fn spec_5_5_a_ledger_without_words_is_numbers_and_flags() {
 }
 
 #[test]
-fn spec_5_5_what_was_let_go_is_told_without_words_as_counts() {
-    shown_to_the_agent_only(&["kept", "wren"], false);
-    shown_to_the_agent_only(&["kept", "wren", "--json"], false);
+fn spec_5_5_the_archive_without_words_is_numbers_dates_and_links() {
+    shown_to_the_agent_only(&["archive", "wren"], false);
+    shown_to_the_agent_only(&["archive", "wren", "--json"], false);
+    let (installation, _) = installation();
+    close(&installation);
+    let kept = installation.ok(&["kept", "wren"]);
+    assert!(kept.contains("in the archive") && !kept.contains(WORD));
 }
 
 #[test]
@@ -210,7 +216,14 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
     for arguments in [
         &["refine", "wren"][..],
         &["agent", "show", "wren", "--json"],
-        &["agent", "set", "wren", "core_token_budget", "900", "--json"],
+        &[
+            "agent",
+            "set",
+            "wren",
+            "core_token_budget",
+            "1900",
+            "--json",
+        ],
         &["rollback", &session, "--json"],
         &["restore", "wren", "6", "--json"],
         &["agent", "list", "--json"],

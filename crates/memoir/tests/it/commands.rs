@@ -141,21 +141,34 @@ fn remembering_prints_the_number_and_json_the_memory() {
         "b",
         "--at",
         "2026-03-01",
-        "--constitutional",
     ]);
     assert_eq!(saved["number"], 3);
     assert_eq!(saved["content"], "-5 degrees");
     assert_eq!(saved["tags"], json!(["a", "b"]));
     assert_eq!(saved["created_at"], "2026-03-01T00:00:00Z");
     assert_eq!(saved["fades_at"], "2026-03-08T00:00:00Z");
-    assert_eq!(saved["constitutional"], true);
     assert_eq!(installation.texts(), ["-5 degrees", "first", "from stdin"]);
+    let vow = installation.json(&["remember", "wren", "a vow", "--constitutional"]);
+    assert_eq!(vow["constitutional"], true);
+    // Only a core memory can be constitutional.
+    let refused = installation.refused(&[
+        "remember",
+        "wren",
+        "a day",
+        "--kind",
+        "journal",
+        "--constitutional",
+    ]);
+    assert!(refused.contains("core memories only"), "{refused}");
+    // The only agent need not be named.
+    assert_eq!(installation.ok(&["remember", "fifth"]), "5\n");
 }
 
 #[test]
 fn saving_over_the_budget_tells_that_a_session_is_due() {
     let installation = Installation::new();
-    installation.ok(&["agent", "create", "wren", "--core-token-budget", "1"]);
+    let trigger = ["--refinement-trigger-tokens", "1"];
+    installation.ok(&[&["agent", "create", "wren"][..], &trigger].concat());
     let ran = installation.run(&["remember", "wren", "more than one token"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
     assert!(
@@ -316,7 +329,7 @@ fn context_is_the_prompts_text_and_nothing_else() {
 }
 
 #[test]
-fn the_ledger_lists_what_is_kept_or_all() {
+fn the_ledger_lists_core_memories_or_all() {
     let installation = Installation::with_agent();
     installation.remember(&["twice", "twice", "once"]);
     installation.ok(&["refine", "wren"]);
@@ -332,14 +345,14 @@ fn the_ledger_lists_what_is_kept_or_all() {
 }
 
 #[test]
-fn a_cleaned_double_is_restored_once() {
+fn a_joined_duplicate_is_restored_once() {
     let installation = Installation::with_agent();
     installation.remember(&["twice", "twice"]);
     installation.ok(&["refine", "wren"]);
     assert_eq!(installation.ok(&["restore", "wren", "#2"]), "restored #2\n");
     assert_eq!(installation.core(), ["twice", "twice"]);
     let refused = installation.refused(&["restore", "wren", "2"]);
-    assert!(refused.contains("memory #2 is not discarded"), "{refused}");
+    assert!(refused.contains("#2 is not discarded"), "{refused}");
 }
 
 #[test]
@@ -367,7 +380,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&[]), all);
     assert_eq!(list(&["--session", &session]), all[3..]);
     assert_eq!(list(&["--action", "memory_saved"]).len(), 2);
-    assert_eq!(list(&["--action", "doubles cleaned up,saved"]).len(), 3);
+    assert_eq!(list(&["--action", "duplicates joined,saved"]).len(), 3);
     assert_eq!(list(&["--last", "1"]), all[4..]);
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
     let table = installation.ok(&["audit", "list", "wren"]);

@@ -30,10 +30,7 @@ fn a_fault_is_told_with_file_key_and_limit() {
         ("modle = \"a:b\"", "line 1: unknown field `modle`"),
         ("model = \"careful\"", "names no provider"),
         ("[limits]\nturns = 0", "`limits.turns` is 0; it must be 1"),
-        (
-            "[loss]\nyear_percent = 21",
-            "`loss.year_percent` must be a percentage from 0 to 20",
-        ),
+        ("[loss]\nyear_percent = 21", "line 1: unknown field `loss`"),
         (
             "[keys]\nurl = \"mysql://wren:Zwitscher@127.0.0.1/keys\"",
             "`keys.url` must be the URL of a database of PostgreSQL",

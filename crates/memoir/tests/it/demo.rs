@@ -15,7 +15,7 @@ fn the_demo_ends_with_the_state_and_leaves_nothing_behind() {
         "`wren` before its session",
         "What was edited, and why",
         "`wren` after its session",
-        "The journal entry that tells the agent of it",
+        "The journal entry about it",
         "The audit records of the session",
         "yes: ",
         "nothing wrong",
@@ -64,7 +64,7 @@ fn the_demo_as_json_is_one_document_that_adds_up() {
 }
 
 #[test]
-fn spec_3_13_the_demo_shows_in_25_lines_what_is_undone_kept_and_asked_about() {
+fn spec_3_12_the_demo_shows_in_25_lines_what_is_undone_archived_and_replaced() {
     let installation = Installation::new();
     let ran = installation.run(&["demo"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");

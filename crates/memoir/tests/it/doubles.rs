@@ -1,4 +1,4 @@
-//! Pairs that look alike, listed and left alone.
+//! Near duplicates, listed and left alone.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
     installation.remember(&MEMORIES);
     let before = installation.ok(&["ledger", "wren", "--json"]);
     insta::assert_snapshot!(installation.ok(&["doubles", "wren"]), @"
-    #6 and #7  exact doubles, which the next session puts together
+    #6 and #7  duplicates, which the next session joins
         #6  Tea is served at five in the afternoon
         #7  Tea is served at five in the afternoon
 
@@ -65,7 +65,7 @@ fn an_agent_without_pairs_is_told_so() {
     let ran = installation.run(&["doubles", "wren"]);
     assert_eq!(
         (ran.code, &ran.stdout[..], &ran.stderr[..]),
-        (Some(0), "", "no two core memories look alike\n")
+        (Some(0), "", "there are no near duplicates\n")
     );
 }
 
@@ -91,24 +91,19 @@ fn spec_5_5_in_a_closed_installation_pairs_are_for_the_agent_and_figures_for_all
 }
 
 #[test]
-fn spec_3_5_the_ledger_of_a_session_tells_pairs_where_the_configuration_says_so() {
+fn spec_2_2_the_prompt_of_a_session_lists_pairs_unless_the_agent_is_set_otherwise() {
     let installation = Installation::with_agent();
     installation.remember(&MEMORIES[..2]);
-    let prompt_with = |configuration: &str| {
+    let prompt = || {
         let server = installation.scripted(crate::installation::script(&[]));
-        let path = installation.path(".config/memoir/config.toml");
-        let own = std::fs::read_to_string(&path).unwrap_or_default();
-        installation.write(
-            ".config/memoir/config.toml",
-            format!("{configuration}\n{own}"),
-        );
         installation.ok(&["refine", "wren", "--model", "lab:small"]);
         let sent = server.received();
         sent.iter()
             .map(|request| request.body.to_string())
             .collect::<String>()
     };
-    assert!(!prompt_with("").contains("Pairs that look alike"));
-    let told = prompt_with("[ledger]\nnear_doubles = true\n");
-    assert!(told.contains("Pairs that look alike") && told.contains("#1 and #2 differ in: order"));
+    let pair = "#1 and #2 differ in: order";
+    assert!(prompt().contains(pair));
+    installation.ok(&["agent", "set", "wren", "near_duplicates", "false"]);
+    assert!(!prompt().contains(pair));
 }

@@ -50,7 +50,7 @@ fn each_limit_is_told_with_the_size_given() {
         ),
         (
             &["agent", "create", "x", "--loss-guard", "loud"],
-            "loss_guard: must be `limit`, `refuse` or `off`",
+            "loss_guard: must be `archive`, `refuse` or `off`",
         ),
         (
             &["agent", "create", "x", "--model", "small"],

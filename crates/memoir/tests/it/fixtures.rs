@@ -1,4 +1,4 @@
-//! Installations of earlier versions are opened, verified, refined and taken back (SPEC 6.2). Each lies in
+//! Installations of earlier versions are opened, verified, refined and undone (SPEC 6.2). Each lies in
 //! `tests/fixtures`, made by `scripts/make-fixture` with the binary of its version; later ones are added, and none
 //! is replaced.
 
@@ -58,7 +58,15 @@ impl Fixture {
             .collect()
     }
 
-    /// Read, not opened: vectors and kept answers are among them, which nothing else in this test looks at.
+    fn archived(&self) -> Vec<String> {
+        let archive = self.json(&["archive", "wren"]);
+        let items = archive["items"].as_array().unwrap().iter();
+        items
+            .map(|memory| memory["content"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Read, not opened: vectors and stored responses are among them, which nothing else in this test reads.
     fn rows_of_all_tables_are_read(&self) {
         let mut command = self
             .installation
@@ -96,7 +104,7 @@ impl Fixture {
         let counts = |name| {
             let shown = self.run(&["agent", "show", name, "--json"], "");
             let shown: Value = serde_json::from_str(&shown).unwrap();
-            (shown["core_tokens"].clone(), shown["kept"].clone())
+            (shown["core_tokens"].clone(), shown["originals"].clone())
         };
         assert_ne!(counts("robin").0, Value::Null);
         assert_eq!(counts("robin"), counts("wren"));
@@ -109,7 +117,7 @@ impl Fixture {
 }
 
 #[test]
-fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_taken_back() {
+fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_undone() {
     let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     let mut folders: Vec<_> = fs::read_dir(all)
         .unwrap()
@@ -120,19 +128,27 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_ta
     for folder in folders {
         let fixture = Fixture::copy(&folder);
         fixture.verify();
-        let press = "The old press came from Lisbon and needs oil every month";
+        let press = "old press came from Lisbon and needs oil every month.";
         let before = [
             "The kiln is fired on Thursdays at the old mill.",
             "Marta prefers linen thread for the spine of every book.",
             "The cat sleeps on the paper in the morning.",
             "Лена приносит бумагу по пятницам.",
+            "The fair is in June, on the meadow.",
+            "The bills of last year are in the loft.",
         ];
-        let doubles = [format!("{press}."), format!("{press}!")];
+        let duplicates = ["The", "the"].map(|article| format!("{article} {press}"));
         let all: Vec<&str> = before
             .into_iter()
-            .chain(doubles.each_ref().map(String::as_str))
+            .chain(duplicates.each_ref().map(String::as_str))
             .collect();
         assert_eq!(fixture.core(), all, "{}", folder.display());
+        let archived = [
+            "the cat sleeps on the paper in the morning.",
+            "The fair is in May, on the meadow.",
+            "The wheel of the mill was new in 1911.",
+        ];
+        assert_eq!(fixture.archived(), archived);
         let prompt = fixture.json(&["agent", "show", "wren"])["refinement_prompt"].clone();
         assert_eq!(prompt, "Leave what I said of the kiln as it is.");
 
@@ -141,7 +157,8 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_ta
         fixture.the_archive_makes_the_same_agent();
 
         fixture.run(&["refine", "wren"], &fixture.token);
-        assert_eq!(fixture.core().len(), 5);
+        assert_eq!(fixture.core(), all[..all.len() - 1]);
+        assert_eq!(fixture.archived().len(), archived.len() + 1);
         let sessions = fixture.json(&["sessions", "wren"]);
         assert_eq!(sessions["items"].as_array().unwrap().len(), 2);
         assert_eq!(sessions["items"][0]["state"], "completed");

@@ -16,7 +16,11 @@ fn a_session_is_followed_to_its_end() {
     installation.ok(&["refine", "wren"]);
     let id = installation.last_session();
     let text = installation.ok(&["session", &id, "--follow"]);
-    for told in ["  deleted  #2", "  session completed  ", "\ncompleted\n"] {
+    for told in [
+        "  moved to the archive  #2",
+        "  session completed  ",
+        "\ncompleted\n",
+    ] {
         assert!(text.contains(told), "{told}: {text}");
     }
     let lines = installation.ok(&["session", &id, "--follow", "--json"]);

@@ -30,7 +30,7 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
         (ran.code, ran.stdout.as_str()),
         (
             Some(0),
-            "shredded #2: its words are gone, and taken out of 1 record\n"
+            "shredded #2: its text is removed, also from 1 record\n"
         ),
         "{ran:?}"
     );
@@ -48,7 +48,7 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
     }
     let history = installation.ok(&["history", "wren", "2"]);
     assert!(
-        history.contains("shredded: its words are gone  owner (command line)")
+        history.contains("shredded: its text is removed  owner (command line)")
             && !history.contains("\n  + "),
         "{history}"
     );
@@ -99,7 +99,7 @@ fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
     installation.ok(&["rewind", "wren", "--to", "2020-01-01"]);
     let history = installation.ok(&["history", "wren", "2"]);
     assert!(
-        history.contains("shredded: its words are gone  owner"),
+        history.contains("shredded: its text is removed  owner"),
         "{history}"
     );
     let restored = installation.run(&["restore", "wren", "2"]);

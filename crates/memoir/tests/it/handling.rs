@@ -1,9 +1,6 @@
-//! `memoir protect`, `unprotect` and `discard`, what is bounded and marked, and what is said after a trial
-//! with a tiny memory.
+//! `memoir protect`, `unprotect` and `discard`, what is bounded and marked, and `memoir edit`.
 
-use serde_json::json;
-
-use crate::installation::{Installation, Ran, script};
+use crate::installation::{Installation, Ran};
 
 #[test]
 fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
@@ -33,72 +30,6 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
 }
 
 #[test]
-fn spec_3_14_what_was_let_go_is_listed_and_brought_back_by_its_number() {
-    let installation = Installation::with_agent();
-    installation.remember(&[
-        "Mira bakes on Fridays. She sings then.",
-        "The old press came from Lisbon.",
-        &"Of the hives behind the installation seven have honey in them. ".repeat(20),
-    ]);
-    assert_eq!(
-        installation.ok(&["kept", "wren"]),
-        "carries 3 of 3 wordings; 0 let go: 100.0% of all words is still said, 0 words let go, 0 of them in the last 365 days\n"
-    );
-    let _server = installation.scripted(script(&[
-        (
-            "update_memory",
-            json!({"id": 1, "content": "Mira bakes on Fridays."}),
-        ),
-        ("delete_memory", json!({"id": 2})),
-    ]));
-    installation.ok(&["refine", "wren", "--model", "lab:small"]);
-    let kept = installation.ok(&["kept", "wren"]);
-    for told in [
-        "carries 1 of 3 wordings; 2 let go: 94.7%",
-        &installation.last_session(),
-        "She, sings, then\n",
-        "old, press, came, from, Lisbon (deleted)\n",
-    ] {
-        assert!(kept.contains(told), "{told}: {kept}");
-    }
-    let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(
-        verified.contains("carries 1 of 3 wordings; 2 let go\n"),
-        "{verified}"
-    );
-    // Programs get the objects of `/v1`.
-    let shown = installation.json(&["kept", "wren"]);
-    assert_eq!(shown["kept"]["carried"], 1);
-    assert_eq!(
-        shown["items"][0]["content"],
-        "Mira bakes on Fridays. She sings then."
-    );
-    assert_eq!(
-        shown["items"][1]["let_go"][0]["words"],
-        json!(["old", "press", "came", "from", "Lisbon"])
-    );
-
-    assert_eq!(installation.ok(&["restore", "wren", "1"]), "restored #1\n");
-    assert_eq!(installation.ok(&["restore", "wren", "2"]), "restored #2\n");
-    let refused = installation.refused(&["restore", "wren", "3"]);
-    assert!(
-        refused.contains("sessions let no word of it go"),
-        "{refused}"
-    );
-    let kept = installation.ok(&["kept", "wren"]);
-    assert!(
-        kept.starts_with("carries 3 of 3 wordings; 0 let go: 100.0%"),
-        "{kept}"
-    );
-    assert!(
-        installation
-            .ok(&["context", "wren"])
-            .contains("She sings then.")
-    );
-    installation.ok(&["audit", "verify", "wren"]);
-}
-
-#[test]
 fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
     let installation = Installation::new();
     installation.ok(&[
@@ -117,7 +48,10 @@ fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
     ] {
         assert!(shown.contains(told), "{told}: {shown}");
     }
-    assert!(shown.contains("never: it has no core memories"), "{shown}");
+    assert!(
+        shown.contains("never: there is nothing to refine"),
+        "{shown}"
+    );
     let set = installation.run(&["agent", "set", "wren", "system_prompt", "You are %{name}."]);
     assert_eq!(set.code, Some(0));
     assert!(
@@ -162,7 +96,7 @@ fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
 }
 
 #[test]
-fn spec_2_3_a_faded_entry_is_marked() {
+fn spec_2_3_an_expired_entry_is_marked() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
     installation.ok(&[
@@ -174,10 +108,12 @@ fn spec_2_3_a_faded_entry_is_marked() {
         "--at",
         "2020-01-01",
     ]);
-    let ledger = installation.ok(&["ledger", "wren"]);
-    assert!(ledger.contains("faded"), "{ledger}");
+    let ledger = installation.ok(&["ledger", "wren", "--all"]);
+    assert!(ledger.contains("expired"), "{ledger}");
+    let expired = installation.json(&["ledger", "wren", "--expired"]);
+    assert_eq!(expired["items"][0]["content"], "Long ago.");
     assert_eq!(
-        installation.json(&["ledger", "wren", "--faded=false"])["items"]
+        installation.json(&["ledger", "wren", "--expired=false"])["items"]
             .as_array()
             .unwrap()
             .len(),
@@ -223,27 +159,47 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     );
     assert_eq!(
         (edited.code, edited.stdout.as_str()),
-        (Some(0), "edited #1\n")
+        (Some(0), "edited #1: it is #3 now\n")
     );
-    assert_eq!(installation.core(), ["Mira lives in Kiel.", "A vow."]);
-    let told = "The owner of this machine gave my memory #1 another text.";
-    assert!(installation.texts().contains(&told.to_owned()));
+    assert!(
+        edited.stderr.contains("in the archive under it: #1"),
+        "{}",
+        edited.stderr
+    );
+    // The origin date stays, and with it the place among the others.
+    let mut core = installation.core();
+    core.sort();
+    assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
+    let archive = installation.json(&["archive", "wren"]);
+    let old = &archive["items"][0];
+    assert_eq!(
+        (&old["number"], &old["content"], &old["under"], &old["now"]),
+        (
+            &1.into(),
+            &"Mira lives in Bremen.".into(),
+            &3.into(),
+            &3.into()
+        )
+    );
     let verified = installation.ok(&["audit", "verify", "wren"]);
-    assert!(verified.contains("carries 2 of 2 wordings"), "{verified}");
+    assert!(
+        verified.contains("3 originals: 2 in the prompt, 1 in the archive, 0 lost\n"),
+        "{verified}"
+    );
     // What fails changes nothing, and leaves nothing behind.
     assert!(
-        edit("echo other > \"$1\"; exit 3", "1")
+        edit("echo other > \"$1\"; exit 3", "3")
             .stderr
             .contains("the editor failed")
     );
     assert!(
-        edit("echo > \"$1\"", "1")
+        edit("echo > \"$1\"", "3")
             .stderr
             .contains("the text is empty")
     );
     // Nor does a terminal that is closed, or a key that ends programs: both are of the shell and its parent alike.
     for signal in ["HUP", "QUIT", "INT", "TERM"] {
-        let mut command = installation.command(&["edit", "wren", "1"]);
+        let mut command = installation.command(&["edit", "wren", "3"]);
         command.env("EDITOR", format!("kill -{signal} $PPID; false"));
         let told = Ran::of(&mut command).stderr;
         assert!(told.contains("the editor failed"), "{signal}: {told}");
@@ -251,16 +207,20 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
     installation.ok(&["protect", "wren", "2"]);
     let refused = edit("echo no > \"$1\"", "2").stderr;
     assert!(refused.contains("#2 is constitutional"), "{refused}");
-    let none = installation.run(&["edit", "wren", "1"]).error();
+    let none = installation.run(&["edit", "wren", "3"]).error();
     assert!(none.contains("no editor is named"), "{none}");
-    assert_eq!(installation.core(), ["Mira lives in Kiel.", "A vow."]);
+    let archival = edit("echo no > \"$1\"", "1").stderr;
+    assert!(archival.contains("#1 is not a core memory"), "{archival}");
+    let mut core = installation.core();
+    core.sort();
+    assert_eq!(core, ["A vow.", "Mira lives in Kiel."]);
     let left = crate::installation::names_in(&installation.path(".local/state/memoir"));
     assert!(
         left.iter().all(|name| !name.starts_with("edit-")),
         "{left:?}"
     );
-    // On a shared installation nobody edits what is an agent's.
+    // In a closed installation only an agent changes its own texts.
     installation.write(".config/memoir/config.toml", "closed = true\n");
-    let shared = edit("echo no > \"$1\"", "1").error();
-    assert!(shared.contains("this installation is shared"), "{shared}");
+    let closed = edit("echo no > \"$1\"", "3").error();
+    assert!(closed.contains("this installation is closed"), "{closed}");
 }

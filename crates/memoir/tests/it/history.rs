@@ -69,7 +69,7 @@ fn with_a_past() -> Installation {
 }
 
 #[test]
-fn a_history_is_a_tree_of_merges_with_wordings_and_what_was_taken_back() {
+fn a_history_is_a_tree_of_merges_with_texts_and_what_was_undone() {
     let installation = with_a_past();
     let text = without_times(&installation.ok(&["history", "wren"]));
     insta::assert_snapshot!(text);

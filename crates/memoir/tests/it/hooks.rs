@@ -70,6 +70,36 @@ fn ask(installation: &Installation, session: &str, text: &str) -> Ran {
 }
 
 #[test]
+fn spec_2_8_a_replaced_memory_at_a_prompt_says_until_when_it_held() {
+    let installation = Installation::with_agent();
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Ines prefers linen thread.",
+        "--at",
+        "2026-01-01",
+    ]);
+    let silk = "Ines prefers silk thread.";
+    installation.ok(&[
+        "remember",
+        "wren",
+        silk,
+        "--at",
+        "2026-03-01",
+        "--replaces",
+        "1",
+    ]);
+    let ran = ask(&installation, "s-1", "Which thread does Ines prefer?");
+    let shown = injected(&ran, "UserPromptSubmit");
+    assert!(
+        shown.contains(
+            "- #1 (archival of 2026-01-01, origin administrator, until 2026-03-01, now #2)"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
 fn spec_2_3_a_session_begins_with_the_context_once() {
     let installation = Installation::with_agent();
     let ran = begin(&installation, "s-1", "startup");

@@ -34,7 +34,7 @@ impl Installation {
     /// With the agent `wren`, whose model needs no network.
     pub(crate) fn with_agent() -> Self {
         let installation = Self::new();
-        // What may be let go is tested by itself; elsewhere edits may say what they like.
+        // The archive is tested by itself; elsewhere scripted edits are not to be bound by its limits.
         installation.ok(&[
             "agent",
             "create",
@@ -111,23 +111,23 @@ impl Installation {
         }
     }
 
-    /// The kept memories' texts, oldest first.
+    /// The active memories' texts, oldest first.
     pub(crate) fn texts(&self) -> Vec<String> {
-        let ledger = self.json(&["ledger", "wren"]);
+        let ledger = self.json(&["ledger", "wren", "--all"]);
         let items = ledger["items"].as_array().unwrap();
         items
             .iter()
+            .filter(|memory| memory["discarded_at"].is_null())
             .map(|memory| memory["content"].as_str().unwrap().to_owned())
             .collect()
     }
 
-    /// The kept core memories' texts, oldest first.
+    /// The core memories' texts, oldest first.
     pub(crate) fn core(&self) -> Vec<String> {
         let ledger = self.json(&["ledger", "wren"]);
         let items = ledger["items"].as_array().unwrap();
         items
             .iter()
-            .filter(|memory| memory["kind"] == "core")
             .map(|memory| memory["content"].as_str().unwrap().to_owned())
             .collect()
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod access;
+mod archival;
 mod archives;
 mod audit;
 mod backup;

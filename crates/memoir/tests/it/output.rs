@@ -134,7 +134,7 @@ fn wrong_usage_is_status_2_and_help_is_status_0() {
     for arguments in [
         &[][..],
         &["forget"],
-        &["remember", "wren"],
+        &["remember"],
         &["remember", "wren", "x", "--kind", "dream"],
         &["remember", "wren", "x", "--at", "yesterday"],
         &["recall", "wren", "x", "--limit", "201"],

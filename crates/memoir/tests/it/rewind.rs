@@ -32,7 +32,7 @@ fn spec_4_3_an_agent_returns_to_a_point_in_time_and_back() {
     let would = installation.ok(&dry);
     assert!(
         would.starts_with("would rewind to ")
-            && would.contains(", after record 4: 1 given back, 2 discarded, 1 changed otherwise; ")
+            && would.contains(", after record 4: 1 returned, 2 discarded; ")
             && would.ends_with(" tokens\n"),
         "{would}"
     );

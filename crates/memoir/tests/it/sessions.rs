@@ -36,7 +36,7 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
         " with lab:small",
         "asked ",
         "agreed\n",
-        "cleaned   0 doubles",
+        "cleaned   0 duplicates",
         "opened    6 memories, 66 tokens",
         "limit     if more than 16 tokens go, everything is undone (50 of 66 tokens must be left)",
         "searched\n",
@@ -106,7 +106,7 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     assert!(ran.stdout.starts_with("rolled back\n"), "{}", ran.stdout);
     assert!(
         ran.stderr
-            .contains("tripped   the breaker; everything was taken back to 66 tokens"),
+            .contains("tripped   the breaker; everything was undone, back to 66 tokens"),
         "{}",
         ran.stderr
     );
@@ -161,21 +161,16 @@ fn a_rehearsal_changes_nothing_shows_the_difference_and_can_be_applied_once() {
     assert_eq!(installation.core().len(), 5);
     let again = installation.refused(&["apply", &rehearsal]);
     assert!(
-        again.contains("it was applied as session") && !again.contains("hint: rehearse again"),
+        again.contains("it was applied as session") && !again.contains("rehearse again"),
         "{again}"
     );
 }
 
 #[test]
-fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
+fn a_rehearsal_of_which_no_edit_holds_any_more_is_not_applied() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
-    let step = || {
-        script(&[(
-            "update_memory",
-            json!({"id": 3, "content": "Marta waxes her thread twice."}),
-        )])
-    };
+    let step = || script(&[("delete_memory", json!({"id": 3}))]);
     let _server = installation.scripted([step(), step()].concat());
     let rehearsed = installation.run(&[
         "refine",
@@ -191,7 +186,7 @@ fn a_rehearsal_whose_memories_changed_since_is_not_applied() {
     installation.ok(&["refine", "wren", "--model", "lab:small"]);
     let refused = installation.refused(&["apply", rehearsal["id"].as_str().unwrap()]);
     assert!(
-        refused.contains("these memories changed since: #3"),
+        refused.contains("none of its edits holds any more; rehearse again"),
         "{refused}"
     );
 }
@@ -271,7 +266,7 @@ fn make_two_due(installation: &Installation) {
             "agent",
             "create",
             agent,
-            "--core-token-budget",
+            "--refinement-trigger-tokens",
             "1",
             "--model",
             model,
@@ -294,9 +289,16 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     let installation = Installation::new();
     let _server = installation.scripted([ServerStep::html(), ServerStep::html()]);
     make_two_due(&installation);
-    // Of one memory none can go: the agent is not asked, and that is no failure.
-    installation.ok(&["agent", "create", "kite", "--core-token-budget", "1"]);
+    // Only duplicates may leave, and there are none: the agent is not asked, and that is no failure.
+    installation.ok(&[
+        "agent",
+        "create",
+        "kite",
+        "--refinement-trigger-tokens",
+        "1",
+    ]);
     installation.ok(&["agent", "set", "kite", "model", "lab:small"]);
+    installation.ok(&["agent", "set", "kite", "loss_guard", "refuse"]);
     installation.ok(&["remember", "kite", "more than one token"]);
     let ran = installation.run(&["sweep"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -307,7 +309,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
         ran.stdout
     );
     assert!(lines[1].starts_with("wren: declined"), "{}", ran.stdout);
-    let told = "kite: not asked: no memory can be taken away: if more than 1 token goes";
+    let told = "kite: not asked: there is nothing to refine: only duplicates may leave";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let again = installation.run(&["sweep"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! How a memory has fared, as numbers and as a picture.
+//! The statistics of a memory, as numbers and as a picture.
 
 use serde_json::json;
 
@@ -49,7 +49,16 @@ fn spec_5_1_the_figures_are_told_without_a_word() {
         told["sessions"]["ends"],
         json!({"abandoned": 0, "completed": 1, "declined": 0, "failed": 0, "rolled_back": 1})
     );
-    assert!(told["kept"]["lost_words"].as_u64().unwrap() > 0);
+    // Under the loss guard `off` a deleted memory is discarded, and not counted.
+    assert_eq!(
+        told["originals"],
+        json!({"total": 9, "in_prompt": 9, "archived": 0})
+    );
+    let quarter = &told["originals_by_quarter"][0];
+    assert_eq!(
+        (&quarter["saved"], &quarter["in_prompt"]),
+        (&json!(10), &json!(9))
+    );
     let points = told["history"]["points"].as_array().unwrap();
     assert_eq!(points.last().unwrap()["core_tokens"], 90);
     assert!(!told.to_string().contains(CANARY));
@@ -59,7 +68,7 @@ fn spec_5_1_the_figures_are_told_without_a_word() {
         "-40",
         "rolled back or undone",
         "+30",
-        "of all words that were ever said",
+        "9 originals: 9 in the prompt, 0 in the archive",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -75,8 +84,11 @@ fn the_picture_fits_a_wide_terminal_and_a_narrow_one() {
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest.unwrap() <= columns, "{text}");
         assert!(text.contains('⢸') && text.contains('x'), "{text}");
-        let numbers = text.split_once("Mass ").unwrap().1;
+        let numbers = text.split_once("Core size ").unwrap().1;
         let (_, numbers) = numbers.split_once('\n').unwrap();
+        let told = installation.json(&["stats", "wren"]);
+        let quarter = told["originals_by_quarter"][0]["quarter"].as_str().unwrap();
+        let numbers = numbers.replace(quarter, "YEAR-Qn");
         insta::assert_snapshot!(format!("numbers_at_{width}_columns"), numbers);
     }
     assert_eq!(
@@ -98,7 +110,7 @@ fn spec_5_1_a_picture_in_a_file_has_its_axes_and_no_word() {
         "core memory, tokens",
         "date, UTC",
         "session completed",
-        "taken back",
+        "undone",
     ] {
         assert!(svg.contains(label), "{label}");
     }
@@ -122,7 +134,7 @@ fn an_agent_without_a_past_and_a_time_without_records_can_be_shown() {
     assert!(
         installation
             .ok(&["stats", "wren"])
-            .contains("100.0% of all words")
+            .contains("0 originals: 0 in the prompt, 0 in the archive")
     );
     installation.remember(&["Tea at 5"]);
     let told = installation.json(&[

@@ -120,7 +120,7 @@ fn shown(value: Option<&AnyValue>) -> String {
 }
 
 /// Everything that a span may say, by the page about watching.
-const ATTRIBUTES: [&str; 28] = [
+const ATTRIBUTES: [&str; 30] = [
     "error.type",
     "gen_ai.agent.id",
     "gen_ai.conversation.id",
@@ -140,6 +140,7 @@ const ATTRIBUTES: [&str; 28] = [
     "memoir.memories",
     "memoir.refusal",
     "memoir.rolled_back",
+    "memoir.session.archived",
     "memoir.session.driver",
     "memoir.session.edits",
     "memoir.session.end",
@@ -147,6 +148,7 @@ const ATTRIBUTES: [&str; 28] = [
     "memoir.session.mode",
     "memoir.session.rehearsal",
     "memoir.session.removed_tokens",
+    "memoir.session.summaries",
     "service.name",
     "service.version",
 ];

@@ -16,15 +16,15 @@ use std::{
 use memoir_domain::{
     PrivateText, SessionId,
     audit::Actor,
-    knife::{KnifeRequest, ToolResult},
     session::{EndReason, Usage},
+    tools::{RefusalCode, ToolRequest},
 };
 use memoir_model::{Arguments, Model, ToolCall};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
-use super::{RefineOptions, knife::Called};
+use super::{RefineOptions, calls::Called};
 use crate::{AgentHandle, Error, Result, SessionFacts, spans};
 
 pub use progress::{Measure, Progress};
@@ -277,7 +277,7 @@ impl<'a> Drive<'a> {
             Arguments::Json(json) => Some(json.expose()),
             Arguments::Malformed(_) => None,
         };
-        let request = KnifeRequest::read(&call.name, arguments);
+        let request = ToolRequest::read(&call.name, arguments);
         let called = self
             .agent
             // Nothing here asks for the hold: the commit is fenced by the agent's version, which
@@ -286,13 +286,7 @@ impl<'a> Drive<'a> {
             .await?;
         observer(&Progress::called(&request, &called));
         let Called { result, .. } = called;
-        if matches!(
-            &result,
-            ToolResult::Error {
-                code: "session_over",
-                ..
-            }
-        ) {
+        if result.refusal() == Some(RefusalCode::SessionOver) {
             return self.lost().await;
         }
         Ok(SessionEvent::ToolAnswered {

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use memoir_domain::{
     PrivateText, SessionId,
     breaker::Gauge,
-    knife::{KnifeRequest, Lost, ToolResult},
     memory::Number,
+    tools::{RefusalCode, ToolRequest, ToolResult},
 };
 use serde::Serialize;
 
@@ -50,9 +50,6 @@ pub enum Progress {
         removable_tokens: u64,
         /// The same in words, with the limit that says so.
         limit: String,
-        /// That nothing can be taken away at all, why, and what to do.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        nothing_can_go: Option<String>,
         /// Rows of the ledger.
         listed: usize,
         /// Rows left out of it.
@@ -62,11 +59,11 @@ pub enum Progress {
     Edited {
         /// The tool.
         tool: &'static str,
-        /// The memories named; for a consolidation the new one is last.
+        /// The memories named; a new one is last.
         memories: Vec<Number>,
-        /// Words that are let go.
-        lost_words: usize,
-        /// The mass and the distance to the breaker.
+        /// How many of them moved to the archive.
+        archived: usize,
+        /// The core size and the distance to the breaker.
         #[serde(flatten)]
         measure: Measure,
     },
@@ -75,7 +72,7 @@ pub enum Progress {
         /// The tool, or `unknown`.
         tool: &'static str,
         /// The code of a refusal.
-        refused: Option<&'static str>,
+        refused: Option<RefusalCode>,
     },
     /// The breaker tripped, and everything was taken back.
     Tripped {
@@ -139,38 +136,41 @@ impl Progress {
             threshold: opened.threshold,
             removable_tokens: opened.allowance.tokens,
             limit: opened.allowance.to_string(),
-            nothing_can_go: opened.nothing_can_go.map(|found| found.to_string()),
             listed: opened.ledger.listed,
             left_out: opened.ledger.left_out.0 + opened.ledger.left_out.1,
         }
     }
 
-    pub(super) fn called(request: &KnifeRequest, called: &Called) -> Self {
+    pub(super) fn called(request: &ToolRequest, called: &Called) -> Self {
         let tool = request
             .tool
-            .map_or("unknown", memoir_domain::knife::Tool::as_str);
+            .map_or("unknown", memoir_domain::tools::Tool::as_str);
         // A call in a session that is over is not measured, so it has no gauges.
         let Some((before, after)) = called.gauges else {
             return Self::Answered {
                 tool,
-                refused: Some("session_over"),
+                refused: Some(RefusalCode::SessionOver),
             };
         };
         let measure = Measure::new(before, after);
         let mut memories = request.numbers().to_vec();
-        let words = |lost: &Option<Lost>| lost.as_ref().map_or(0, |lost| lost.words.len());
-        let lost_words = match &called.result {
-            ToolResult::Consolidated { number, lost, .. } => {
-                memories.push(*number);
-                words(lost)
+        let archived = match &called.result {
+            ToolResult::Consolidated {
+                number, archived, ..
             }
-            ToolResult::Updated { lost, .. } | ToolResult::Deleted { lost, .. } => words(lost),
+            | ToolResult::Updated {
+                number, archived, ..
+            } => {
+                memories.extend(Some(*number).filter(|number| !memories.contains(number)));
+                archived.len()
+            }
+            ToolResult::Deleted { archived, .. } => archived.len(),
             ToolResult::Protected { .. } => 0,
             ToolResult::RefinementRolledBack { .. } => return Self::Tripped { measure },
             ToolResult::Error { code, .. } => {
                 return Self::Answered {
                     tool,
-                    refused: Some(code),
+                    refused: Some(*code),
                 };
             }
             ToolResult::SearchResults { .. } | ToolResult::RefinementComplete { .. } => {
@@ -183,7 +183,7 @@ impl Progress {
         Self::Edited {
             tool,
             memories,
-            lost_words,
+            archived,
             measure,
         }
     }

@@ -7,7 +7,7 @@ use memoir_domain::{AccessRequestId, access::AccessDraft, audit::Actor};
 pub async fn read(agent: &AgentHandle) -> memoir_app::Result<()> {
     for request in agent.open_access().await? {
         let _ = request.reason;
-        let _ = request.still_said_by;
+        let _ = request.summaries;
         let _ = request.words;
     }
     Ok(())

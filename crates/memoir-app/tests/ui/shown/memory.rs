@@ -6,7 +6,7 @@ pub async fn read(agent: &AgentHandle, page: &MemoryPage) -> memoir_app::Result<
     for memory in agent.memory_page(page).await? {
         let _ = memory.content;
         let _ = memory.tags;
-        let _ = memory.sources;
+        let _ = memory.source;
         let _ = memory.words;
     }
     Ok(())

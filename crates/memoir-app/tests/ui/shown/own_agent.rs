@@ -6,7 +6,7 @@ use memoir_vault::archive::Passphrase;
 
 pub async fn by_handle(agent: &AgentHandle, session: SessionId, passphrase: Passphrase) {
     let _ = agent.context(None).await;
-    let _ = agent.near_doubles(1).await;
+    let _ = agent.near_duplicates(1).await;
     let _ = agent.history(None).await;
     let _ = agent.export().await;
     let _ = agent.archive(passphrase).await;

@@ -1,6 +1,6 @@
-//! Nothing is shown with words where nobody is named who looks.
+//! Nothing is shown with text where no viewer is named.
 
-use memoir_app::{AgentHandle, MemoryFacts, RecordFilter, ShownMemory};
+use memoir_app::{AgentHandle, ArchiveLinks, MemoryFacts, RecordFilter, ShownMemory};
 use memoir_domain::{memory::Memory, recall::RecallQuery};
 
 pub async fn read(agent: &AgentHandle, query: &RecallQuery) {
@@ -10,7 +10,7 @@ pub async fn read(agent: &AgentHandle, query: &RecallQuery) {
 }
 
 pub fn with_words(memory: Memory) -> ShownMemory {
-    ShownMemory::with_words(memory)
+    ShownMemory::with_words(memory, &ArchiveLinks::default())
 }
 
 pub fn from_words(memory: Memory) -> ShownMemory {

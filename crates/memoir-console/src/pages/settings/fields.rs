@@ -24,7 +24,7 @@ pub(in crate::pages) const MODELS: &str = "models";
 
 /// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
 /// values that it showed, so that a setting which somebody else changed meanwhile is left alone.
-pub(super) const PLAIN: [Field; 16] = [
+pub(super) const PLAIN: [Field; 17] = [
     Field::Name,
     Field::Model,
     Field::CoreTokenBudget,
@@ -32,6 +32,7 @@ pub(super) const PLAIN: [Field; 16] = [
     Field::RefinementThreshold,
     Field::LossGuard,
     Field::DuplicateMatch,
+    Field::NearDuplicates,
     Field::ImmutableTags,
     Field::RefinementSchedule,
     Field::RefinementMode,
@@ -66,12 +67,13 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
         Field::ImmutableTags => "Immutable tags",
         Field::DuplicateMatch => "Duplicate match",
         Field::LossGuard => "Loss guard",
+        Field::NearDuplicates => "Near duplicates",
         Field::RefinementSchedule => "Refinement schedule",
         Field::RefinementMode => "Mode of scheduled sessions",
         Field::ContextJournalTokens => "Journal in the context",
         Field::ContextCoreTokens => "Core in the context",
         Field::ReasoningEffort => "Reasoning effort",
-        Field::AnswerTokens => "Tokens of an answer",
+        Field::AnswerTokens => "Tokens of a response",
         Field::Paused => "Paused",
         Field::Active => "In service",
     }
@@ -80,49 +82,54 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
 /// What a setting is for, and what it takes.
 fn purpose(field: Field) -> &'static str {
     match field {
-        Field::Name => "1 to 100 characters, unique in the account whatever the case.",
+        Field::Name => "1 to 100 characters, unique in the account regardless of case.",
         Field::Model => "With its provider, such as ",
         Field::SystemPrompt => "Who the agent is.",
-        Field::ReflectionPrompt => "What to keep of conversations.",
+        Field::ReflectionPrompt => "What to extract from conversations.",
         Field::MemoryReflectionPrompt => "What to promote from the journal to core.",
         Field::RefinementPrompt => "Its own style of refining.",
         Field::RefinementThreshold => {
-            "The share of the mass that a session must leave: over 0, up to 1. A stricter one counts at \
-             once, a laxer one from the next session on."
+            "The share of the core size that a session must leave: over 0, up to 1. A stricter one applies \
+             immediately, a laxer one from the next session on."
         }
-        Field::CoreTokenBudget => "Tokens of core memory, 1 to 1,000,000,000.",
+        Field::CoreTokenBudget => {
+            "The core size to stay within, in tokens: 1,000 to 1,000,000,000."
+        }
         Field::RefinementTriggerTokens => {
-            "The mass in tokens over which it is due, 1 to 1,000,000,000."
+            "The core size in tokens over which it is due, 1 to 1,000,000,000."
         }
         Field::ImmutableTags => {
-            "Memories with one of them no session touches. Up to 16, separated by commas, each of 1 to 50 \
+            "A memory with one of them is excluded from all edits. Up to 16, separated by commas, each of 1 to 50 \
              characters; [] for none."
         }
         Field::DuplicateMatch => "When two core memories are the same text.",
         Field::LossGuard => {
-            "What becomes of an edit of a session that would let something go: asked about and limited, refused, or only counted."
+            "What may leave the prompt by an edit of a session. With archive, it goes to the archive word for word, \
+             within limits. With refuse, only duplicates leave. With off, the core size alone decides, and memories are \
+             discarded instead of archived."
+        }
+        Field::NearDuplicates => {
+            "Whether a session’s prompt lists pairs of memories that look alike, ten at most."
         }
         Field::RefinementSchedule => {
-            "When the schedule begins its sessions: weekly (the installation's slot), off, or a slot of its own \
+            "When the schedule starts its sessions: weekly (the installation's slot), off, or a slot of its own \
              such as Thu 03:30."
         }
-        Field::RefinementMode => "Which tools the sessions have that the schedule begins.",
+        Field::RefinementMode => "Which tools the sessions have that the schedule starts.",
         Field::ContextJournalTokens => {
             "The most tokens that the journal of the last week takes of its prompt, 1 to 1,000,000,000: the \
              newest entries are shown."
         }
         Field::ContextCoreTokens => {
-            "The most tokens that core memories take of its prompt, 1 to 1,000,000,000: the oldest are left \
-             out, constitutional ones never. Nothing is lost by it."
+            "The most tokens that core memories take of its prompt, 1 to 1,000,000,000. What does not fit is left \
+             out of the context alone, constitutional memories never."
         }
-        Field::ReasoningEffort => {
-            "How much its model is to think, where its provider knows such a thing."
-        }
-        Field::AnswerTokens => "The most tokens of one answer of its model, 16 to 1,000,000.",
+        Field::ReasoningEffort => "How much its model is to think, where its provider supports it.",
+        Field::AnswerTokens => "The most tokens of one response of its model, 16 to 1,000,000.",
         Field::Paused => {
-            "The schedule leaves it alone altogether: it neither refines nor reflects nor reads; sessions can still be begun from its page."
+            "The schedule skips it: no session, no reflection, no absorption. A session can still be started from its page."
         }
-        Field::Active => "Otherwise no session of it can be begun at all.",
+        Field::Active => "Otherwise no session of it can be started at all.",
     }
 }
 
@@ -142,9 +149,11 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
             DuplicateMatch::ALL.map(words).to_vec()
         }
         Field::LossGuard => {
-            let words = |one: LossGuard| (one.as_str(), labels::loss_guard(one));
+            let words = |one: LossGuard| (one.as_str(), one.as_str());
             LossGuard::ALL.map(words).to_vec()
         }
+        // In the words of the setting's values.
+        Field::NearDuplicates => vec![("true", "yes"), ("false", "no")],
         Field::RefinementMode => Mode::ALL
             .map(|one| (one.as_str(), labels::mode(one)))
             .to_vec(),
@@ -169,13 +178,18 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
         Field::DuplicateMatch => Some(labels::duplicate_match(DuplicateMatch::default())),
-        Field::LossGuard => Some(labels::loss_guard(LossGuard::default())),
+        Field::LossGuard => Some(LossGuard::default().as_str()),
+        Field::NearDuplicates => Some(yes_or_no(true)),
         Field::RefinementMode => Some(labels::mode(Mode::default())),
         _ => None,
     }
 }
 
-/// What a setting is where nobody sets it.
+fn yes_or_no(flag: bool) -> &'static str {
+    if flag { "yes" } else { "no" }
+}
+
+/// The default of a setting.
 fn default(memoir: &Memoir, field: Field) -> Option<String> {
     Some(match field {
         Field::Model => match &memoir.settings().default_model {
@@ -186,9 +200,10 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
         Field::CoreTokenBudget => words::number(DEFAULT_CORE_TOKEN_BUDGET),
         Field::RefinementTriggerTokens => "the budget".to_owned(),
         Field::ImmutableTags => DEFAULT_IMMUTABLE_TAGS.join(", "),
-        Field::DuplicateMatch | Field::LossGuard | Field::RefinementMode => {
-            constant_default(field)?.to_owned()
-        }
+        Field::DuplicateMatch
+        | Field::LossGuard
+        | Field::NearDuplicates
+        | Field::RefinementMode => constant_default(field)?.to_owned(),
         Field::RefinementSchedule => format!("weekly, {}", memoir.schedule().weekly),
         Field::ContextJournalTokens => words::number(DEFAULT_CONTEXT_JOURNAL_TOKENS),
         Field::ContextCoreTokens => "all of them".to_owned(),
@@ -198,8 +213,8 @@ fn default(memoir: &Memoir, field: Field) -> Option<String> {
     })
 }
 
-/// What is in force of a setting that has a default.
-fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
+/// The effective value of a setting that has a default.
+fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> {
     match field {
         Field::Model => Some(view.effective_model.clone().unwrap_or("none".to_owned())),
         Field::RefinementThreshold => Some(view.effective_refinement_threshold.to_string()),
@@ -214,7 +229,8 @@ fn in_force(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String> 
         Field::DuplicateMatch => {
             Some(labels::duplicate_match(view.effective_duplicate_match).to_owned())
         }
-        Field::LossGuard => Some(labels::loss_guard(view.effective_loss_guard).to_owned()),
+        Field::LossGuard => Some(view.effective_loss_guard.as_str().to_owned()),
+        Field::NearDuplicates => Some(yes_or_no(view.effective_near_duplicates).to_owned()),
         Field::RefinementSchedule | Field::ContextCoreTokens | Field::ReasoningEffort => {
             match view.settings.expose().get(field.as_str()) {
                 Some(Value::String(text)) => Some(text.clone()),
@@ -235,6 +251,8 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
         return view.name.clone();
     }
     match view.settings.expose().get(field.as_str()) {
+        // A choice with a default of its own, unlike the boxes.
+        Some(Value::Bool(is_set)) if field == Field::NearDuplicates => is_set.to_string(),
         Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
         // A prompt may be the agent's own words, which no browser of an administrator gets (SPEC 5.1).
         Some(Value::String(text)) if !field.is_text() => text.clone(),
@@ -271,6 +289,7 @@ pub(in crate::pages) fn plain(
         Field::Paused | Field::Active => labelled.tick(value == "yes"),
         Field::DuplicateMatch
         | Field::LossGuard
+        | Field::NearDuplicates
         | Field::RefinementMode
         | Field::ReasoningEffort => labelled.choice(value, &choices(field)),
         Field::Model => labelled.suggested(value, MODELS),
@@ -300,15 +319,15 @@ fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
     }
 }
 
-/// The default of a setting that has one, and what is in force.
+/// The default of a setting that has one, and the effective value.
 fn stands(around: &Around<'_>, field: Field) -> Option<String> {
     let default = default(around.memoir, field)?;
-    let in_force = around
+    let effective = around
         .view
-        .and_then(|view| in_force(around.memoir, view, field));
-    Some(match in_force {
-        Some(value) if value == default => format!("Default and in force: {value}"),
-        Some(value) => format!("Default: {default} · In force: {value}"),
+        .and_then(|view| effective(around.memoir, view, field));
+    Some(match effective {
+        Some(value) if value == default => format!("Default and effective: {value}"),
+        Some(value) => format!("Default: {default} · Effective: {value}"),
         None => format!("Default: {default}"),
     })
 }

@@ -194,7 +194,7 @@ impl SettingsForm {
             .filter_map(|field| Some((field, self.prompts.get(field.as_str())?)))
         {
             if *is_reset && !typed.trim().is_empty() {
-                let problem = "is to be either new or taken away, not both";
+                let problem = "is to be either new or removed, not both";
                 self.faults.add(field.as_str(), label(field), problem);
             }
         }
@@ -224,7 +224,7 @@ impl SettingsForm {
             }
             // The changes that were cut off may include one of this setting.
             None if settings_view.is_cut_after(seen) => {
-                ("Perhaps changed", "somebody else".to_owned())
+                ("Perhaps changed", "another administrator".to_owned())
             }
             _ => return None,
         };
@@ -418,6 +418,7 @@ const GROUPS: [(&str, &[Field]); 6] = [
             Field::RefinementThreshold,
             Field::LossGuard,
             Field::DuplicateMatch,
+            Field::NearDuplicates,
             Field::ImmutableTags,
         ],
     ),
@@ -445,8 +446,9 @@ fn settings(
         view: Some(view),
     };
     html! {
-        p { "A blank stands for the default. What you do not touch stays as it is, even where somebody else \
-             changes it meanwhile. The agent is told in its journal when its model or a prompt is changed." }
+        p { "A blank means the default. What you do not change stays as it is, even where another administrator \
+             changes it meanwhile. A change of the model, a prompt, the loss guard, the budget or the immutable tags is \
+             reported in the agent’s journal." }
         form.settings method="post" action={ (agent_path(view.id)) "/settings" } {
             (parts::form_token(visitor))
             input type="hidden" name=(SEEN) value=(settings_view.last());
@@ -503,8 +505,8 @@ fn prompt(
         div.prompt {
             p { b { (label(field)) } " "
                 @match &set {
-                    None => "is in the agent’s own words, which nobody else sees. It is told when you put \
-                             others in their place, and can take its own back.",
+                    None => "is written by the agent itself, and only the agent sees it. A new one of yours is \
+                             reported to the agent, which can restore its own.",
                     Some(Value::String(text)) => {
                         "has " (words::counted(text.chars().count() as u64, "character", "characters"))
                         ", set by an administrator."
@@ -534,14 +536,14 @@ fn prompt(
 
 fn nothing_set(field: Field) -> &'static str {
     match field {
-        Field::SystemPrompt => "is not set; in its place stands the default: ",
+        Field::SystemPrompt => "is not set; the default applies: ",
         _ => "is the default: ",
     }
 }
 
 fn back_to(field: Field) -> &'static str {
     match field {
-        Field::SystemPrompt => "Take it away: the agent has none then",
+        Field::SystemPrompt => "Remove it: the agent has none then",
         _ => "Go back to the default",
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Make an agent
+/// Create an agent
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Its name, 1 to 100 characters
@@ -21,13 +21,13 @@ pub(crate) struct Arguments {
     /// Its model, such as `ollama:qwen3:8b` or `builtin:careful`
     #[arg(long, value_name = "PROVIDER:NAME")]
     model: Option<String>,
-    /// A file that says who the agent is; `-` reads stdin
+    /// A file with its system prompt: who it is; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     system_prompt_file: Option<PathBuf>,
-    /// A file that says what to extract from conversations
+    /// A file with the prompt on what to extract from conversations
     #[arg(long, value_name = "FILE")]
     reflection_prompt_file: Option<PathBuf>,
-    /// A file that says what to promote to core
+    /// A file with the prompt on what to promote to core
     #[arg(long, value_name = "FILE")]
     memory_reflection_prompt_file: Option<PathBuf>,
     /// A file with its own style of refining
@@ -37,20 +37,21 @@ pub(crate) struct Arguments {
     // `-1` must arrive as a wrong value and not as an unknown option: the application then names the limits.
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     refinement_threshold: Option<String>,
-    /// Tokens of core memories that its runtime has room for [default: 5000]
+    /// The core size to stay within, in tokens [default: 5000]
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     core_token_budget: Option<String>,
-    /// Tokens over which a session is due [default: the budget]
+    /// The core size over which a session is due, in tokens [default: the budget]
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     refinement_trigger_tokens: Option<String>,
-    /// Tags that put a memory beyond merging, deleting and rewriting [default: audio, somatic, voice]
+    /// Tags that exclude a memory from all edits [default: audio, somatic, voice]
     #[arg(long, value_name = "TAGS")]
     immutable_tags: Option<String>,
     /// When two memories are the same text: `exact` or `ignore_case` [default: exact]
     #[arg(long, value_name = "HOW")]
     duplicate_match: Option<String>,
-    /// What becomes of an edit that would let something go: `limit`, `refuse` or `off` [default: limit]
-    #[arg(long, value_name = "WHAT")]
+    /// What may leave the prompt in a session: `archive`, where it goes to the archive within limits; `refuse`, where
+    /// only duplicates leave; `off`, where the core size alone decides [default: archive]
+    #[arg(long, value_name = "GUARD")]
     loss_guard: Option<String>,
     /// When the schedule begins its sessions: `weekly`, `off`, or a slot such as `Thu 03:30` [default: weekly]
     #[arg(long, value_name = "WHEN")]
@@ -64,6 +65,9 @@ pub(crate) struct Arguments {
     /// The most tokens that core memories take of its context [default: all of them]
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     context_core_tokens: Option<String>,
+    /// Whether a session's prompt lists near duplicates: `true` or `false` [default: true]
+    #[arg(long, value_name = "TRUE|FALSE")]
+    near_duplicates: Option<String>,
     /// How much its model is to think: `none`, `minimal`, `low`, `medium`, `high` or `xhigh` [default: left to
     /// the provider]
     #[arg(long, value_name = "EFFORT")]
@@ -124,6 +128,7 @@ impl Arguments {
             (Field::RefinementMode, &self.refinement_mode),
             (Field::ContextJournalTokens, &self.context_journal_tokens),
             (Field::ContextCoreTokens, &self.context_core_tokens),
+            (Field::NearDuplicates, &self.near_duplicates),
             (Field::ReasoningEffort, &self.reasoning_effort),
             (Field::AnswerTokens, &self.answer_tokens),
         ];

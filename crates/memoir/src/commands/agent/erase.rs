@@ -14,7 +14,7 @@ use crate::{
 
 /// Destroy an agent's key, so that nothing of it can ever be read again
 ///
-/// The memories, prompts and records stay in the database as bytes that nobody can open, in every copy of
+/// The memories, prompts and records stay in the database as bytes that cannot be opened, in every copy of
 /// it. The chain of the agent's records stays and still verifies. Old copies of the key store bring the
 /// key back: destroy them too, and run `memoir key rotate`.
 #[derive(Debug, clap::Args)]

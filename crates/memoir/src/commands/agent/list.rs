@@ -18,7 +18,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         return Ok(Ending::Done);
     }
     if agents.is_empty() {
-        terminal::note("there is no agent yet; `memoir agent create NAME` makes one");
+        terminal::note("there is no agent yet; `memoir agent create NAME` creates one");
         return Ok(Ending::Done);
     }
     let mut table = TextTable::new([
@@ -27,6 +27,8 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         "tokens",
         "budget",
         "journal",
+        "in prompt",
+        "archived",
         "discarded",
         "last refined",
         "next",
@@ -36,7 +38,9 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     .right(2)
     .right(3)
     .right(4)
-    .right(5);
+    .right(5)
+    .right(6)
+    .right(7);
     for agent in &agents {
         table.row([
             safe(&agent.name).into_owned(),
@@ -44,6 +48,8 @@ pub(crate) async fn run(global: &Global) -> Outcome {
             thousands(agent.counts.core_tokens),
             thousands(agent.effective_core_token_budget),
             thousands(agent.counts.journal_count),
+            thousands(agent.counts.originals.in_prompt),
+            thousands(agent.counts.originals.archived),
             thousands(agent.counts.discarded_count),
             agent
                 .last_refinement_at
@@ -59,7 +65,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// When the schedule takes the agent next.
+/// When the schedule asks the agent next.
 pub(super) fn next(agent: &AgentFacts) -> String {
     match (agent.next_refinement_reason, agent.next_refinement_at) {
         (Some(reason), _) => format!("never: {}", reason.explanation()),

@@ -16,6 +16,10 @@ use crate::{
 };
 
 /// Change one setting of an agent
+///
+/// `loss_guard` is `archive` (what leaves the prompt in a session goes to the archive, within limits), `refuse` (only
+/// duplicates leave) or `off` (the core size alone decides). `near_duplicates` is `true` or `false`. Placeholders in
+/// a prompt that nothing fills are named.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Its name or identifier
@@ -52,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         terminal::json(&view)?;
     } else {
-        // A view has the agent's name beside its settings and not among them.
+        // The agent's name is no part of its settings.
         let name = Value::String(view.name.clone());
         let set = match field {
             Field::Name => &name,
@@ -68,7 +72,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Tells what is odd about prompts that were just set.
+/// Prints the warnings about prompts that were just set.
 pub(super) fn warn(agent: &ShownAgent) {
     for warning in &agent.words.warnings {
         terminal::note(&format!("warning: {}", terminal::safe(warning.expose())));

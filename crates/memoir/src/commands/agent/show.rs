@@ -53,8 +53,29 @@ fn describe(agent: &ShownAgent) -> String {
             thousands(tally.journal_tokens)
         ),
     );
+    line(
+        "archival memories",
+        &format!(
+            "{}, {} tokens; {} of them replaced",
+            thousands(tally.archival_count),
+            thousands(tally.archival_tokens),
+            thousands(tally.replaced_count)
+        ),
+    );
+    line(
+        "summaries",
+        &format!(
+            "{}, {} tokens",
+            thousands(tally.summary_count),
+            thousands(tally.summary_tokens)
+        ),
+    );
+    line(
+        "originals",
+        &crate::show::originals::places(tally.originals),
+    );
     line("discarded", &thousands(tally.discarded_count));
-    line("made", &when(agent.created_at));
+    line("created", &when(agent.created_at));
     line(
         "last refined",
         &agent
@@ -69,7 +90,7 @@ fn describe(agent: &ShownAgent) -> String {
     text
 }
 
-/// A setting's value, or the default that counts in its place.
+/// A setting's value, or the default where it is unset.
 fn setting(agent: &ShownAgent, field: Field) -> String {
     let set = agent.setting(field).unwrap_or(&Value::Null);
     if !set.is_null() {
@@ -89,9 +110,10 @@ fn setting(agent: &ShownAgent, field: Field) -> String {
         Field::RefinementMode => wire_name(&agent.effective_refinement_mode),
         Field::ContextJournalTokens => Some(agent.effective_context_journal_tokens.to_string()),
         Field::ContextCoreTokens => Some("all of them".to_owned()),
+        Field::NearDuplicates => Some(agent.effective_near_duplicates.to_string()),
         Field::ReasoningEffort => Some("left to the provider".to_owned()),
         Field::AnswerTokens => Some(agent.effective_answer_tokens.to_string()),
-        // A default is nobody's words: it is shown as it is. One that is not shown is the agent's own.
+        // A default prompt is no text of an agent: it is shown as it is.
         field if field.is_text() => agent.default_prompt(field),
         _ => None,
     };
@@ -101,7 +123,7 @@ fn setting(agent: &ShownAgent, field: Field) -> String {
     }
 }
 
-/// A setting's value for people; of an agent's words only the size.
+/// A setting's value for people; of a prompt only the size.
 pub(super) fn value(field: Field, value: &Value) -> String {
     match value {
         Value::Null => "the default".to_owned(),

@@ -15,7 +15,7 @@ pub(super) fn is_core(memory: &ShownMemory) -> bool {
     memory.kind == Kind::Core && memory.discarded_at.is_none()
 }
 
-/// What is there before the session.
+/// The memory before the session.
 pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     let mut text = heading(&format!("`{agent}` before its session"));
     text.push_str(&ledger(memories));
@@ -25,14 +25,14 @@ pub(super) fn before(agent: &str, memories: &[ShownMemory]) -> String {
     text
 }
 
-/// What came of the session.
+/// The outcome of the session.
 pub(super) fn after(shown: &DemoOutput) -> String {
     let mut text = heading("What was edited, and why");
     if let Some(summary) = &shown.session.words.summary {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{DIM}in its own words:{DIM:#} {}\n",
+            "{DIM}its report:{DIM:#} {}\n",
             safe_lines(summary.expose())
         );
     }
@@ -45,7 +45,7 @@ pub(super) fn after(shown: &DemoOutput) -> String {
     text.push_str(&show::records::with_texts(&edits, &shown.after));
     text.push_str(&heading(&format!("`{}` after its session", shown.agent)));
     text.push_str(&ledger(&shown.after));
-    text.push_str(&heading("The journal entry that tells the agent of it"));
+    text.push_str(&heading("The journal entry about it"));
     match &shown.journal {
         Some(entry) => {
             let _ = writeln!(text, "{} {}", entry.number, safe_lines(entry.content()));
@@ -73,20 +73,23 @@ fn heading(text: &str) -> String {
     format!("\n{BOLD}{text}{BOLD:#}\n\n")
 }
 
-/// The core memories, and how much journal there is.
+/// The core memories, and how many others there are.
 fn ledger(memories: &[ShownMemory]) -> String {
     let core: Vec<&ShownMemory> = memories.iter().filter(|memory| is_core(memory)).collect();
-    let kept = memories
-        .iter()
-        .filter(|memory| memory.discarded_at.is_none());
-    let journal = kept.count() - core.len();
+    let count = |kind: Kind| {
+        let active = memories
+            .iter()
+            .filter(|memory| memory.discarded_at.is_none() && memory.kind == kind);
+        active.count() as u64
+    };
+    let (journal, archival) = (count(Kind::Journal), count(Kind::Archival));
     let tokens: u64 = core.iter().map(|memory| memory.tokens).sum();
     format!(
-        "{}\n{DIM}{}, {} tokens; {} beside them{DIM:#}\n",
+        "{}\n{DIM}{}, {} tokens; {}; {archival} in the archive{DIM:#}\n",
         show::memories::brief(&core),
         counted(core.len() as u64, "core memory", "core memories"),
         thousands(tokens),
-        counted(journal as u64, "journal entry", "journal entries"),
+        counted(journal, "journal entry", "journal entries"),
     )
 }
 

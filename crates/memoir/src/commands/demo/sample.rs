@@ -36,6 +36,7 @@ impl SampleLine {
             origin: None,
             created_at: Some(now.plus_seconds(-(self.days_ago * SECONDS_PER_DAY) as i64)),
             constitutional: self.constitutional,
+            replaces: Vec::new(),
         }
     }
 }

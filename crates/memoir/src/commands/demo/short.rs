@@ -1,10 +1,12 @@
-//! The demonstration in a few lines: a careless session that is undone, a good one, and a word let go after a second
-//! look.
+//! The demonstration in a few lines: a careless session that is undone, a good one, and a correction whose old text
+//! stays in the archive.
 
 use memoir_app::{Account, MemoryInput, OwnAgent, Verification, Viewer, sessions::RefineOptions};
 use memoir_domain::{
     agent::Field,
     audit::Actor,
+    memory::Number,
+    recall::{RECALL_LIMIT, RecallQuery},
     session::{Mode, State},
 };
 use serde_json::{Value, json};
@@ -17,21 +19,21 @@ use crate::{
 };
 
 const NAME: &str = "finch";
-/// The second and the last are the same but for their ends.
+/// The second and the last differ in case alone.
 const MEMORIES: [&str; 6] = [
     "Marta prefers strong linen thread.",
     "Ines keeps bees behind the greenhouse.",
     "The shop is closed on Mondays.",
     "Lena, the youngest, starts school in September.",
     "The alarm code is changed on the first of each month.",
-    "ines keeps bees behind the greenhouse",
+    "ines keeps bees behind the greenhouse.",
 ];
-/// The first one, without a word that says something.
-const TIGHTER: &str = "Marta prefers linen thread.";
+/// What replaces the first one.
+const CORRECTED: &str = "Marta prefers silk thread now.";
 
-/// Runs it, and says whether everything came out as it should.
+/// Runs it. The result is whether everything was as it should be.
 pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
-    let agent = made(account).await?;
+    let agent = created(account).await?;
     let tokens = agent.show().await?.counts.core_tokens;
     say(&format!(
         "{BOLD}An agent, `{NAME}`, with {}, in a database that is thrown away.{BOLD:#}",
@@ -39,10 +41,10 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     ))?;
     let is_undone = careless(&agent, tokens).await?;
     let is_merged = good(&agent).await?;
-    let is_asked = second_look(&agent).await?;
+    let is_corrected = correction(&agent).await?;
     let verification = agent.verify().await?;
-    tell_verified(&verification)?;
-    let is_right = is_undone && is_merged && is_asked && verification.valid;
+    show_verified(&verification)?;
+    let is_right = is_undone && is_merged && is_corrected && verification.valid;
     say(&format!(
         "{BOLD}Next:{BOLD:#}\n  memoir setup claude-code        memory in Claude Code, from its next session on\n  \
          memoir agent create wren        an agent of your own; `memoir help` lists what it can do\n  \
@@ -58,11 +60,10 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     })
 }
 
-async fn made(account: &Account) -> Result<OwnAgent, Failure> {
+async fn created(account: &Account) -> Result<OwnAgent, Failure> {
     let settings = [
         (Field::Model, Some("builtin:careful")),
         (Field::LossGuard, Some("off")),
-        (Field::DuplicateMatch, Some("ignore_case")),
     ];
     account
         .create_agent(NAME, &settings, &administrator())
@@ -79,10 +80,10 @@ async fn made(account: &Account) -> Result<OwnAgent, Failure> {
     Ok(agent)
 }
 
-/// A session that deletes what it likes, on an agent whose guard is off.
+/// A session that deletes any memory, on an agent whose loss guard is off.
 async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     say(&format!(
-        "\n{BOLD}1. A careless session{BOLD:#} deletes whatever looks long. {DIM}(The guard against losses is off for it.){DIM:#}"
+        "\n{BOLD}1. A careless session{BOLD:#} deletes whatever looks long. {DIM}(The loss guard is off for it.){DIM:#}"
     ))?;
     let (session, _) = agent.open_own(Mode::Full).await?;
     let mut is_undone = false;
@@ -113,45 +114,56 @@ async fn good(agent: &OwnAgent) -> Result<bool, Failure> {
         .lens()
         .refine(&RefineOptions::default(), &mut |_| {})
         .await?;
-    let merged = session.stats.consolidated + session.stats.deleted;
     let left = session.post_session_tokens.unwrap_or_default();
     let before = session.pre_session_tokens.unwrap_or_default();
     say(&format!(
         "\n{BOLD}2. A good session{BOLD:#} by `builtin:careful`: rules in the place of a model."
     ))?;
     say(&format!(
-        "   #6 says what #2 says: it is carried by #2 now; {before} → {left} tokens\n   \
-         {GREEN}{}{GREEN:#}: {merged} put together, and nothing that was said is gone",
-        memoir_domain::labels::state(session.state)
+        "   #6 has the text of #2 but for case: it moves to the archive, under #2; {before} → {left} tokens\n   \
+         {GREEN}{}{GREEN:#}: {} archived, and nothing is lost",
+        memoir_domain::labels::state(session.state),
+        counted(u64::from(session.archived), "memory", "memories")
     ))?;
-    Ok(session.state == State::Completed && merged > 0)
+    Ok(session.state == State::Completed && session.archived > 0)
 }
 
-/// An edit that would lose a word is answered with it, and done when it is asked for again.
-async fn second_look(agent: &OwnAgent) -> Result<bool, Failure> {
+/// A memory that replaces another one, which recall still finds.
+async fn correction(agent: &OwnAgent) -> Result<bool, Failure> {
+    const OLD: Number = Number(1);
     say(&format!(
-        "\n{BOLD}3. One word let go, after a second look.{BOLD:#} {DIM}(The guard is on, as it is by default.){DIM:#}"
+        "\n{BOLD}3. A correction.{BOLD:#} {DIM}(The old text leaves the prompt, and stays in the archive.){DIM:#}"
     ))?;
-    let (session, _) = agent.open_own(Mode::Full).await?;
-    let mut edit = json!({"id": 1, "content": TIGHTER});
-    let first = call(agent, session.id, "update_memory", &edit).await?;
-    let words: Vec<&str> = first["lost"]["words"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let input = MemoryInput {
+        content: CORRECTED.into(),
+        replaces: vec![OLD],
+        ..MemoryInput::default()
+    };
+    let saved = agent.save(&[input], &Actor::owner()).await?;
+    let Some(new) = saved.first().map(|saved| saved.memory.number) else {
+        return Ok(false);
+    };
     say(&format!(
-        "   update #1 to \"{TIGHTER}\"\n   asked first: it would let `{}` go ({})",
-        words.join(", "),
-        first["code"].as_str().unwrap_or("no code")
+        "   remember \"{CORRECTED}\" --replaces 1\n   saved as {new}; {OLD} is in the archive, under {new}"
     ))?;
-    edit["confirm"] = first["confirm"].clone();
-    let second = call(agent, session.id, "update_memory", &edit).await?;
-    say("   the same call again, with the code of that answer: done, and on the record")?;
-    let summary = json!({"summary": "One word was let go."});
-    let ended = call(agent, session.id, "complete_refinement", &summary).await?;
-    Ok(second["type"] == "updated" && ended["type"] == "refinement_complete")
+    let query = RecallQuery {
+        text: "Which thread does Marta prefer?".into(),
+        limit: RECALL_LIMIT,
+        ..RecallQuery::default()
+    };
+    let found = agent.lens().recall(&query).await?;
+    let old = found.iter().find(|memory| memory.number == OLD);
+    if let Some(old) = old {
+        say(&format!(
+            "   recall finds both: {OLD} \"{}\", which held until now",
+            old.content()
+        ))?;
+    }
+    let is_marked = old.is_some_and(|old| {
+        let replaced = old.replaced.as_ref();
+        replaced.is_some_and(|replaced| replaced.now == new)
+    });
+    Ok(is_marked)
 }
 
 async fn call(
@@ -161,10 +173,10 @@ async fn call(
     arguments: &Value,
 ) -> Result<Value, Failure> {
     let result = agent.call_tool(session, tool, Some(arguments)).await?;
-    serde_json::to_value(result).map_err(|_| Failure::new("an answer cannot be written as JSON"))
+    serde_json::to_value(result).map_err(|_| Failure::new("a result cannot be written as JSON"))
 }
 
-fn tell_verified(verification: &Verification) -> Result<(), Failure> {
+fn show_verified(verification: &Verification) -> Result<(), Failure> {
     let text = show::verified::verified_text(std::slice::from_ref(verification), None);
     say(&format!(
         "\n{BOLD}memoir audit verify{BOLD:#}\n{}",

@@ -21,7 +21,7 @@ const SLUG_CHARACTERS: usize = 40;
 /// How the pages are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageLayout {
-    /// Folders `core` and `journal`.
+    /// Folders `core`, `journal` and `archival`.
     Folders,
     /// The Open Knowledge Format, version 0.2: pages with a `type`, and an index.
     Okf,
@@ -139,7 +139,8 @@ fn page(memory: &ShownMemory, agent: &str, layout: PageLayout) -> String {
         line(format!(
             "type: {}",
             match memory.kind {
-                Kind::Core => "fact",
+                // OKF has no type for what is no longer current; the block `memoir` has the kind.
+                Kind::Core | Kind::Archival => "fact",
                 Kind::Journal => "event",
             }
         ));
@@ -153,13 +154,11 @@ fn page(memory: &ShownMemory, agent: &str, layout: PageLayout) -> String {
     }
     line(format!("created: {}", memory.created_at));
     line(format!("updated: {}", memory.updated_at));
-    if !memory.sources().is_empty() {
+    if let Some(source) = memory.source() {
         line("sources:".to_owned());
-        for source in memory.sources() {
-            match layout {
-                PageLayout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
-                PageLayout::Folders => line(format!("- {}", quoted(source.expose()))),
-            }
+        match layout {
+            PageLayout::Okf => line(format!("- {{resource: {}}}", quoted(source.expose()))),
+            PageLayout::Folders => line(format!("- {}", quoted(source.expose()))),
         }
     }
     if layout == PageLayout::Okf {
@@ -177,6 +176,15 @@ fn page(memory: &ShownMemory, agent: &str, layout: PageLayout) -> String {
     line(format!("  origin: {}", memory.origin.as_str()));
     if memory.constitutional {
         line("  constitutional: true".to_owned());
+    }
+    if memory.is_summary {
+        line("  is_summary: true".to_owned());
+    }
+    if let Some(under) = memory.under {
+        line(format!("  under: {}", under.0));
+    }
+    if let Some(at) = memory.archived_at {
+        line(format!("  archived_at: {at}"));
     }
     page.push_str("---\n");
     page.push_str(memory.content());

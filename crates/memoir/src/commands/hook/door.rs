@@ -51,6 +51,11 @@ pub(super) struct HookMemory {
     pub(super) content: PrivateText,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
+    #[serde(default)]
+    pub(super) is_summary: bool,
+    /// The date until which it held, and the memory that holds now, of one that was replaced (SPEC 2.8).
+    pub(super) until: Option<Timestamp>,
+    pub(super) now: Option<u64>,
     /// By what a service found it.
     #[serde(rename = "match")]
     found: Option<Match>,

@@ -63,13 +63,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     whose: AgentChoice,
     /// The service to ask in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one
-    /// that `memoir setup` has kept
+    /// that `memoir setup` has stored
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// The most tokens of context at a session's start [default: what the program takes]
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
-    /// How long the program is kept waiting, in milliseconds [default: 300 for words, 50 to hand over]
+    /// The time limit of the hook, in milliseconds [default: 300 for text, 50 to hand over]
     #[arg(long, value_name = "MS", value_parser = parse::whole_number::<u64>(..))]
     within: Option<u64>,
     /// Hand over now, and wait for it
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
 /// Whose memory it is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentChoice {
-    /// The agent [default: `MEMOIR_AGENT`, or the only one that there is]
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
     #[arg(long, value_name = "NAME", conflicts_with = "per_project")]
     pub(crate) agent: Option<String>,
     /// An agent for each project, made at its first session

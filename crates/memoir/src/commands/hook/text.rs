@@ -88,9 +88,14 @@ pub(super) fn prompt(memories: &[HookMemory]) -> String {
             "agent" => String::new(),
             origin => format!(", origin {origin}"),
         };
+        let summary = if memory.is_summary { ", summary" } else { "" };
+        let replaced = match (memory.until, memory.now) {
+            (Some(until), Some(now)) => format!(", until {}, now #{now}", until.date()),
+            _ => String::new(),
+        };
         let _ = write!(
             text,
-            "\n- #{} ({} of {}{origin}): {}",
+            "\n- #{} ({} of {}{origin}{summary}{replaced}): {}",
             memory.number,
             memory.kind,
             memory.created_at.date(),

@@ -1,4 +1,4 @@
-//! Memories of other programs: read on a thread of its own, taken over batch by batch, and told in a table.
+//! Memories of other programs: read on a thread of its own, imported batch by batch, and reported in a table.
 
 use std::{
     collections::BTreeMap,
@@ -160,6 +160,8 @@ pub(super) async fn run(
     };
     let how = TakeOver {
         format: recognised.format.as_str(),
+        // Applied as the memories are shaped, beside `--core-tag`.
+        to: None,
         live_only: arguments.live_only,
         dry_run: arguments.dry_run,
         actor: installation.author(),
@@ -196,6 +198,7 @@ pub(super) async fn run(
     } else {
         terminal::print(&table(&done, &taken, &arguments, is_refused))?;
         warn(&done, is_offered && !arguments.system_prompt);
+        super::note_budget(&taken.core, arguments.dry_run || is_refused);
     }
     if is_refused && !arguments.dry_run {
         return Err(Failure::new(
@@ -212,19 +215,19 @@ fn unreadable(arguments: &Arguments, error: &Error) -> Failure {
     match error {
         Error::Conversation(_) => failure.hint("`memoir absorb AGENT FILE` lets the agent's model read it"),
         Error::Unrecognised(_) => failure.hint(
-            "name its form with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt or langgraph",
+            "name its format with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt or langgraph",
         ),
         Error::Utf16 => failure.hint("convert it to UTF-8"),
         _ => failure,
     }
 }
 
-/// What the user wants different from what the file says.
+/// The user's options about kinds and tags.
 struct Shaping {
-    kind: Option<Kind>,
+    to: Option<Kind>,
     core_tags: Vec<String>,
     tags: Vec<PrivateText>,
-    /// Of a memory of which nothing else says it.
+    /// The kind of a memory for which the file says none.
     default: Kind,
     without_persona: bool,
 }
@@ -232,7 +235,7 @@ struct Shaping {
 impl Shaping {
     fn of(arguments: &Arguments, format: ImportFormat) -> Self {
         Self {
-            kind: arguments.kind,
+            to: arguments.to,
             core_tags: arguments.core_tag.clone(),
             tags: arguments
                 .tag
@@ -248,15 +251,22 @@ impl Shaping {
         }
     }
 
-    /// The memory as it is taken over, and how many of its own tags found no place beside the user's.
-    fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
+    /// The user's options take precedence over the file.
+    fn kind(&self, memory: &ImportedMemory) -> Kind {
         let is_core = |tag: &PrivateText| self.core_tags.iter().any(|core| core == tag.expose());
-        // The user's arguments take precedence over the file.
-        let kind = match self.kind {
-            Some(kind) => kind,
-            None if memory.tags.iter().any(is_core) => Kind::Core,
-            None => memory.kind.unwrap_or(self.default),
-        };
+        let own = memory.kind.unwrap_or(self.default);
+        match self.to {
+            _ if memory.tags.iter().any(is_core) => Kind::Core,
+            Some(_) if memory.constitutional => own,
+            Some(Kind::Archival) if memory.kind == Some(Kind::Journal) => own,
+            Some(to) => to,
+            None => own,
+        }
+    }
+
+    /// The memory as it is imported, and how many of its own tags found no place beside the user's.
+    fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
+        let kind = self.kind(&memory);
         let mut tags = self.tags.clone();
         let mut left_out = 0;
         for tag in memory.tags {
@@ -277,6 +287,7 @@ impl Shaping {
                 origin: None,
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
+                replaces: Vec::new(),
             },
             gone: memory.gone.map(|gone| ForeignGone {
                 why: gone.why.as_str(),
@@ -287,8 +298,7 @@ impl Shaping {
     }
 }
 
-/// Reads all of it, and hands it over in batches. Where it is broken, the last word is missing, and nothing
-/// is written.
+/// Reads all of it, and sends it in batches. Where it is broken, the last part is missing, and nothing is written.
 fn read(
     import: Import,
     options: &ImportOptions,
@@ -313,7 +323,7 @@ fn read(
         characters = 0;
         match sender.blocking_send(ForeignPart::Memories(std::mem::take(&mut batch))) {
             Ok(()) => ControlFlow::Continue(()),
-            // Whoever takes them has failed, and tells why.
+            // The importing side has failed, and reports why.
             Err(_) => ControlFlow::Break(()),
         }
     })?;
@@ -325,7 +335,7 @@ fn read(
     Ok(report)
 }
 
-/// Takes over, and moves a count along while that takes place.
+/// Imports, and updates a count meanwhile.
 async fn watched(
     agent: &AgentHandle,
     parts: mpsc::Receiver<ForeignPart>,
@@ -365,7 +375,7 @@ async fn set_system_prompt(
     Ok(())
 }
 
-/// What of the file came to what, for programs.
+/// What became of the file, for programs.
 fn taken_over_json(
     done: &Done,
     taken: &TakenOver,
@@ -413,6 +423,9 @@ fn taken_over_json(
         "changed": taken.changed,
         "gone_left_out": taken.gone_left_out,
         "refused": taken.refused,
+        "core_tokens": taken.core.core_tokens,
+        "core_token_budget": taken.core.core_token_budget,
+        "over_budget": taken.core.over_budget,
         "split": report.split,
         "undated": report.undated,
         "tags_left_out": report.tags_left_out,
@@ -444,7 +457,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     let rows = [
         ("read", report.read, String::new()),
         (
-            if conditional { "to keep" } else { "kept" },
+            if conditional { "to import" } else { "imported" },
             taken.kept,
             match taken.changed {
                 0 => String::new(),
@@ -461,7 +474,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         ),
         ("left out as gone", taken.gone_left_out, String::new()),
         ("here already", taken.known, String::new()),
-        ("doubles", taken.doubles, String::new()),
+        ("duplicates", taken.doubles, String::new()),
         (
             "junk",
             report.count(NoMemoryClass::Junk),
@@ -486,7 +499,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         (
             "without a date",
             report.undated,
-            "the file tells none; the day of the import stands there".to_owned(),
+            "the file has none; it is the day of the import".to_owned(),
         ),
         (
             "tags left out",
@@ -499,7 +512,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         // These counts say something even where they are 0.
         let is_always = matches!(
             name,
-            "read" | "kept" | "to keep" | "doubles" | "junk" | "not understood"
+            "read" | "imported" | "to import" | "duplicates" | "junk" | "not understood"
         );
         if count == 0 && !is_always {
             continue;
@@ -535,7 +548,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
             "imported nothing: there is nothing new in it\n".to_owned()
         }
         (false, false) => format!(
-            "imported {imported}; `memoir import {} --undo` takes that back\n",
+            "imported {imported}; `memoir import {} --undo` undoes it\n",
             safe(&arguments.agent)
         ),
     });

@@ -1,5 +1,4 @@
-//! A folder of pages that Memoir wrote comes back: what was changed in it is shown, and taken over where that
-//! is asked for.
+//! A folder of pages that Memoir wrote is imported again: its changes are shown, and imported where that is requested.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -40,6 +39,7 @@ impl PageEdit<'_> {
             origin: None,
             created_at: after.created_at,
             constitutional: false,
+            replaces: Vec::new(),
         }
     }
 
@@ -72,7 +72,7 @@ pub(super) async fn run(
     installation: &Installation,
     agent: &AgentHandle,
 ) -> Outcome {
-    // What is shown are the agent's words.
+    // The agent's text is shown.
     let agent = installation.own(agent).await?;
     let options = ImportOptions {
         now,
@@ -99,7 +99,7 @@ pub(super) async fn run(
         let of_this = of_this.filter(|of| agent.answers_to(&of.agent));
         let before = of_this.map(|of| kept.get(&of.number).copied());
         match before {
-            // It was discarded here meanwhile, and stays so.
+            // It was discarded here meanwhile, and remains so.
             Some(None) => gone += 1,
             Some(Some(before)) if is_same(before, &page) => unchanged += 1,
             Some(before) => edits.push(PageEdit {
@@ -161,15 +161,15 @@ pub(super) async fn run(
     terminal::print(&match (count, record) {
         (0, _) => "nothing was changed\n".to_owned(),
         (_, Some(_)) => format!(
-            "took over {changes}; `memoir import {} --undo` takes that back\n",
+            "imported {changes}; `memoir import {} --undo` undoes that\n",
             safe(&arguments.agent)
         ),
-        (_, None) => format!("{changes}; `--apply` takes them over\n"),
+        (_, None) => format!("{changes}; `--apply` imports them\n"),
     })?;
     Ok(Ending::Done)
 }
 
-/// Whether a page says what its memory says.
+/// Whether a page has the text, tags and kind of its memory.
 fn is_same(memory: &ShownMemory, page: &ImportedMemory) -> bool {
     let tags = page.tags.iter().map(PrivateText::expose);
     memory.content() == page.content.expose()

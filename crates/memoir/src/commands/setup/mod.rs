@@ -39,7 +39,7 @@ const FIRST_AGENT: &str = "assistant";
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
 ///
 /// Without a program, it says which ones were found here and what each has. Every file's difference is shown
-/// before it is written; `--remove` takes every byte back.
+/// before it is written; `--remove` restores every byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The program
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     whose: AgentChoice,
     /// The service that keeps the memory, in place of a database on this machine; the agent's token is taken from
-    /// `MEMOIR_TOKEN` and kept in a file for its owner only
+    /// `MEMOIR_TOKEN` and stored in a file for its owner only
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// Do not ask
@@ -336,7 +336,7 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
     }
     if !io::stdin().is_terminal() {
         return Err(
-            Failure::new("nothing was changed: nobody was there to agree")
+            Failure::new("nothing was changed: there was no terminal to agree on")
                 .hint("look at the differences, and give `--yes`"),
         );
     }

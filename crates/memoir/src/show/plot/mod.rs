@@ -23,7 +23,7 @@ use pixels::Pixels;
 
 use super::thousands;
 
-// Colour is not the only difference: a completed session is a circle, and one that was taken back a cross.
+// Colour is not the only difference: a completed session is a circle, an undo a cross.
 const MASS: RGBColor = RGBColor(31, 87, 164);
 const TAKEN_BACK: RGBColor = RGBColor(192, 57, 43);
 const BUDGET: RGBColor = RGBColor(120, 120, 120);
@@ -258,7 +258,7 @@ impl Plot {
         area.draw(&Text::new("session completed", (at + 24, y), font()))?;
         at += 195;
         area.draw(&Cross::new((at + 9, y + 7), 5, TAKEN_BACK.stroke_width(2)))?;
-        area.draw(&Text::new("taken back", (at + 24, y), font()))?;
+        area.draw(&Text::new("undone", (at + 24, y), font()))?;
         Ok(())
     }
 }

@@ -1,0 +1,60 @@
+//! What replacing needs to know of an agent (SPEC 2.4): all its memories, and how many were replaced lately.
+
+use memoir_domain::{
+    audit::Action,
+    manage::Saving,
+    memories::AllMemories,
+    replace::{Replacing, WEEK_DAYS, WEEK_LIMIT},
+};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
+
+use crate::{AgentHandle, Result, memories::memory_query, opened::MemoryList};
+
+/// What is to be loaded to save these: all memories where one of them replaces others.
+pub(crate) fn query_to_save(savings: &[Saving]) -> AgentQuery {
+    let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
+    memory_query(match replaces {
+        true => Selection::All,
+        false => Selection::None,
+    })
+}
+
+/// For a save that replaces nothing: of these memories alone.
+pub(crate) fn without_replacing(memories: &MemoryList) -> Replacing {
+    Replacing {
+        memories: AllMemories::new(memories.shared()),
+        replaced_in_week: 0,
+    }
+}
+
+impl AgentHandle {
+    /// What is needed to replace memories. `memories` are all of the agent's, discarded ones included, loaded before
+    /// this is called: a replacement that is written in between makes the decision a conflict.
+    pub(crate) async fn replacing(&self, memories: &MemoryList) -> Result<Replacing> {
+        let filter = RecordFilter {
+            actions: vec![Action::MemoryReplaced],
+            since: Some(self.memoir.now().plus_days(-WEEK_DAYS)),
+            // Beyond the limit the count makes no difference.
+            last: Some(WEEK_LIMIT),
+            ..RecordFilter::default()
+        };
+        let replaced = self.memoir.store.records(self.scope, &filter).await?;
+        Ok(Replacing {
+            memories: AllMemories::new(memories.shared()),
+            replaced_in_week: u32::try_from(replaced.len()).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// As [`AgentHandle::replacing`], for savings of which perhaps none replaces others, once what
+    /// [`query_to_save`] names was loaded.
+    pub(crate) async fn replacing_for(
+        &self,
+        savings: &[Saving],
+        memories: &MemoryList,
+    ) -> Result<Replacing> {
+        match query_to_save(savings).memories {
+            Selection::All => self.replacing(memories).await,
+            _ => Ok(without_replacing(memories)),
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! One call of a session's tool, the same for every interface and driver: read, load, decide, commit
+//! (SPEC 3.8, 3.18).
+//!
+//! An edit is decided on all memories of the agent. The first edit of a session loads them; what is written then is
+//! followed in memory, and serves as long as the agent's version shows that no other process wrote.
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    SessionId, Timestamp,
+    agent::Agent,
+    audit::{Change, Record},
+    breaker::Gauge,
+    draft::Decision,
+    lifecycle,
+    memories::AllMemories,
+    memory::{Memory, Number, by_number},
+    rollback,
+    session::{Driver, Session, State, Usage},
+    tools::{self, CallOutcome, RefusalCode, ToolCall, ToolRequest, ToolResult, Trip, View},
+};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
+use serde_json::Value;
+use tracing::Instrument;
+
+use super::{
+    end::holds,
+    recent::{KnownMemories, SessionNotes},
+    rehearsal_copy::RehearsalCopy,
+    rehearse::Rehearsal,
+};
+use crate::{
+    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query, spans,
+};
+
+/// A tool's answer, and where the session stands after it.
+#[derive(Debug, Clone)]
+pub(crate) struct Called {
+    pub(crate) result: ToolResult,
+    /// The breaker's view before and after; `None` where no session is open.
+    pub(crate) gauges: Option<(Gauge, Gauge)>,
+    /// Whether it worked on a rehearsal's copy.
+    pub(crate) is_rehearsed: bool,
+}
+
+impl OwnAgent {
+    /// Calls a tool of the session. A refusal is an ordinary answer. `None` for `arguments` stands for
+    /// something that was no JSON.
+    ///
+    /// # Errors
+    /// The store fails; never because of what was sent.
+    pub async fn call_tool(
+        &self,
+        session: SessionId,
+        tool: &str,
+        arguments: Option<&Value>,
+    ) -> Result<ToolResult> {
+        Ok(self
+            .call(session, &ToolRequest::read(tool, arguments), None)
+            .await?
+            .result)
+    }
+}
+
+impl AgentHandle {
+    /// As [`OwnAgent::call_tool`]. What the session's model used so far, `usage`, is written in the same commit: who
+    /// sees the session's end sees what it cost, and a crash cannot come between. `None` where nobody counts it.
+    pub(crate) async fn call(
+        &self,
+        id: SessionId,
+        request: &ToolRequest,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
+        let span = spans::tool_call(self.scope, id, request.tool);
+        let called = self.carry_out(id, request, usage);
+        let called = called.instrument(span.clone()).await;
+        let result = called.as_ref().ok().map(|called| &called.result);
+        spans::tool_answered(&span, result);
+        // What is done to a copy is not counted.
+        if !called.as_ref().is_ok_and(|called| called.is_rehearsed) {
+            self.memoir.metrics.called(request.tool, result);
+        }
+        // A call of a session that is over is none of its calls.
+        let refused = result.and_then(ToolResult::refusal);
+        if refused.is_some_and(|code| code != RefusalCode::SessionOver) {
+            self.memoir.refusals.note(id);
+        }
+        called
+    }
+
+    async fn carry_out(
+        &self,
+        id: SessionId,
+        request: &ToolRequest,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
+        again(|| self.attempt_call(id, request, usage)).await
+    }
+
+    async fn attempt_call(
+        &self,
+        id: SessionId,
+        request: &ToolRequest,
+        usage: Option<Usage>,
+    ) -> Result<Called> {
+        let mut notes = self.memoir.recent.take_notes(id);
+        let called = self.attempt_noting(id, request, usage, &mut notes).await;
+        let is_over = called.as_ref().is_ok_and(|called| {
+            called.result.refusal() == Some(RefusalCode::SessionOver)
+                || called.result.ends_session()
+        });
+        if is_over {
+            self.memoir.recent.drop_notes(id);
+        } else {
+            self.memoir.recent.put_notes(id, notes);
+        }
+        called
+    }
+
+    async fn attempt_noting(
+        &self,
+        id: SessionId,
+        request: &ToolRequest,
+        usage: Option<Usage>,
+        notes: &mut SessionNotes,
+    ) -> Result<Called> {
+        let now = self.memoir.now();
+        // What may rest on this: a decision that will be committed, and nothing else. Its version is the proof; a
+        // refusal, a search or an answer without a commit has none, and is made on the store.
+        let known = self.known_state(id, request, notes);
+        if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
+            let state = state.with_usage(usage);
+            let (outcome, before) = self.decide_call(&state, request, notes, now);
+            // Only what is written can rest on what this process knows: the commit fails where another process wrote
+            // since. A trip is left out: it needs the session's history, which is read from the store anyway.
+            if let CallOutcome::Commit(decision, result) = outcome {
+                match self
+                    .write_call(state, request, *decision, result, before, notes)
+                    .await
+                {
+                    // Nothing was written. The call is decided once more below, on the store, and only a second loss
+                    // counts as an attempt of `again`.
+                    Err(Error::Store(memoir_store::Error::Conflict)) => {}
+                    written => return written,
+                }
+            }
+        }
+        // From here on the state is read from the store and not from what this process remembers, so any answer may be
+        // given.
+        let mut state = self.fresh_state(id).await?;
+        // The agent comes too late: the session is closed on the record first, so that the refusal which follows says
+        // what the log says.
+        if has_lapsed(&state, now) {
+            Box::pin(self.close_if_lapsed()).await?;
+            state = self.fresh_state(id).await?;
+        }
+        let state = state.with_usage(usage);
+        if names_memories(request) && state.is_open() {
+            self.load_memories(&state, notes).await?;
+        }
+        let (outcome, before) = self.decide_call(&state, request, notes, now);
+        match outcome {
+            CallOutcome::Answer(result) => {
+                // A refusal commits nothing, and so does not renew the lease, although the agent is still there.
+                self.stay(&state, now).await?;
+                Ok(unchanged(&state, result, before))
+            }
+            CallOutcome::Search(call) => {
+                self.stay(&state, now).await?;
+                let result = Box::pin(self.search(&state, &call)).await?;
+                Ok(unchanged(&state, result, before))
+            }
+            CallOutcome::Commit(decision, result) => {
+                self.write_call(state, request, *decision, result, before, notes)
+                    .await
+            }
+            CallOutcome::Tripped(trip) => {
+                let rolled_back = self.roll_back_tripped(&state, id, *trip);
+                let (decision, result) = Box::pin(rolled_back).await?;
+                self.write_call(state, request, decision, result, before, notes)
+                    .await
+            }
+        }
+    }
+
+    /// What a call is decided on, as this process left it after the session's last call; `None` where it does not
+    /// know, or where the call does not change a memory.
+    fn known_state(
+        &self,
+        id: SessionId,
+        request: &ToolRequest,
+        notes: &SessionNotes,
+    ) -> Option<Box<CallState>> {
+        if !names_memories(request) {
+            return None;
+        }
+        // Taken out: where the call is cut off in the middle, nothing is known any more, and the next one asks the
+        // store.
+        let known = self.memoir.recent.take(self.scope, id)?;
+        notes.memories_at(known.base.version())?;
+        Some(Box::new(CallState {
+            base: known.base,
+            agent: known.agent,
+            session: Some(known.session),
+            // Nothing is known of rehearsals.
+            rehearsed: None,
+        }))
+    }
+
+    async fn fresh_state(&self, id: SessionId) -> Result<Box<CallState>> {
+        let query = AgentQuery {
+            session: Some(id),
+            ..AgentQuery::default()
+        };
+        let loaded = self.load(&query).await?;
+        let (session, rehearsal) = loaded.session.unzip();
+        let state = Box::new(CallState {
+            base: loaded.base,
+            agent: loaded.agent,
+            session,
+            rehearsed: None,
+        });
+        match rehearsal.flatten().and_then(Rehearsal::into_copy) {
+            Some(copy) => Ok(state.on_copy(copy)),
+            // Without its copy a rehearsal would be a session like any other.
+            None if state.session.as_ref().is_some_and(needs_copy) => Err(Error::Inconsistent(
+                format!("table `sessions`, session {id}: is a rehearsal without its copy"),
+            )),
+            None => Ok(state),
+        }
+    }
+
+    /// Loads all memories as the call sees them, unless they are known for the version of the state.
+    ///
+    /// # Errors
+    /// A conflict, where another process wrote since the state was read.
+    async fn load_memories(&self, state: &CallState, notes: &mut SessionNotes) -> Result<()> {
+        if notes.memories_at(state.base.version()).is_some() {
+            return Ok(());
+        }
+        let loaded = self
+            .load(&memory_query(Selection::All).with_prompts())
+            .await?;
+        // The edit is decided on one version of the agent, and must not be decided on memories of another one.
+        let version = loaded.base.version();
+        let version = version.filter(|_| version == state.base.version());
+        let version = version.ok_or(CONFLICT)?;
+        let memories = match state.copy() {
+            Some(copy) => copy.lay_over_all(&loaded.memories),
+            None => loaded.memories,
+        };
+        notes.memories = Some(KnownMemories {
+            version,
+            memories: AllMemories::new(memories.shared()),
+            system_prompt: loaded.agent.settings.system_prompt,
+        });
+        Ok(())
+    }
+
+    /// What becomes of the call, and what the breaker compares before it.
+    fn decide_call(
+        &self,
+        state: &CallState,
+        request: &ToolRequest,
+        notes: &SessionNotes,
+        now: Timestamp,
+    ) -> (CallOutcome, Option<Gauge>) {
+        let none = AllMemories::default();
+        let known = notes.memories_at(state.base.version());
+        let view = View {
+            agent: &state.agent,
+            system_prompt: known.and_then(|known| known.system_prompt.as_ref()),
+            session: state.session.as_ref(),
+            // Calls that name no memory are decided without them.
+            memories: known.map_or(&none, |known| &known.memories),
+        };
+        let outcome = tools::decide(view, request, &self.as_actor(), now);
+        let open = state.session.as_ref().filter(|_| state.is_open());
+        let before = open.map(|session| tools::session_gauge(&state.agent, session));
+        (outcome, before)
+    }
+
+    /// Writes a call's decision.
+    async fn write_call(
+        &self,
+        state: Box<CallState>,
+        request: &ToolRequest,
+        mut decision: Decision,
+        result: ToolResult,
+        before: Option<Gauge>,
+        notes: &mut SessionNotes,
+    ) -> Result<Called> {
+        // Only memories that are known have to follow them.
+        let changes = match notes.memories {
+            Some(_) => decision.changes.clone(),
+            None => Vec::new(),
+        };
+        if let Some(rehearsed) = state.rehearsed {
+            let call = request.call.as_ref().ok();
+            let written = self.write_rehearsed(&state.base, *rehearsed, decision, call);
+            let (version, after) = Box::pin(written).await?;
+            follow(notes, &state.base, version, &changes);
+            let gauges = before.zip(Some(after));
+            return Ok(Called {
+                result,
+                gauges,
+                is_rehearsed: true,
+            });
+        }
+        let after = decision.sessions.first_mut().map(|session| {
+            // In the same commit: no second write is needed to tell that whoever drives the session
+            // is still there.
+            self.prolong(session, self.memoir.now());
+            tools::session_gauge(&decision.agent, session)
+        });
+        let written = self.commit(&state.base, decision, codec::WrittenBeside::default());
+        let base = written.await?;
+        follow(notes, &state.base, base.version(), &changes);
+        Ok(Called {
+            result,
+            gauges: before.zip(after.or(before)),
+            is_rehearsed: false,
+        })
+    }
+
+    /// Writes down what was decided on a rehearsal's copy, and the breaker's view after it. The agent itself
+    /// stays as it is.
+    async fn write_rehearsed(
+        &self,
+        base: &codec::Base,
+        (mut copy, agent): (RehearsalCopy, Agent),
+        decision: Decision,
+        call: Option<&ToolCall>,
+    ) -> Result<(Option<u64>, Gauge)> {
+        let now = self.memoir.now();
+        match call {
+            Some(call) => copy.note_call(call, &decision),
+            None => copy.note(&decision),
+        }
+        let session = decision.sessions.into_iter().next();
+        // Each call of a session writes its session.
+        let mut session = session.ok_or(CONFLICT)?;
+        let id = session.id;
+        let gauge = tools::session_gauge(&decision.agent, &session);
+        let (decision, rehearsal) = if session.state.is_running() {
+            self.prolong(&mut session, now);
+            let decision = Decision::of_sessions(agent, vec![session]);
+            (decision, Rehearsal::running(copy))
+        } else {
+            session.lease = None;
+            let actor = self.as_actor();
+            let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
+            (decision, Rehearsal::ended(&copy))
+        };
+        let beside = codec::WrittenBeside::rehearsed(id, rehearsal);
+        let next = self.commit(base, decision, beside).await?;
+        Ok((next.version(), gauge))
+    }
+
+    /// Notes that the agent which drives the session itself is still there.
+    async fn stay(&self, state: &CallState, now: Timestamp) -> Result<()> {
+        match &state.session {
+            Some(session) if session.state.is_running() => self.renew_own(session, now).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn search(&self, state: &CallState, call: &ToolCall) -> Result<ToolResult> {
+        let ToolCall::Search {
+            query,
+            since,
+            until,
+        } = call
+        else {
+            return Err(Error::Inconsistent(
+                "a search was decided for another tool".to_owned(),
+            ));
+        };
+        let loaded = self.load(&memory_query(Selection::Searchable)).await?;
+        let memories = match state.copy() {
+            Some(copy) => copy.lay_over_all(&loaded.memories),
+            None => loaded.memories,
+        };
+        let memories = AllMemories::new(memories.shared());
+        Ok(tools::search(&memories, query.as_ref(), *since, *until))
+    }
+
+    /// The tripping call and the whole rollback as one decision (SPEC 3.13). It rests on the version of
+    /// the agent that the call was decided on: the session's history cannot grow without a new one.
+    async fn roll_back_tripped(
+        &self,
+        state: &CallState,
+        id: SessionId,
+        trip: Trip,
+    ) -> Result<(Decision, ToolResult)> {
+        if let Some(copy) = state.copy() {
+            let touched = rollback::touched(copy.history()).into_iter().collect();
+            let mut memories = self.with_sources(touched).await?;
+            copy.lay_over(&mut memories);
+            return Ok(trip.roll_back(copy.history(), memories));
+        }
+        let (history, memories) = self.session_history(id).await?;
+        Ok(trip.roll_back(&history, memories))
+    }
+
+    /// The session's edits, and every memory that they touch as it stands now: all that the session did,
+    /// as its sealed row counts it.
+    ///
+    /// # Errors
+    /// Records of the session are missing, or there are others.
+    pub(super) async fn session_history(
+        &self,
+        id: SessionId,
+    ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
+        again(|| self.attempt_history(id)).await
+    }
+
+    async fn attempt_history(
+        &self,
+        id: SessionId,
+    ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
+        // The count is read before and after the records. Only where both are the same did the
+        // session stand still meanwhile; the commit would notice a later change by the version.
+        let before = self.edits_of(id).await?;
+        let history = self.edit_records(id).await?;
+        let touched = rollback::touched(&history).into_iter().collect();
+        let memories = self.with_sources(touched).await?;
+        let edits = self.edits_of(id).await?;
+        if before != edits {
+            // What is read one after the other was of two moments.
+            return Err(CONFLICT);
+        }
+        let is_capped = |record: &&Record| record.action.is_capped_edit();
+        // The session's row is sealed and the index of records by session is not: whoever takes a
+        // record out of the session by its column would have a rollback leave an edit in force.
+        if history.iter().filter(is_capped).count() != edits as usize {
+            return Err(Error::Inconsistent(format!(
+                "table `audit_records`: the edits of session {id} are not those that it counts"
+            )));
+        }
+        Ok((history, memories))
+    }
+
+    /// The memories of these numbers and those that are under one of them: what an undo is decided on, which keeps a
+    /// summary without a source discarded (SPEC 3.19).
+    pub(crate) async fn with_sources(
+        &self,
+        numbers: Vec<Number>,
+    ) -> Result<BTreeMap<Number, Memory>> {
+        let links = self
+            .memoir
+            .store
+            .archive_links(self.scope, &numbers)
+            .await?;
+        let mut all = numbers;
+        all.extend(links.iter().map(|link| link.number));
+        all.sort_unstable();
+        all.dedup();
+        let loaded = self.load(&memory_query(Selection::Numbers(all))).await?;
+        Ok(by_number(loaded.memories.copies()))
+    }
+
+    async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {
+        let filter = RecordFilter {
+            session: Some(id),
+            ..RecordFilter::default()
+        };
+        let mut history = self.load_records(&filter).await?;
+        history.retain(|record| record.action.is_session_edit());
+        Ok(history)
+    }
+
+    async fn edits_of(&self, id: SessionId) -> Result<u32> {
+        let wanted = AgentQuery {
+            session: Some(id),
+            ..AgentQuery::default()
+        };
+        Ok(self.load(&wanted).await?.take_session(id)?.edits)
+    }
+}
+
+/// What a call is decided on. Boxed where it is handed on: some kilobytes, which every future on the way would hold a
+/// copy of.
+struct CallState {
+    base: codec::Base,
+    agent: Agent,
+    session: Option<Session>,
+    /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
+    /// on the copy.
+    rehearsed: Option<Box<(RehearsalCopy, Agent)>>,
+}
+
+impl CallState {
+    /// With what the session's model used so far.
+    fn with_usage(mut self: Box<Self>, usage: Option<Usage>) -> Box<Self> {
+        if let (Some(session), Some(usage)) = (&mut self.session, usage) {
+            session.usage = usage;
+        }
+        self
+    }
+
+    /// The copy that a rehearsal works on.
+    fn copy(&self) -> Option<&RehearsalCopy> {
+        self.rehearsed.as_ref().map(|rehearsed| &rehearsed.0)
+    }
+
+    /// Whether its session is open.
+    fn is_open(&self) -> bool {
+        let state = self.session.as_ref().map(|session| session.state);
+        state == Some(State::Open)
+    }
+
+    /// The same on a rehearsal's copy.
+    fn on_copy(mut self: Box<Self>, copy: RehearsalCopy) -> Box<Self> {
+        let agent = copy.agent(self.agent.clone());
+        let outside = std::mem::replace(&mut self.agent, agent);
+        self.rehearsed = Some(Box::new((copy, outside)));
+        self
+    }
+}
+
+/// Whether the session works on a copy.
+fn needs_copy(session: &Session) -> bool {
+    session.rehearsal && session.state == State::Open
+}
+
+/// Whether the agent that drives the session itself has been away for too long (SPEC 3.16).
+fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
+    state.session.as_ref().is_some_and(|session| {
+        let lapsed = session.lease.is_some_and(|lease| !holds(lease, now));
+        session.driver == Driver::Agent && session.state.is_running() && lapsed
+    })
+}
+
+/// Keeps the memories that are known in step with what was written on `base`.
+fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
+    let known = notes.memories.take();
+    let known = known.filter(|known| Some(known.version) == base.version());
+    notes.memories = known.zip(written).map(|(mut known, version)| {
+        known.memories.follow(changes);
+        known.version = version;
+        known
+    });
+}
+
+/// Whether the call names memories, and is decided on them.
+fn names_memories(request: &ToolRequest) -> bool {
+    request
+        .call
+        .as_ref()
+        .is_ok_and(|call| !call.numbers().is_empty())
+}
+
+fn unchanged(state: &CallState, result: ToolResult, gauge: Option<Gauge>) -> Called {
+    Called {
+        result,
+        is_rehearsed: state.rehearsed.is_some(),
+        gauges: gauge.map(|gauge| (gauge, gauge)),
+    }
+}

@@ -1,0 +1,131 @@
+//! Which memories are in the archive under which (SPEC 1). A memory itself does not know this: what is under it are
+//! other memories, and the one that it is under may be discarded by now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::memory::{Kind, Memory, Number};
+use memoir_store::ArchiveLink;
+
+use crate::{AgentHandle, Result};
+
+/// The links of some memories of an agent. Every memory that is shown is shown with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ArchiveLinks {
+    known: BTreeMap<Number, ArchiveLink>,
+    /// The active archival memories under each memory.
+    sources: BTreeMap<Number, BTreeSet<Number>>,
+}
+
+impl ArchiveLinks {
+    /// Of a memory that was just created, and replaces none.
+    pub(crate) fn none() -> Self {
+        Self::default()
+    }
+
+    /// Of all memories of an agent, or at least all active ones: in memory, without the store.
+    pub(crate) fn among<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+        let mut links = Self::none();
+        memories.into_iter().for_each(|memory| links.follow(memory));
+        links
+    }
+
+    /// Takes a memory as it is, or would be, in place of what was known of it.
+    pub(crate) fn follow(&mut self, memory: &Memory) {
+        self.put(ArchiveLink {
+            number: memory.number,
+            under: memory.under(),
+            kind: memory.kind(),
+            is_discarded: !memory.is_active(),
+        });
+    }
+
+    fn put(&mut self, link: ArchiveLink) {
+        let before = self.known.insert(link.number, link);
+        if let Some(under) = before.and_then(|before| before.under)
+            && let Some(sources) = self.sources.get_mut(&under)
+        {
+            sources.remove(&link.number);
+        }
+        let is_source = link.kind == Kind::Archival && !link.is_discarded;
+        if let Some(under) = link.under.filter(|_| is_source) {
+            self.sources.entry(under).or_default().insert(link.number);
+        }
+    }
+
+    /// The active archival memories directly under that one, by number.
+    pub fn sources(&self, number: Number) -> Vec<Number> {
+        let sources = self.sources.get(&number).into_iter().flatten();
+        sources.copied().collect()
+    }
+
+    /// The memory that took this one's place, as it reads: none where that one is discarded or shredded.
+    pub fn read_under(&self, memory: &Memory) -> Option<Number> {
+        let under = memory.under()?;
+        let known = self.known.get(&under)?;
+        (!known.is_discarded).then_some(under)
+    }
+}
+
+impl AgentHandle {
+    /// The links of these memories, as the store has them now.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn links_of<'a>(
+        &self,
+        memories: impl Iterator<Item = &'a Memory>,
+    ) -> Result<ArchiveLinks> {
+        let mut numbers = BTreeSet::new();
+        for memory in memories {
+            numbers.insert(memory.number);
+            numbers.extend(memory.under());
+        }
+        let numbers: Vec<Number> = numbers.into_iter().collect();
+        let mut links = ArchiveLinks::none();
+        let store = &self.memoir.store;
+        for link in store.archive_links(self.scope, &numbers).await? {
+            links.put(link);
+        }
+        Ok(links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{
+        audit::ActorKind,
+        memory::{ArchivedBy, NewMemory},
+        origin::SavedBy,
+    };
+
+    use super::*;
+
+    fn memory(number: u64) -> Memory {
+        let saved_by = SavedBy::of(ActorKind::Agent);
+        NewMemory::new(Kind::Core, "tea".into(), saved_by).into_memory(
+            Number(number),
+            number,
+            memoir_domain::Timestamp::MIN,
+        )
+    }
+
+    fn under(number: u64, under: u64) -> Memory {
+        let at = memoir_domain::Timestamp::MIN;
+        memory(number).archived(Some(Number(under)), ArchivedBy::Session, at)
+    }
+
+    #[test]
+    fn spec_1_under_reads_as_none_where_that_memory_is_discarded_and_its_sources_stay() {
+        let at = memoir_domain::Timestamp::MIN;
+        let (first, second) = (under(1, 3), under(2, 3));
+        let mut links = ArchiveLinks::among([&first, &second, &memory(3)]);
+        assert_eq!(links.sources(Number(3)), [Number(1), Number(2)]);
+        assert_eq!(links.read_under(&first), Some(Number(3)));
+        links.follow(&memory(3).discarded(at));
+        assert_eq!(links.read_under(&first), None);
+        assert_eq!(links.sources(Number(3)), [Number(1), Number(2)]);
+        links.follow(&first.promoted(9));
+        links.follow(&second.discarded(at));
+        assert!(links.sources(Number(3)).is_empty());
+    }
+}

@@ -1,0 +1,24 @@
+//! What refinement leaves of an agent over months: hostile and honest models over the real loop, on a real store, with
+//! scripted models. The tables that come of it are in `docs/archive.md`; a test fails where the page has other figures.
+//! After a change that is meant: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
+//!
+//! `FIGURES=full` plays every character with both agents under every guard; it takes minutes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "helpers of tests fail the test, and a figure is printed"
+)]
+
+mod agents;
+mod ages;
+mod careful;
+mod characters;
+mod honest;
+
+#[path = "../it/installation.rs"]
+#[expect(dead_code, reason = "shared with the other tests of this crate")]
+mod installation;
+mod page;
+mod turning;
+mod years;

@@ -1,0 +1,372 @@
+//! The age rule: how much of every age stays in the prompt, for good (SPEC 3.14).
+//!
+//! It is computed from the originals in the order of the records that first made them core, in whole numbers. It
+//! stores no counter and reads no text. For an original x it compares two sums over the originals that are not later
+//! than x and have no weaker origin: those that were in the prompt or are gone, and those that are in the prompt
+//! after the edit, with x itself.
+
+use crate::agent::Threshold;
+
+/// Origins of this weakness are exempt: the rule is not checked at them, and no stronger origin counts them.
+const EXEMPT: u8 = 3;
+/// The origins that are checked, by weakness.
+const LEVELS: usize = EXEMPT as usize;
+
+/// What became of an original, or becomes of it by the edit that is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgeState {
+    /// It is in the prompt, and stays there.
+    Stays,
+    /// It is in the prompt, and the edit takes it out.
+    Leaves,
+    /// A session or a replacement took it out before.
+    Gone,
+}
+
+/// An original as the rule counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgeRow {
+    /// Its size in tokens.
+    pub tokens: u64,
+    /// The weakness of its origin, from 0 to 3.
+    pub weakness: u8,
+    /// Whether it stays, leaves, or is gone.
+    pub state: AgeState,
+}
+
+/// How much must stay, by what takes an original out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AgeShare {
+    /// A session within its budget: three quarters, and the share of the breaker's threshold.
+    WithinBudget {
+        /// The stricter threshold of the breaker.
+        threshold: Threshold,
+    },
+    /// A session over its budget: a half, or a third of the budget.
+    OverBudget {
+        /// The larger budget, in tokens.
+        budget: u64,
+    },
+    /// A new memory that replaces it: a sixth, or a ninth of the budget.
+    Replacing {
+        /// The budget, in tokens.
+        budget: u64,
+    },
+}
+
+impl AgeShare {
+    /// The fewest tokens that must stay in where `all` were in or are gone.
+    fn required(self, all: u64) -> u64 {
+        match self {
+            Self::WithinBudget { threshold } => (3 * all).div_ceil(4).max(threshold.least_of(all)),
+            Self::OverBudget { budget } => all.div_ceil(2).min(budget.div_ceil(3)),
+            Self::Replacing { budget } => all.div_ceil(6).min(budget.div_ceil(9)),
+        }
+    }
+}
+
+/// Running sums up to a row, by weakness: each counts the rows of no weaker origin.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    all: [u64; LEVELS],
+    stays: [u64; LEVELS],
+}
+
+impl Sums {
+    fn add(&mut self, row: &AgeRow) {
+        for level in usize::from(row.weakness)..LEVELS {
+            self.all[level] += row.tokens;
+            if row.state == AgeState::Stays {
+                self.stays[level] += row.tokens;
+            }
+        }
+    }
+
+    /// How many more tokens may leave from before `row` without breaking the rule at it; negative where it is
+    /// broken. `row` is counted already, and counts as in.
+    fn slack(&self, row: &AgeRow, share: AgeShare) -> i64 {
+        let level = usize::from(row.weakness);
+        let own = match row.state {
+            AgeState::Stays => 0,
+            AgeState::Leaves | AgeState::Gone => row.tokens,
+        };
+        let required = share.required(self.all[level]);
+        (self.stays[level] + own) as i64 - required as i64
+    }
+}
+
+/// Checks an edit. `rows` are the originals in the order of their ages.
+///
+/// # Errors
+/// The places in `rows` of the leaving originals that break the rule, in their order.
+pub fn check(rows: &[AgeRow], share: AgeShare) -> Result<(), Vec<usize>> {
+    let mut sums = Sums::default();
+    // The leaving originals so far, with the weakness of each.
+    let mut leaving: Vec<usize> = Vec::new();
+    let mut at_fault = std::collections::BTreeSet::new();
+    for (place, row) in rows.iter().enumerate() {
+        if row.weakness >= EXEMPT {
+            continue;
+        }
+        sums.add(row);
+        match row.state {
+            AgeState::Stays => {}
+            AgeState::Leaves => {
+                leaving.push(place);
+                if sums.slack(row, share) < 0 {
+                    at_fault.insert(place);
+                }
+            }
+            AgeState::Gone => {
+                // Only where an earlier one of no weaker origin leaves: otherwise nothing changes at this row.
+                let weakens = |place: &&usize| rows[**place].weakness <= row.weakness;
+                let mut before = leaving.iter().filter(weakens).peekable();
+                if before.peek().is_some() && sums.slack(row, share) < 0 {
+                    at_fault.extend(before);
+                }
+            }
+        }
+    }
+    match at_fault.is_empty() {
+        true => Ok(()),
+        false => Err(at_fault.into_iter().collect()),
+    }
+}
+
+/// Which originals may leave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgeOutlook {
+    /// The places in the rows of those that a single edit may not take out, in their order.
+    pub stuck: Vec<usize>,
+    /// How many may leave one after the other, tried from the newest.
+    pub may_leave: usize,
+}
+
+/// Which of `rows` may leave. None of them leaves yet. `may_go` is whether another rule lets the row at a place go.
+pub fn outlook(rows: &[AgeRow], share: AgeShare, may_go: impl Fn(usize) -> bool) -> AgeOutlook {
+    let mut sums = Sums::default();
+    let mut slacks = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.weakness < EXEMPT {
+            sums.add(row);
+            slacks.push(sums.slack(row, share));
+        } else {
+            slacks.push(i64::MAX);
+        }
+    }
+    let mut outlook = AgeOutlook::default();
+    // The least slack at a later row that is checked, by the weakness of that row: once for the rows that are gone
+    // already, and once with those that were tried before.
+    let (mut gone, mut tried) = ([i64::MAX; LEVELS], [i64::MAX; LEVELS]);
+    let least = |slacks: &[i64; LEVELS], weakness: usize| {
+        slacks[weakness..].iter().copied().min().unwrap_or(i64::MAX)
+    };
+    for (place, row) in rows.iter().enumerate().rev() {
+        let is_exempt = row.weakness >= EXEMPT;
+        let weakness = usize::from(row.weakness);
+        match row.state {
+            AgeState::Gone if !is_exempt => {
+                gone[weakness] = gone[weakness].min(slacks[place]);
+                tried[weakness] = tried[weakness].min(slacks[place]);
+            }
+            AgeState::Stays if is_exempt => outlook.may_leave += usize::from(may_go(place)),
+            AgeState::Stays => {
+                // It counts as in at its own row, so that its own slack is that of the row as it is.
+                let tokens = row.tokens as i64;
+                let own = slacks[place];
+                if own < 0 || least(&gone, weakness) < tokens {
+                    outlook.stuck.push(place);
+                }
+                if own >= 0 && least(&tried, weakness) >= tokens && may_go(place) {
+                    outlook.may_leave += 1;
+                    for slack in &mut tried[weakness..] {
+                        if *slack != i64::MAX {
+                            *slack -= tokens;
+                        }
+                    }
+                    // It is checked itself from now on.
+                    tried[weakness] = tried[weakness].min(own);
+                }
+            }
+            AgeState::Gone | AgeState::Leaves => {}
+        }
+    }
+    outlook.stuck.reverse();
+    outlook
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rows(rows: &[(u64, u8, AgeState)]) -> Vec<AgeRow> {
+        let row = |&(tokens, weakness, state)| AgeRow {
+            tokens,
+            weakness,
+            state,
+        };
+        rows.iter().map(row).collect()
+    }
+
+    fn within(threshold: f64) -> AgeShare {
+        AgeShare::WithinBudget {
+            threshold: Threshold::new(threshold).unwrap(),
+        }
+    }
+
+    use AgeState::{Gone, Leaves, Stays};
+
+    #[test]
+    fn spec_3_14_at_most_a_quarter_of_every_age_and_one_memory_more() {
+        let ten = |leaves: usize| {
+            let state = |at: usize| if at >= 10 - leaves { Leaves } else { Stays };
+            (0..10).map(|at| (10, 0, state(at))).collect::<Vec<_>>()
+        };
+        assert_eq!(check(&rows(&ten(3)), within(0.5)), Ok(()));
+        assert_eq!(check(&rows(&ten(4)), within(0.5)), Err(vec![9]));
+        // The share of the threshold is the stricter one here: two of ten leave, and one more does not.
+        assert_eq!(check(&rows(&ten(2)), within(0.88)), Ok(()));
+        assert_eq!(check(&rows(&ten(3)), within(0.88)), Err(vec![9]));
+    }
+
+    #[test]
+    fn spec_3_14_the_very_first_memory_can_always_leave() {
+        let first = rows(&[(10, 0, Leaves), (10, 0, Stays)]);
+        assert_eq!(check(&first, within(1.0)), Ok(()));
+    }
+
+    #[test]
+    fn spec_3_14_what_is_later_makes_no_room_for_what_is_old() {
+        let mut all = vec![(10, 0, Stays), (10, 0, Leaves), (10, 0, Leaves)];
+        all.extend(std::iter::repeat_n((10, 0, Stays), 100));
+        assert_eq!(check(&rows(&all), within(0.5)), Err(vec![2]));
+    }
+
+    #[test]
+    fn spec_3_14_an_edit_is_checked_at_what_is_gone_later_of_no_stronger_origin() {
+        let gone_later = |leaving: u8, gone: u8| {
+            rows(&[
+                (10, leaving, Leaves),
+                (10, 0, Stays),
+                (10, 0, Gone),
+                (10, gone, Gone),
+            ])
+        };
+        assert_eq!(check(&gone_later(0, 0), within(0.5)), Err(vec![0]));
+        assert_eq!(check(&gone_later(1, 1), within(0.5)), Err(vec![0]));
+        // What left before has the stronger origin: it does not bind a weaker one.
+        assert_eq!(check(&gone_later(1, 0), within(0.5)), Ok(()));
+        assert_eq!(check(&gone_later(3, 0), within(0.5)), Ok(()));
+    }
+
+    #[test]
+    fn spec_3_14_over_the_budget_a_half_or_a_third_of_the_budget_stays() {
+        let all = |leaves: usize| {
+            let state = |at: usize| if at >= 10 - leaves { Leaves } else { Stays };
+            rows(&(0..10).map(|at| (10, 0, state(at))).collect::<Vec<_>>())
+        };
+        let over = |budget| AgeShare::OverBudget { budget };
+        assert_eq!(check(&all(6), over(10_000)), Ok(()));
+        assert_eq!(check(&all(7), over(10_000)), Err(vec![8, 9]));
+        assert_eq!(check(&all(7), over(120)), Ok(()));
+        let replacing = |budget| AgeShare::Replacing { budget };
+        assert_eq!(check(&all(9), replacing(10_000)), Ok(()));
+        assert_eq!(check(&all(10), replacing(10_000)), Err(vec![6, 7, 8, 9]));
+        assert_eq!(check(&all(10), replacing(90)), Ok(()));
+    }
+
+    #[test]
+    fn spec_3_14_external_texts_are_exempt() {
+        let all = [(10, 3, Leaves), (10, 3, Leaves), (10, 0, Stays)];
+        assert_eq!(check(&rows(&all), within(1.0)), Ok(()));
+    }
+
+    /// The rule as SPEC 3.14 words it, without running sums.
+    fn naive(rows: &[AgeRow], share: AgeShare) -> bool {
+        rows.iter().enumerate().all(|(place, x)| {
+            let binds = |y: &(usize, &AgeRow)| {
+                y.1.state == Leaves
+                    && y.0 < place
+                    && y.1.weakness <= x.weakness
+                    && y.1.weakness < EXEMPT
+            };
+            let is_checked = x.weakness < EXEMPT
+                && (x.state == Leaves
+                    || x.state == Gone && rows.iter().enumerate().any(|y| binds(&y)));
+            let counted = |(at, y): &(usize, &AgeRow)| *at <= place && y.weakness <= x.weakness;
+            let of = |wanted: &dyn Fn(usize, &AgeRow) -> bool| -> u64 {
+                let rows = rows.iter().enumerate().filter(counted);
+                rows.filter(|(at, y)| wanted(*at, y))
+                    .map(|(_, y)| y.tokens)
+                    .sum()
+            };
+            let all = of(&|_, _| true);
+            let stays = of(&|at, y| y.state == Stays || at == place);
+            let holds = match share {
+                AgeShare::WithinBudget { threshold } => {
+                    4 * stays >= 3 * all
+                        && (all == 0 || stays as f64 / all as f64 >= threshold.share())
+                }
+                AgeShare::OverBudget { budget } => 2 * stays >= all || 3 * stays >= budget,
+                AgeShare::Replacing { budget } => 6 * stays >= all || 9 * stays >= budget,
+            };
+            !is_checked || holds
+        })
+    }
+
+    fn any_rows() -> impl Strategy<Value = Vec<AgeRow>> {
+        let state = prop_oneof![4 => Just(Stays), 1 => Just(Leaves), 1 => Just(Gone)];
+        let row = (1u64..40, 0u8..4, state).prop_map(|(tokens, weakness, state)| AgeRow {
+            tokens,
+            weakness,
+            state,
+        });
+        prop::collection::vec(row, 0..30)
+    }
+
+    fn any_share() -> impl Strategy<Value = AgeShare> {
+        prop_oneof![
+            (1u32..=100).prop_map(|percent| within(f64::from(percent) / 100.0)),
+            (1u64..400).prop_map(|budget| AgeShare::OverBudget { budget }),
+            (1u64..400).prop_map(|budget| AgeShare::Replacing { budget }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn spec_3_14_the_running_sums_decide_as_the_rule_is_worded(rows in any_rows(), share in any_share()) {
+            prop_assert_eq!(check(&rows, share).is_ok(), naive(&rows, share));
+        }
+
+        #[test]
+        fn spec_3_14_the_outlook_is_what_single_edits_come_to(mut rows in any_rows(), share in any_share()) {
+            for row in &mut rows {
+                if row.state == Leaves {
+                    row.state = Stays;
+                }
+            }
+            let outlook = outlook(&rows, share, |place| place % 5 != 0);
+            let leaves_alone = |rows: &[AgeRow], place: usize| {
+                let mut after = rows.to_vec();
+                after[place].state = Leaves;
+                check(&after, share).is_ok()
+            };
+            let stays = |place: &usize| rows[*place].state == Stays;
+            let stuck: Vec<usize> = (0..rows.len())
+                .filter(stays)
+                .filter(|place| !leaves_alone(&rows, *place))
+                .collect();
+            prop_assert_eq!(&outlook.stuck, &stuck);
+            let mut left = 0;
+            let mut now = rows.clone();
+            for place in (0..rows.len()).rev().filter(stays).filter(|place| place % 5 != 0) {
+                if leaves_alone(&now, place) {
+                    now[place].state = Gone;
+                    left += 1;
+                }
+            }
+            prop_assert_eq!(outlook.may_leave, left);
+        }
+    }
+}

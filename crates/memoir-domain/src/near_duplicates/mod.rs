@@ -1,0 +1,293 @@
+//! Pairs of memories that look alike, and what differs between them.
+//!
+//! These are proposals to look at, and nothing is ever done with them: of the pairs with a word overlap
+//! of 0.7 and more in public data, all were *different* facts (SPEC 3.4). Owns which pairs look alike,
+//! which of them are listed, and the limits of both. What differs is found in `differences`.
+//!
+//! Numbers count as alike and negations are passed over, so that the pairs which matter are found: two texts
+//! that differ in nothing else. Where thousands look alike, the search ends early and says so.
+
+mod differences;
+mod join;
+mod shape;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+pub use differences::{Difference, DifferenceKind, VALUE_LIMIT};
+
+use crate::{
+    PrivateText,
+    agent::DuplicateMatch,
+    memory::{Memory, Number},
+    quote::quote,
+    text,
+};
+use shape::{Shape, Shapes};
+
+/// Pairs that are listed where nobody says how many.
+pub const DEFAULT_PAIRS: usize = 20;
+/// Pairs in which one memory is listed: of many that all look alike, a few tell enough.
+pub const PAIRS_A_MEMORY: usize = 5;
+/// Pairs that a ledger lists.
+const LEDGER_PAIRS: usize = 10;
+/// Differences that a ledger names of one pair.
+const LEDGER_DIFFERENCES: usize = 4;
+/// Characters of a value in a ledger.
+// Enough to see what is meant: both texts stand in the ledger.
+const LEDGER_VALUE: usize = 60;
+/// Steps of the search, which a few hundred thousand memories' worth of common texts do not use up.
+const STEPS: u64 = 300_000_000;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearDuplicates {
+    /// The pairs listed, the most alike first.
+    pub pairs: Vec<NearDuplicate>,
+    /// Pairs that were found beyond those listed.
+    pub more: u64,
+    /// Whether all pairs were looked for; where not, there are more than `more`.
+    pub is_complete: bool,
+}
+
+/// Two kept core memories that look alike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearDuplicate {
+    /// The one with the lower number.
+    pub left: Number,
+    /// The other one.
+    pub right: Number,
+    /// The share of all their words that both have, over 0, up to 1, whatever the case, the accents and
+    /// the order.
+    pub similarity: f64,
+    /// Whether a session's clean-up puts them together by itself (SPEC 3.4).
+    pub exact: bool,
+    /// What differs, in the order of the texts; none where they are exact doubles.
+    pub differences: Vec<Difference>,
+    /// Differences beyond those named.
+    pub more_differences: usize,
+}
+
+/// A text under comparison.
+struct ComparedText<'a> {
+    memory: &'a Memory,
+    shape: Shape,
+    exact_form: String,
+}
+
+/// Looks for pairs among those of `memories` that are kept core ones. At most `limit` are listed, and
+/// each memory in at most [`PAIRS_A_MEMORY`] of them. The answer depends on the memories only, and not on
+/// their order.
+pub fn near_duplicates<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    how: DuplicateMatch,
+    limit: usize,
+) -> NearDuplicates {
+    let mut kept: Vec<&Memory> = memories
+        .into_iter()
+        .filter(|memory| memory.is_active_core())
+        .collect();
+    kept.sort_by_key(|memory| memory.number);
+    let shapes = Shapes::of(kept.iter().map(|memory| memory.content.expose()));
+    let entries: Vec<ComparedText<'_>> = kept
+        .into_iter()
+        .zip(shapes.0)
+        .map(|(memory, shape)| ComparedText {
+            memory,
+            shape,
+            exact_form: text::duplicate_key(memory.content.expose(), how).into_owned(),
+        })
+        .collect();
+    let alike = Alike::among(&entries);
+    list(&entries, alike, limit)
+}
+
+/// The pairs that look alike.
+struct Alike {
+    /// Those that may be listed, by place.
+    pairs: Vec<(usize, usize)>,
+    /// All that were found, those that are left out of `pairs` included.
+    found: u64,
+    is_complete: bool,
+}
+
+impl Alike {
+    fn among(entries: &[ComparedText<'_>]) -> Self {
+        let classes = classes(entries);
+        let sets: Vec<&[u32]> = classes
+            .iter()
+            // One member for all: a class is of one look, and so is joined once, however many look so.
+            .filter_map(|members| Some(entries[*members.first()?].shape.look.as_slice()))
+            .collect();
+        let joined = join::join(&sets, STEPS);
+        let mut alike = Self {
+            pairs: Vec::new(),
+            found: 0,
+            is_complete: joined.is_complete,
+        };
+        for members in &classes {
+            let count = members.len() as u64;
+            alike.found += count * (count - 1) / 2;
+            for (place, one) in members.iter().enumerate() {
+                // Neighbours only, since equal and nearly equal texts stand beside each other; all pairs of a
+                // class would be its square.
+                let next = members[place + 1..].iter().take(PAIRS_A_MEMORY);
+                alike.pairs.extend(next.map(|other| (*one, *other)));
+            }
+        }
+        for (one, other) in joined.pairs {
+            let (one, other) = (&classes[one], &classes[other]);
+            alike.found += one.len() as u64 * other.len() as u64;
+            for (place, left) in one.iter().enumerate().take(PAIRS_A_MEMORY) {
+                let right = other[place.min(other.len() - 1)..].iter();
+                let right = right.take(PAIRS_A_MEMORY);
+                alike.pairs.extend(right.map(|right| (*left, *right)));
+            }
+        }
+        alike
+    }
+}
+
+/// The places of the texts by how they look: each class has one look. Within one, equal texts stand
+/// beside each other, and those that say nearly the same near each other.
+fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
+    let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        let look = entry.shape.look.as_slice();
+        if !look.is_empty() {
+            classes.entry((look.len(), look)).or_default().push(place);
+        }
+    }
+    let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
+    for members in &mut classes {
+        members.sort_by(|one, other| {
+            // By words first: the pairs that are listed are those of neighbours.
+            let key = |place: usize| (&entries[place].shape.words, &entries[place].exact_form);
+            key(*one).cmp(&key(*other)).then(one.cmp(other))
+        });
+    }
+    classes
+}
+
+/// The pairs that are told, the most alike first.
+fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplicates {
+    let mut ranked: Vec<(bool, f64, usize, usize)> = alike
+        .pairs
+        .into_iter()
+        .map(|(one, other)| {
+            let (left, right) = (one.min(other), one.max(other));
+            let exact = entries[left].exact_form == entries[right].exact_form;
+            let similarity = entries[left].shape.similarity(&entries[right].shape);
+            (exact, similarity, left, right)
+        })
+        .collect();
+    ranked.sort_by(|one, other| {
+        (other.0.cmp(&one.0))
+            .then(other.1.total_cmp(&one.1))
+            .then((one.2, one.3).cmp(&(other.2, other.3)))
+    });
+    // The order is total over the pair, so that the same pair twice stands side by side.
+    ranked.dedup_by_key(|(_, _, left, right)| (*left, *right));
+    let mut listed: HashMap<usize, usize> = HashMap::new();
+    let mut pairs = Vec::new();
+    for (exact, similarity, left, right) in ranked {
+        if pairs.len() >= limit {
+            break;
+        }
+        let times = |place: &usize| listed.get(place).copied().unwrap_or(0);
+        if times(&left).max(times(&right)) >= PAIRS_A_MEMORY {
+            continue;
+        }
+        *listed.entry(left).or_default() += 1;
+        *listed.entry(right).or_default() += 1;
+        pairs.push(near_double_of(
+            &entries[left],
+            &entries[right],
+            exact,
+            similarity,
+        ));
+    }
+    NearDuplicates {
+        more: alike.found.saturating_sub(pairs.len() as u64),
+        pairs,
+        is_complete: alike.is_complete,
+    }
+}
+
+fn near_double_of(
+    left: &ComparedText<'_>,
+    right: &ComparedText<'_>,
+    exact: bool,
+    similarity: f64,
+) -> NearDuplicate {
+    let (differences, more_differences) = if exact {
+        (Vec::new(), 0)
+    } else {
+        let contents = [left, right].map(|entry| entry.memory.content.expose());
+        differences::between(contents[0], contents[1])
+    };
+    NearDuplicate {
+        left: left.memory.number,
+        right: right.memory.number,
+        similarity,
+        exact,
+        differences,
+        more_differences,
+    }
+}
+
+/// What a ledger says of pairs that look alike, one a line, the values quoted as all memory text is
+/// (SPEC 3.6); `None` where there are none. `memories` are as for [`near_duplicates`].
+pub fn ledger_lines<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    how: DuplicateMatch,
+) -> Option<PrivateText> {
+    let found = near_duplicates(memories, how, LEDGER_PAIRS);
+    if found.pairs.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<String> = found.pairs.iter().map(ledger_line).collect();
+    if found.more > 0 || !found.is_complete {
+        let least = if found.is_complete { "" } else { "at least " };
+        lines.push(format!("({least}{} more are not listed.)", found.more));
+    }
+    Some(lines.join("\n").into())
+}
+
+/// A line that begins in another way than a ledger's row.
+fn ledger_line(pair: &NearDuplicate) -> String {
+    let mut differences: Vec<String> = pair
+        .differences
+        .iter()
+        .take(LEDGER_DIFFERENCES)
+        .map(|difference| {
+            let value = |value: &Option<PrivateText>| match value {
+                Some(words) => quote(&differences::cut(words.expose(), LEDGER_VALUE)),
+                None => "nothing".to_owned(),
+            };
+            let kind = difference.kind.as_str();
+            format!(
+                "{kind} {} / {}",
+                value(&difference.left),
+                value(&difference.right)
+            )
+        })
+        .collect();
+    let unnamed = pair.differences.len() - differences.len() + pair.more_differences;
+    if unnamed > 0 {
+        differences.push(format!("{unnamed} more"));
+    }
+    if differences.is_empty() {
+        differences.push("nothing".to_owned());
+    }
+    format!(
+        "- {} and {} differ in: {}",
+        pair.left,
+        pair.right,
+        differences.join("; ")
+    )
+}
+
+#[cfg(test)]
+mod tests;

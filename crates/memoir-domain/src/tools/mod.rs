@@ -1,0 +1,130 @@
+//! The session tools: the six tools of a session, what they take, what they return, and when they refuse
+//! (SPEC 3.8 to 3.14).
+
+mod call;
+mod edit;
+mod refusal;
+mod result;
+mod search;
+
+use serde_json::{Value, json};
+
+pub use call::{MEMBERS_LIMIT, ToolCall, ToolRequest, read_number, read_numbers};
+pub(crate) use edit::session_guard;
+pub use edit::{CallOutcome, SessionLimits, Trip, View, decide, session_gauge};
+pub use refusal::{Refusal, RefusalCode};
+pub use result::{AfterEdit, RefusalDetails, SearchHit, ToolResult};
+pub use search::{SEARCH_LIMIT, search};
+
+use crate::session::Mode;
+
+wire_names! {
+    /// One of the six.
+    pub enum Tool {
+        /// `search_memories`
+        Search = "search_memories",
+        /// `consolidate_memories`
+        Consolidate = "consolidate_memories",
+        /// `update_memory`
+        Update = "update_memory",
+        /// `delete_memory`
+        Delete = "delete_memory",
+        /// `protect_memory`
+        Protect = "protect_memory",
+        /// `complete_refinement`
+        Complete = "complete_refinement",
+    }
+}
+
+impl Tool {
+    /// Whether `mode` has it (SPEC 3.17).
+    pub fn is_in(self, mode: Mode) -> bool {
+        match mode {
+            Mode::Full => true,
+            Mode::DedupOnly => !matches!(self, Self::Consolidate | Self::Update),
+        }
+    }
+
+    /// Whether a success of it is an edit, counted against the cap (SPEC 3.11).
+    pub fn is_edit(self) -> bool {
+        matches!(self, Self::Consolidate | Self::Update | Self::Delete)
+    }
+
+    /// Its description for the model.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Search => {
+                "Find your core and archival memories by a piece of text, whatever the case, or by their origin \
+                 date, oldest first. Give at least one of the three."
+            }
+            Self::Consolidate => {
+                "Put two to ten core memories together. With the text of one of them as content, that one stays \
+                 and the others move to the archive. With another text (over the budget only) a summary takes \
+                 their place, and all of them move to the archive. One edit."
+            }
+            Self::Update => {
+                "Tighten one core memory. The new text gets a new number, and the original moves to the archive. \
+                 One edit."
+            }
+            Self::Delete => {
+                "Move one to ten core memories to the archive, word for word. One edit."
+            }
+            Self::Protect => {
+                "Make one core memory constitutional: no session can delete, consolidate or archive it."
+            }
+            Self::Complete => "End the session with a short report. Zero edits is a good outcome.",
+        }
+    }
+
+    /// The JSON schema of its arguments. Each has one plain type, since providers refuse lists of types; what may be
+    /// left out is not required.
+    pub fn parameters(self) -> Value {
+        let number = |text: &str| json!({"type": "integer", "minimum": 1, "description": text});
+        let numbers = |text: &str| json!({"type": "array", "items": {"type": "integer", "minimum": 1}, "description": text});
+        let content = |text: &str| json!({"type": "string", "description": text});
+        let time = |which: &str| {
+            json!({"type": "string",
+                   "description": format!("{which} origin date, such as 2026-03-01 or 2026-03-01T04:00:00Z.")})
+        };
+        let one = "The memory's number, such as 17 for #17.";
+        let (properties, required) = match self {
+            Self::Search => (
+                json!({
+                    "query": {"type": "string", "description": "A piece of text as it stands in the memory."},
+                    "since": time("The earliest"),
+                    "until": time("The latest"),
+                }),
+                json!([]),
+            ),
+            Self::Consolidate => (
+                json!({
+                    "ids": numbers("The numbers of two to ten memories, such as [17, 21]."),
+                    "content": content("The text of the one that stays, word for word; or the whole summary."),
+                }),
+                json!(["ids", "content"]),
+            ),
+            Self::Update => (
+                json!({
+                    "id": number(one),
+                    "content": content("The whole new text, no longer than the present one."),
+                }),
+                json!(["id", "content"]),
+            ),
+            Self::Delete => (
+                json!({
+                    "ids": numbers("The numbers of one to ten memories, such as [17]."),
+                    "replaced_by": number("A core memory that says the same or corrects it; may be left out."),
+                }),
+                json!(["ids"]),
+            ),
+            Self::Protect => (json!({"id": number(one)}), json!(["id"])),
+            Self::Complete => (
+                json!({
+                    "summary": content("The report: what you did and why, 1 to 2000 characters."),
+                }),
+                json!(["summary"]),
+            ),
+        };
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    }
+}

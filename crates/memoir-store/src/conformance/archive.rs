@@ -1,0 +1,227 @@
+//! Archival memories: what lies under what, and what an agent's rows come to.
+
+use std::sync::Arc;
+
+use memoir_domain::{
+    audit::Action,
+    memory::{ArchivedBy, Kind, Number},
+};
+
+use super::fixtures::*;
+use crate::{
+    AgentQuery, ArchiveLink, Commit, CountAndTokens, Error, MemoryPage, MemoryRow, RowCounts,
+    Selection, Store,
+};
+
+fn of(count: u64, tokens: u64) -> CountAndTokens {
+    CountAndTokens { count, tokens }
+}
+
+pub(super) async fn rows_are_counted_by_kind_and_state(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    assert_eq!(author.row_counts().await, RowCounts::default());
+    let sized = |memory: MemoryRow, tokens| MemoryRow { tokens, ..memory };
+    author
+        .save(vec![
+            sized(memory(1), 3),
+            sized(memory(2), 5),
+            sized(journal(3), 7),
+            sized(archival(4), 11),
+            sized(discarded(memory(5)), 13),
+            shredded(journal(6)),
+        ])
+        .await;
+    other.save(vec![archival(1)]).await;
+    let mut expected = RowCounts {
+        core: of(2, 8),
+        journal: of(1, 7),
+        archival: of(1, 11),
+        discarded: 1,
+        shredded: 1,
+    };
+    assert_eq!(author.row_counts().await, expected);
+    let others = RowCounts {
+        archival: of(1, 10),
+        ..RowCounts::default()
+    };
+    assert_eq!(other.row_counts().await, others);
+
+    // One becomes archival, one is restored, one is reworded, one is discarded, and one is shredded.
+    for (rows, counts) in [
+        (
+            vec![of_kind(sized(memory(1), 3), Kind::Archival)],
+            RowCounts {
+                core: of(1, 5),
+                archival: of(2, 14),
+                ..expected
+            },
+        ),
+        (vec![sized(memory(1), 3)], expected),
+        (
+            vec![sized(memory(2), 50), sized(discarded(archival(4)), 11)],
+            RowCounts {
+                core: of(2, 53),
+                archival: of(0, 0),
+                discarded: 2,
+                ..expected
+            },
+        ),
+        (
+            vec![shredded(archival(4)), shredded(memory(5))],
+            RowCounts {
+                core: of(2, 53),
+                archival: of(0, 0),
+                discarded: 0,
+                shredded: 3,
+                ..expected
+            },
+        ),
+    ] {
+        let mut commit = author.commit();
+        commit.memories = rows;
+        author.write(commit).await.unwrap();
+        expected = counts;
+        assert_eq!(author.row_counts().await, expected);
+    }
+    // A decision that is refused leaves them.
+    let refused = Commit {
+        expected_version: Some(1),
+        ..author.saving(vec![memory(9)])
+    };
+    store.commit(refused).await.unwrap_err();
+    // They are of all rows, whichever are wanted.
+    for memories in [
+        Selection::None,
+        Selection::Numbers(vec![Number(1)]),
+        Selection::Archive,
+        Selection::All,
+        Selection::Page(MemoryPage::default()),
+    ] {
+        let wanted = AgentQuery {
+            memories,
+            ..AgentQuery::default()
+        };
+        assert_eq!(author.look(wanted).await.row_counts, expected);
+    }
+    assert_sound(&store).await;
+}
+
+pub(super) async fn links_are_of_those_named_and_of_what_lies_under_them(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let mut other = Author::new(&store, 1, 2).await;
+    author
+        .save(vec![
+            memory(1),
+            under(archival(2), 1),
+            under(archival(3), 2),
+            under(discarded(archival(4)), 1),
+            discarded(memory(5)),
+            under(archival(6), 5),
+            // Core again: it lies under none any more, whatever its row names.
+            under(memory(7), 1),
+            journal(8),
+            under(archival(9), 77),
+        ])
+        .await;
+    other
+        .save((1..=9).map(|number| under(archival(number), 1)).collect())
+        .await;
+    let link = |number, under: Option<u64>, kind, is_discarded| ArchiveLink {
+        number: Number(number),
+        under: under.map(Number),
+        kind,
+        is_discarded,
+    };
+    let second = link(2, Some(1), Kind::Archival, false);
+    let third = link(3, Some(2), Kind::Archival, false);
+    for (numbers, expected) in [
+        (&[][..], &[][..]),
+        (&[0, 66, u64::MAX], &[]),
+        (&[1], &[link(1, None, Kind::Core, false), second]),
+        // Each once, by number, whether it is named or lies under one that is.
+        (
+            &[2, 1, 2],
+            &[link(1, None, Kind::Core, false), second, third],
+        ),
+        (&[3, 8], &[third, link(8, None, Kind::Journal, false)]),
+        (&[4], &[link(4, Some(1), Kind::Archival, true)]),
+        (
+            &[5],
+            &[
+                link(5, None, Kind::Core, true),
+                link(6, Some(5), Kind::Archival, false),
+            ],
+        ),
+        // Under one that does not exist.
+        (&[77], &[link(9, Some(77), Kind::Archival, false)]),
+    ] {
+        let numbers: Vec<Number> = numbers.iter().copied().map(Number).collect();
+        let found = store.archive_links(author.scope(), &numbers).await;
+        assert_eq!(found.unwrap(), expected, "{numbers:?}");
+    }
+    let many: Vec<Number> = (1..=100).map(Number).collect();
+    let found = store.archive_links(author.scope(), &many).await.unwrap();
+    assert_eq!(found.len(), 9);
+    assert!(found.is_sorted_by_key(|link| link.number));
+
+    let mut commit = author.recording(vec![record(Action::AgentErased)]);
+    commit.agent.columns.erased_at = Some(at(9));
+    author.write(commit).await.unwrap();
+    let found = store.archive_links(author.scope(), &many).await.unwrap();
+    assert_eq!(found, [], "none of who is erased");
+    assert_sound(&store).await;
+}
+
+pub(super) async fn only_an_archival_memory_says_when_and_by_what_it_became_one(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let is_summary = |memory: MemoryRow| MemoryRow {
+        is_summary: true,
+        ..memory
+    };
+    for wrong in [
+        MemoryRow {
+            archived_at: None,
+            ..archival(1)
+        },
+        MemoryRow {
+            archived_by: None,
+            ..archival(1)
+        },
+        MemoryRow {
+            kind: Kind::Archival,
+            ..memory(1)
+        },
+        MemoryRow {
+            archived_at: Some(at(1)),
+            ..memory(1)
+        },
+        MemoryRow {
+            archived_by: Some(ArchivedBy::Saved),
+            ..journal(1)
+        },
+        MemoryRow {
+            kind: Kind::Core,
+            ..archival(1)
+        },
+        is_summary(journal(1)),
+        is_summary(archival(1)),
+    ] {
+        let answer = store.commit(author.saving(vec![wrong.clone()])).await;
+        let Err(Error::Inconsistent { table, problem }) = answer else {
+            panic!("{wrong:?}: {answer:?}");
+        };
+        assert!(table == "memories" && problem.contains("#1"), "{problem}");
+    }
+    assert_eq!(author.row_counts().await, RowCounts::default());
+    author
+        .save(vec![
+            is_summary(memory(1)),
+            is_summary(discarded(memory(2))),
+            shredded(archival(3)),
+        ])
+        .await;
+    assert_sound(&store).await;
+}

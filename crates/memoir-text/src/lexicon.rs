@@ -1,0 +1,114 @@
+//! The tables of all languages as look-ups by the hash of a folded word.
+//!
+//! Owns which languages list a word, and for what. What follows from that is decided elsewhere.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
+
+use crate::fold::{fold_into, hash};
+use crate::language::Language;
+use crate::languages::LanguageTable;
+
+/// Languages, one bit each, by their place in [`Language::ALL`].
+pub(crate) type Languages = u16;
+
+/// What the tables say of one word for telling languages and sentences.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LexiconEntry {
+    /// The languages that the word is evidence of.
+    pub(crate) evidence: Languages,
+    /// The language that it is a word of every day in, weaker evidence.
+    pub(crate) common: Languages,
+    pub(crate) abbreviation: bool,
+}
+
+/// A map from hashes, which need not be hashed again.
+pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<HashAsKey>>;
+
+/// Takes a value that is a hash already.
+#[derive(Default)]
+pub(crate) struct HashAsKey(u64);
+
+impl Hasher for HashAsKey {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+/// What is known of the word with this hash.
+pub(crate) fn find(key: u64) -> Option<LexiconEntry> {
+    ENTRIES.get(&key).copied()
+}
+
+static ENTRIES: LazyLock<ByHash<LexiconEntry>> = LazyLock::new(|| {
+    let mut entries = ByHash::<LexiconEntry>::default();
+    for language in Language::ALL {
+        let table = language.table();
+        for word in words(table.function).chain(words(table.telling)) {
+            entries.entry(word).or_default().evidence |= language.bit();
+        }
+        for word in words(table.common) {
+            entries.entry(word).or_default().common |= language.bit();
+        }
+        for word in words(table.abbreviations) {
+            entries.entry(word).or_default().abbreviation = true;
+        }
+    }
+    entries
+});
+
+/// The hashes of the folded words of a row.
+pub(crate) fn words(row: &'static str) -> impl Iterator<Item = u64> {
+    row.split_ascii_whitespace().map(hash_of)
+}
+
+/// The hash of a word of a table, folded.
+pub(crate) fn hash_of(word: &str) -> u64 {
+    let mut folded = String::new();
+    fold_into(word, &mut folded);
+    hash(&folded)
+}
+
+/// Of each word that a row of the tables lists, the languages that list it there.
+pub(crate) fn listed(row: impl Fn(&LanguageTable) -> &'static str) -> ByHash<Languages> {
+    let mut listed = ByHash::<Languages>::default();
+    for language in Language::ALL {
+        for word in words(row(language.table())) {
+            *listed.entry(word).or_default() |= language.bit();
+        }
+    }
+    listed
+}
+
+/// The key that a number word shares with its digits in a language; `None` where it is no number word there.
+/// Without a language a number word of any language is its own key.
+pub(crate) fn number(key: u64, language: Option<Language>) -> Option<u64> {
+    match language {
+        Some(language) => NUMBERS[language as usize].get(&key).copied(),
+        None => (NUMBERS.iter().any(|words| words.contains_key(&key))).then_some(key),
+    }
+}
+
+static NUMBERS: LazyLock<Vec<ByHash<u64>>> = LazyLock::new(|| {
+    let tables = Language::ALL.into_iter().map(Language::table);
+    let numbers = tables.map(|table| {
+        let mut pairs = words(table.numbers);
+        let mut keys = ByHash::default();
+        while let (Some(word), Some(digits)) = (pairs.next(), pairs.next()) {
+            keys.insert(word, digits);
+        }
+        keys
+    });
+    numbers.collect()
+});

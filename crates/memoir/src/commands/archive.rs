@@ -1,0 +1,119 @@
+//! `memoir archive`: the archival memories, and the memories that took their place.
+
+use std::collections::BTreeMap;
+
+use memoir_app::ShownMemory;
+use memoir_domain::memory::{Kind, Number};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    failure::{Ending, Outcome},
+    installation::Installation,
+    show::{self, List, counted, thousands},
+    terminal,
+};
+
+/// List the archival memories, with the memories that took their place
+///
+/// They are in no prompt; recall finds them. `under` is the memory that took an archival memory's place, `now` the
+/// core memory in the prompt at the end of that chain. `memoir promote` moves one back into the prompt.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
+    agent: Option<String>,
+}
+
+/// An archival memory, and the core memory that stands in the prompt for it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ArchivedMemory {
+    #[serde(flatten)]
+    pub(crate) memory: ShownMemory,
+    /// The core memory at the end of the chain of `under`; null where there is none.
+    pub(crate) now: Option<Number>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let installation = Installation::open(global).await?;
+    let agent = installation
+        .agent_or_only(arguments.agent.as_deref())
+        .await?;
+    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let archived = archived(lens.memories(false).await?);
+    if global.json {
+        terminal::json(&List::whole(archived))?;
+        return Ok(Ending::Done);
+    }
+    if archived.is_empty() {
+        terminal::note("the archive is empty");
+        return Ok(Ending::Done);
+    }
+    terminal::print(&show::archive::list(&archived))?;
+    let tokens: u64 = archived.iter().map(|one| one.memory.tokens).sum();
+    terminal::note(&format!(
+        "{}, {} tokens",
+        counted(
+            archived.len() as u64,
+            "archival memory",
+            "archival memories"
+        ),
+        thousands(tokens)
+    ));
+    Ok(Ending::Done)
+}
+
+/// The archival ones of the active memories, each with the core memory at the end of its chain.
+fn archived(active: Vec<ShownMemory>) -> Vec<ArchivedMemory> {
+    let places: BTreeMap<Number, (Kind, Option<Number>)> = active
+        .iter()
+        .map(|memory| (memory.number, (memory.kind, memory.under)))
+        .collect();
+    active
+        .into_iter()
+        .filter(|memory| memory.kind == Kind::Archival)
+        .map(|memory| {
+            let now = core_above(&places, memory.under);
+            ArchivedMemory { memory, now }
+        })
+        .collect()
+}
+
+fn core_above(
+    places: &BTreeMap<Number, (Kind, Option<Number>)>,
+    mut under: Option<Number>,
+) -> Option<Number> {
+    // A chain has at most as many links as there are memories.
+    for _ in 0..places.len() {
+        let number = under?;
+        match places.get(&number)? {
+            (Kind::Core, _) => return Some(number),
+            (_, next) => under = *next,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_1_the_core_memory_at_the_end_of_a_chain_is_shown() {
+        let archival = |under: Option<u64>| (Kind::Archival, under.map(Number));
+        let places = BTreeMap::from([
+            (Number(1), archival(Some(2))),
+            (Number(2), archival(Some(3))),
+            (Number(3), (Kind::Core, None)),
+            (Number(4), archival(Some(9))),
+            (Number(5), archival(None)),
+            (Number(6), archival(Some(7))),
+            (Number(7), archival(Some(6))),
+        ]);
+        let now = |number: u64| core_above(&places, places[&Number(number)].1);
+        assert_eq!(now(1), Some(Number(3)));
+        assert_eq!(now(2), Some(Number(3)));
+        assert_eq!(now(4), None, "that one is discarded");
+        assert_eq!(now(5), None);
+        assert_eq!(now(6), None, "a circle ends");
+    }
+}

@@ -1,0 +1,42 @@
+//! Archival memories as a list.
+
+use memoir_domain::memory::Number;
+
+use super::TextTable;
+use crate::{commands::archive::ArchivedMemory, terminal::safe};
+
+/// One a row: number, date, the memory that took its place, the core memory there now, and the text where the viewer
+/// may read it.
+pub(crate) fn list(archived: &[ArchivedMemory]) -> String {
+    let facts = ["number", "date", "under", "now", "origin"];
+    let with_words = archived.iter().any(|one| one.memory.words.is_some());
+    let mut table = match with_words {
+        true => {
+            let [number, date, under, now, origin] = facts;
+            TextTable::new([number, date, under, now, origin, "text"])
+        }
+        false => TextTable::new(facts),
+    };
+    table = table.right(0).right(2).right(3);
+    for ArchivedMemory { memory, now } in archived {
+        let facts = [
+            memory.number.to_string(),
+            memory.created_at.date(),
+            or_dash(memory.under),
+            or_dash(*now),
+            memory.origin.as_str().to_owned(),
+        ];
+        if with_words {
+            let [number, date, under, now, origin] = facts;
+            let text = safe(memory.content()).into_owned();
+            table.row([number, date, under, now, origin, text]);
+        } else {
+            table.row(facts);
+        }
+    }
+    table.to_string()
+}
+
+fn or_dash(number: Option<Number>) -> String {
+    number.map_or_else(|| "–".to_owned(), |number| number.to_string())
+}

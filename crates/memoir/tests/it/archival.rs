@@ -1,0 +1,447 @@
+//! The archive: what leaves the prompt, how it is seen, and how it comes back.
+
+use serde_json::{Value, json};
+
+use crate::installation::{Installation, script};
+
+/// An agent with the default loss guard and the smallest budget.
+fn installation() -> Installation {
+    let installation = Installation::new();
+    installation.ok(&[
+        "agent",
+        "create",
+        "wren",
+        "--model",
+        "builtin:careful",
+        "--core-token-budget",
+        "1000",
+    ]);
+    installation
+}
+
+/// A text of a hundred tokens that begins with these words.
+fn long(words: &str) -> String {
+    format!("{words} {}", "and so on ".repeat(40))
+        .chars()
+        .take(399)
+        .collect::<String>()
+        + "."
+}
+
+/// With twelve memories of a hundred tokens: over the budget.
+fn over_the_budget() -> Installation {
+    let installation = installation();
+    let words = [
+        "The kiln is fired",
+        "Paper comes",
+        "Marta sewed",
+        "Marta glued",
+        "The cat slept",
+        "Tea was served",
+        "The press was oiled",
+        "Books were sold",
+        "The roof leaked",
+        "Bread was baked",
+        "The bell rang",
+        "Snow fell",
+    ];
+    for words in words {
+        installation.ok(&["remember", "wren", &long(words)]);
+    }
+    installation
+}
+
+fn numbers(listed: &Value) -> Vec<u64> {
+    let items = listed["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|memory| memory["number"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn spec_2_4_a_memory_that_replaces_another_one_moves_it_to_the_archive() {
+    let installation = installation();
+    installation.remember(&["Marta prefers linen thread.", "Marta binds on Mondays."]);
+    installation.ok(&["protect", "wren", "2"]);
+    let ran = installation.run(&[
+        "remember",
+        "wren",
+        "Marta prefers silk thread now.",
+        "--replaces",
+        "1",
+        "--replaces",
+        "#2,9",
+    ]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "3\n"), "{ran:?}");
+    for note in [
+        "replaced, now in the archive: #1\n",
+        "not replaced: #2 (constitutional: it is constitutional)\n",
+        "not replaced: #9 (not_found: there is no active memory of that number)\n",
+    ] {
+        assert!(ran.stderr.contains(note), "{note}: {}", ran.stderr);
+    }
+    let context = installation.ok(&["context", "wren"]);
+    assert!(
+        context.contains("silk") && !context.contains("linen"),
+        "{context}"
+    );
+    let archive = installation.ok(&["archive", "wren"]);
+    let lines: Vec<Vec<&str>> = archive
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        lines[0],
+        ["number", "date", "under", "now", "origin", "text"]
+    );
+    assert_eq!((lines[1][0], lines[1][2], lines[1][3]), ("#1", "#3", "#3"));
+    assert!(archive.contains("Marta prefers linen thread."), "{archive}");
+    let shown = installation.json(&["archive", "wren"]);
+    let old = &shown["items"][0];
+    assert_eq!(
+        (&old["kind"], &old["under"], &old["now"]),
+        (&json!("archival"), &json!(3), &json!(3))
+    );
+    assert!(old["archived_at"].is_string(), "{old}");
+    assert_eq!(
+        installation.json(&["ledger", "wren", "--all"])["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [2, 3]);
+}
+
+#[test]
+fn spec_2_8_recall_marks_what_was_replaced() {
+    let installation = installation();
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Marta prefers linen thread.",
+        "--at",
+        "2026-01-01",
+    ]);
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Marta prefers silk thread.",
+        "--at",
+        "2026-03-01",
+        "--replaces",
+        "1",
+    ]);
+    let found = installation.json(&["recall", "wren", "Which thread does Marta prefer?"]);
+    assert_eq!(numbers(&found), [2, 1]);
+    let old = &found["items"][1];
+    assert_eq!(
+        (&old["kind"], &old["now"], &old["until"]),
+        (
+            &json!("archival"),
+            &json!(2),
+            &json!("2026-03-01T00:00:00Z")
+        )
+    );
+    let table = installation.ok(&["recall", "wren", "Which thread does Marta prefer?"]);
+    assert!(table.contains("until 2026-03-01, now #2"), "{table}");
+    // One text alone is the query where no agent has that name.
+    assert_eq!(numbers(&installation.json(&["recall", "silk"])), [2]);
+    let archival = installation.json(&["recall", "wren", "--kind", "archival"]);
+    assert_eq!(numbers(&archival), [1]);
+}
+
+#[test]
+fn spec_2_4_promoting_brings_memories_back_into_the_prompt() {
+    let installation = installation();
+    installation.remember(&["Marta prefers linen thread."]);
+    installation.ok(&["remember", "Silk thread now.", "--replaces", "1"]);
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Old bills are in the loft.",
+        "--kind",
+        "archival",
+    ]);
+    assert_eq!(
+        installation.ok(&["promote", "wren", "1", "#3"]),
+        "promoted #1 #3\n"
+    );
+    assert_eq!(numbers(&installation.json(&["archive", "wren"])), [0; 0]);
+    assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [1, 2, 3]);
+    let core = installation.refused(&["promote", "wren", "2"]);
+    assert!(core.contains("#2 is not in the archive") && core.contains("memoir archive AGENT"));
+    installation.ok(&["discard", "wren", "3"]);
+    let discarded = installation.refused(&["promote", "wren", "3"]);
+    assert!(discarded.contains("there is no memory #3"), "{discarded}");
+    let ran = installation.run(&["archive", "wren"]);
+    assert_eq!(ran.stderr, "the archive is empty\n");
+    let memory = installation.json(&["protect", "wren", "1"]);
+    assert_eq!(memory["constitutional"], true);
+    let several = installation.json(&["protect", "wren", "1", "2"]);
+    assert_eq!(numbers(&several), [1, 2]);
+}
+
+#[test]
+fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
+    let installation = installation();
+    installation.remember(&["Marta prefers linen thread.", "Tea is served at five."]);
+    installation.ok(&["remember", "Silk thread now.", "--replaces", "1"]);
+    let kept = installation.ok(&["kept", "wren"]);
+    assert!(
+        kept.starts_with("3 originals: 2 in the prompt, 1 in the archive\n\nsaved in"),
+        "{kept}"
+    );
+    let shown = installation.json(&["kept", "wren"]);
+    assert_eq!(
+        shown["originals"],
+        json!({"total": 3, "in_prompt": 2, "archived": 1})
+    );
+    let quarters = shown["originals_by_quarter"].as_array().unwrap();
+    let quarter = quarters.last().unwrap();
+    let year = quarter["quarter"].as_str().unwrap();
+    assert!(year.len() == 7 && year.contains("-Q"), "{year}");
+    assert_eq!(
+        (
+            &quarter["saved"],
+            &quarter["in_prompt"],
+            &quarter["archived"]
+        ),
+        (&json!(3), &json!(2), &json!(1))
+    );
+    let verified = installation.ok(&["audit", "verify", "wren"]);
+    assert!(
+        verified.contains("\n        3 originals: 2 in the prompt, 1 in the archive, 0 lost\n"),
+        "{verified}"
+    );
+    let verified = installation.json(&["audit", "verify", "wren"]);
+    assert_eq!(
+        verified["originals"],
+        json!({"total": 3, "in_prompt": 2, "archived": 1, "removed_off": 0, "lost": 0})
+    );
+}
+
+/// A session that writes one summary and moves one memory alone.
+fn summarised() -> (Installation, String) {
+    let installation = over_the_budget();
+    let summary = "Marta sewed and glued.";
+    let server = installation.scripted(script(&[
+        (
+            "consolidate_memories",
+            json!({"ids": [3, 4], "content": summary}),
+        ),
+        ("delete_memory", json!({"ids": [5]})),
+    ]));
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
+    drop(server);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("consolidated #3 #4 #13") && ran.stderr.contains("(2 archived)"),
+        "{}",
+        ran.stderr
+    );
+    let session = installation.last_session();
+    (installation, session)
+}
+
+#[test]
+fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
+    let (installation, session) = summarised();
+    let shown = installation.json(&["session", &session]);
+    assert_eq!(
+        (&shown["archived"], &shown["summaries"], &shown["state"]),
+        (&json!(3), &json!(1), &json!("completed"))
+    );
+    let text = installation.ok(&["session", &session, "--text"]);
+    for part in [
+        "archived  2 memories under 1 summary, 1 alone",
+        "to the archive: #5",
+        "+ Marta sewed and glued.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let sessions = installation.ok(&["sessions", "wren"]);
+    assert!(
+        sessions.contains("archived") && sessions.contains("summaries"),
+        "{sessions}"
+    );
+    let archive = installation.json(&["archive", "wren"]);
+    let links: Vec<(u64, Value)> = archive["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|memory| (memory["number"].as_u64().unwrap(), memory["now"].clone()))
+        .collect();
+    assert_eq!(links, [(3, json!(13)), (4, json!(13)), (5, Value::Null)]);
+    let ledger = installation.ok(&["ledger", "wren"]);
+    assert!(ledger.contains("summary of 2"), "{ledger}");
+    let context = installation.ok(&["context", "wren"]);
+    assert!(
+        context.contains("(summary of 2)") && context.contains("in your archive"),
+        "{context}"
+    );
+    let verified = installation.ok(&["audit", "verify", "wren"]);
+    assert!(
+        verified.contains("12 originals: 9 in the prompt, 3 in the archive, 0 lost"),
+        "{verified}"
+    );
+    // Undoing returns all of it.
+    installation.ok(&["rollback", &session]);
+    assert_eq!(
+        numbers(&installation.json(&["ledger", "wren"])),
+        (1..=12).collect::<Vec<u64>>()
+    );
+    let verified = installation.ok(&["audit", "verify", "wren"]);
+    assert!(
+        verified.contains("12 originals: 12 in the prompt, 0 in the archive, 0 lost"),
+        "{verified}"
+    );
+}
+
+#[test]
+fn spec_4_4_shredding_names_the_summaries_over_a_text_and_shreds_them_where_that_is_requested() {
+    let (installation, _) = summarised();
+    let ran = installation.run(&["shred", "wren", "3", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("summaries that were written over it: #13"),
+        "{}",
+        ran.stderr
+    );
+    let told = installation.ok(&["shred", "wren", "4", "--yes", "--derived"]);
+    assert!(
+        told.contains("shredded with it, since they rest on it: #13"),
+        "{told}"
+    );
+    let all = installation.ok(&["ledger", "wren", "--all"]);
+    assert!(!all.contains("Marta"), "{all}");
+    installation.ok(&["audit", "verify", "wren"]);
+}
+
+#[test]
+fn spec_3_17_a_rehearsal_shows_how_many_of_its_edits_hold() {
+    let installation = over_the_budget();
+    let server = installation.scripted(script(&[
+        ("delete_memory", json!({"id": 5})),
+        ("delete_memory", json!({"id": 6})),
+    ]));
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small", "--rehearse"]);
+    drop(server);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stdout.contains("#5 would move to the archive"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stderr.contains("all 2 of its edits hold now"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(numbers(&installation.json(&["archive", "wren"])), [0; 0]);
+    installation.ok(&["protect", "wren", "6"]);
+    let session = installation.last_session();
+    let ran = installation.run(&["apply", &session]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("not applied: delete_memory #6 (constitutional)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(numbers(&installation.json(&["archive", "wren"])), [5]);
+}
+
+#[test]
+fn spec_3_5_a_session_in_which_nothing_can_be_done_is_not_started_and_says_why() {
+    let installation = installation();
+    let refused =
+        |arguments: &[&str]| installation.refused(&[&["refine", "wren"], arguments].concat());
+    let empty = refused(&[]);
+    assert!(
+        empty.contains("the agent has no core memories") && empty.contains("memoir remember"),
+        "{empty}"
+    );
+    installation.remember(&["Tea is served at five.", "The kiln is hot."]);
+    let no_duplicates = refused(&["--mode", "dedup_only"]);
+    assert!(
+        no_duplicates.contains("no core memory has the text of another"),
+        "{no_duplicates}"
+    );
+    installation.ok(&["agent", "set", "wren", "loss_guard", "refuse"]);
+    assert!(refused(&[]).contains("only duplicates may leave"));
+    installation.ok(&["agent", "set", "wren", "loss_guard", "archive"]);
+    installation.ok(&["protect", "wren", "1", "2"]);
+    let protected = refused(&[]);
+    assert!(
+        protected.contains("every core memory is constitutional")
+            && protected.contains("unprotect"),
+        "{protected}"
+    );
+    let code = installation.run(&["refine", "wren", "--json"]);
+    assert!(
+        code.stderr.contains("\"code\":\"nothing_to_refine\""),
+        "{code:?}"
+    );
+}
+
+#[test]
+fn spec_2_4_an_import_goes_to_the_archive_and_reports_the_budget() {
+    let installation = installation();
+    let lines: Vec<String> = (1..=12)
+        .map(|at| json!({"content": long(&format!("Fact {at}"))}).to_string())
+        .collect();
+    let file = installation.write("facts.jsonl", lines.join("\n"));
+    let tried = installation.run(&["import", "wren", &file, "--dry-run"]);
+    assert!(
+        tried
+            .stderr
+            .contains("core would be 1,200 of 1,000 tokens: 200 over the budget"),
+        "{tried:?}"
+    );
+    let told = installation.json(&["import", "wren", &file]);
+    assert_eq!(
+        (
+            &told["imported"],
+            &told["core_tokens"],
+            &told["over_budget"]
+        ),
+        (&json!(12), &json!(1200), &json!(200))
+    );
+    installation.ok(&["import", "wren", "--undo"]);
+    let ran = installation.run(&["import", "wren", &file, "--to", "archival"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "imported 12 memories\n")
+    );
+    assert!(!ran.stderr.contains("over the budget"), "{}", ran.stderr);
+    assert_eq!(numbers(&installation.json(&["archive", "wren"])).len(), 12);
+    assert_eq!(numbers(&installation.json(&["ledger", "wren"])), [0; 0]);
+}
+
+#[test]
+fn spec_2_4_an_export_carries_the_archive_into_another_agent() {
+    let (installation, _) = summarised();
+    let file = installation.path("wren.jsonl").display().to_string();
+    installation.ok(&["export", "wren", "-o", &file]);
+    installation.ok(&["agent", "create", "robin"]);
+    installation.ok(&["import", "robin", &file]);
+    let of = |agent: &str| {
+        let all = installation.json(&["archive", agent]);
+        let items = all["items"].as_array().unwrap().clone();
+        items
+            .iter()
+            .map(|memory| (memory["content"].clone(), memory["now"].is_null()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("robin"), of("wren"));
+    assert!(
+        installation
+            .ok(&["ledger", "robin"])
+            .contains("summary of 2")
+    );
+    let verified = installation.ok(&["audit", "verify", "robin"]);
+    assert!(verified.contains("3 in the archive, 0 lost"), "{verified}");
+}
