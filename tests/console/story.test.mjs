@@ -181,7 +181,7 @@ step("makes an agent, and its token", async () => {
   wren.id = wren.path.split("/").at(-1);
   await page.getByRole("link", { name: "Settings", exact: true }).click();
   await page.getByRole("button", { name: "Make a token" }).click();
-  await page.getByText("It is shown this once.").waitFor();
+  await page.getByText("It is shown only once.").waitFor();
   wren.token = (await page.locator("pre").innerText()).trim();
   // Shown once: it is not there again.
   await page.goto(`${wren.path}/settings`);

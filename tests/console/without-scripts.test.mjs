@@ -167,7 +167,7 @@ silently("a session is run, followed by looking again, and rolled back past a co
   await page.getByLabel("Undo these later changes too").check();
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("The session was rolled back.").waitFor();
-  await page.getByText("undone", { exact: true }).waitFor();
+  await page.locator(".badge").getByText("undone", { exact: true }).waitFor();
 });
 
 silently("a session that the agent runs is cancelled", async (page) => {

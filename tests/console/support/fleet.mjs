@@ -121,7 +121,7 @@ class Past {
     const session = await this.open();
     for (const id of [4, 6, 8]) await this.use(session, "delete_memory", { id });
     const said = await this.use(session, "consolidate_memories", {
-      ids: [1, 2, 3, 5, 7, 9, 10, 11, 12, 13, 14, 17, 18],
+      ids: [1, 2, 3, 5, 7, 9, 10, 11, 12, 13],
       content: `Letters from ${CANARY} about this and that.`,
     });
     if (said.type !== "refinement_rolled_back") throw new Error(`the breaker did not trip: ${said.type}`);
