@@ -123,7 +123,7 @@ def test_hermes_sends_the_memory_and_hands_over(
     assert [each["content"] for each in recalled["memories"]] == [REMEMBERED]
     assert "content" in refused["error"]
     assert memory.transcripts().pending == 2
-    assert memory.recall("Ilse")[0].sources == ("hermes:memory",)
+    assert memory.recall("Ilse")[0].source == "hermes:memory"
 
 
 def test_hermes_model_is_told_where_the_memory_cannot_be_reached(
