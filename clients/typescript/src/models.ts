@@ -551,6 +551,8 @@ export interface Rewound {
   readonly returning: number;
   readonly discarded: number;
   readonly reworded: number;
+  readonly archived: number;
+  readonly promoted: number;
   readonly core_tokens_before: number;
   readonly core_tokens_after: number;
 }

@@ -40,13 +40,15 @@ pub enum Error {
     /// No agent of the account has the request for access.
     #[error("there is no request for access `{0}`")]
     NoAccessRequest(String),
-    /// Words that the agent does not let whoever asks see.
-    #[error("no access that the agent `{0}` has granted covers this")]
+    /// Text that no access grant of the caller covers.
+    #[error("no access grant of the agent `{0}` covers this")]
     NoAccess(String),
-    /// What is the agent's alone, for somebody else.
-    #[error("this is for the agent itself; an administrator sees no words and speaks for no agent")]
+    /// An action of the agent alone, requested by another actor.
+    #[error(
+        "only the agent itself can do this: an administrator sees no text and does not answer for an agent"
+    )]
     AgentOnly,
-    /// An agent wants to undo a session of its own, and a later one had the knife.
+    /// An agent requests to undo a session that is not its last one.
     #[error("an agent can undo its last session; an administrator can undo any")]
     NotLastSession,
     /// A request for access is not taken, answered or used.
@@ -84,7 +86,7 @@ pub enum Error {
     #[error("no model is set for the agent, and the installation has no default")]
     NoModel,
     /// A model that only follows rules, for something that must be understood.
-    #[error("`{0}` follows rules and understands no words: it cannot read a conversation")]
+    #[error("`{0}` is rule-based and understands no text: it cannot read a conversation")]
     RulesOnly(String),
     /// The model's name is none.
     #[error(transparent)]
@@ -92,8 +94,8 @@ pub enum Error {
     /// The model cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The memory is kept, and sessions let nothing of the wording go that was given to it.
-    #[error("memory {0} is not discarded, and sessions let no word of it go")]
+    /// The memory is active: there is nothing to restore.
+    #[error("memory {0} is not discarded: there is nothing to restore")]
     NotDiscarded(Number),
     /// The agent or the memory cannot be changed in this way.
     #[error(transparent)]
@@ -107,7 +109,7 @@ pub enum Error {
         problem: &'static str,
     },
     /// Later changes stand in the way of an undo.
-    #[error("later changes of the same memories stand in the way of undoing session {session}")]
+    #[error("undoing session {session} conflicts with later changes of the same memories")]
     InTheWay {
         /// The session.
         session: SessionId,
@@ -116,7 +118,7 @@ pub enum Error {
     },
     /// Changes that an administrator made stand in the way of an agent's undo (SPEC 4.3).
     #[error(
-        "changes that an administrator made since stand in the way of undoing session {session}, and stay"
+        "undoing session {session} conflicts with later changes by an administrator, and these stay"
     )]
     BeyondAgent {
         /// The session.
@@ -141,14 +143,14 @@ pub enum Error {
         total: usize,
     },
     /// There is no import to take back.
-    #[error("no import of the agent is there to be taken back")]
+    #[error("the agent has no import that can be undone")]
     NoImport,
     /// Another text cannot take the place of a memory.
     #[error("{0} cannot be replaced: it is constitutional, a summary, or not active any more")]
     NotReplaceable(Number),
     /// What was done with imported memories since stands in the way of taking the import back.
     #[error(
-        "{count} memories stand in the way of taking the import back: sessions merged them with others, or somebody protected them since (the first: {})",
+        "undoing the import conflicts with later changes of {count} memories: sessions consolidated them, or they were protected (the first: {})",
         list(numbers)
     )]
     ImportInTheWay {
@@ -158,13 +160,13 @@ pub enum Error {
         numbers: Vec<Number>,
     },
     /// The session was closed by somebody else while this worker ran it.
-    #[error("session {0} was closed by somebody else")]
+    #[error("session {0} was closed by another process")]
     SessionLost(SessionId),
-    /// It is not any more what whoever asks has seen of it.
+    /// It changed since the caller read it.
     #[error("it was changed since it was read")]
     Changed,
     /// The agent changed under every attempt to decide.
-    #[error("the agent is being changed by too many others at once")]
+    #[error("too many changes of the agent at once: try again")]
     Contended,
     /// The system gives no random bytes.
     #[error("the system's source of random numbers is not available")]
@@ -197,13 +199,13 @@ pub enum Error {
     #[error(transparent)]
     Keys(#[from] memoir_vault::Error),
     /// A row or a text that is not as it was written, or that was moved.
-    #[error("the database was changed by somebody else than Memoir: {0}")]
+    #[error("the database was changed outside Memoir: {0}")]
     Sealed(#[from] memoir_vault::seal::OpenError),
     /// A file that is no archive, or that the passphrase does not open.
     #[error(transparent)]
     Archive(#[from] memoir_vault::archive::ArchiveError),
     /// An archive of another version of Memoir.
-    #[error("the archive has the unknown form {0}: it was written by a newer version of Memoir")]
+    #[error("the archive has the unknown format {0}: a newer version of Memoir wrote it")]
     ArchiveVersion(u32),
     /// The agent in an archive cannot be taken in.
     #[error(transparent)]

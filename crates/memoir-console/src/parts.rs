@@ -324,15 +324,22 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
 
 /// What memories become where something is undone, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
-    let named = changes.returning + changes.discarded + changes.reworded;
-    let other = changes.changed.saturating_sub(named);
     let parts = [
         ("Active again", changes.returning),
         ("Discarded", changes.discarded),
         ("Another text", changes.reworded),
     ];
-    let parts = parts.into_iter();
-    let parts = parts.chain((other > 0).then_some(("Changed otherwise", other)));
+    let moves = [
+        ("Moved to the archive", changes.archived),
+        ("Back in the prompt", changes.promoted),
+    ];
+    let named: u64 = parts.iter().chain(&moves).map(|(_, count)| count).sum();
+    let rare = moves
+        .into_iter()
+        .chain([("Changed otherwise", changes.changed.saturating_sub(named))]);
+    let parts = parts
+        .into_iter()
+        .chain(rare.filter(|(_, count)| *count > 0));
     html! {
         (pair("Core size", html! {
             (words::number(changes.core_tokens_before)) " → "

@@ -702,7 +702,8 @@ fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &
     const LONGEST: usize = 100;
     prompt.match_indices("%{").filter_map(|(start, _)| {
         let inside = &prompt[start + 2..];
-        let end = inside.find('}').filter(|end| *end <= LONGEST)?;
+        let mut bytes = inside.bytes().take(LONGEST + 1);
+        let end = bytes.position(|byte| byte == b'}')?;
         // A placeholder has none inside: this one was left open.
         let name = Some(&inside[..end]).filter(|name| !name.contains("%{"))?;
         Some((start..start + 2 + end + 1, name.trim()))
@@ -715,14 +716,16 @@ pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
     unknown.map(|(range, _)| &prompt[range]).collect()
 }
 
-/// A prompt with these placeholders filled. What is filled in is not searched for placeholders; others stay as they
-/// are.
+/// A prompt with these placeholders filled, each where it first stands: a prompt that repeats one would grow without a
+/// bound. What is filled in is not searched for placeholders; others stay as they are.
 pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(prompt.len());
     let mut end = 0;
+    let mut seen = BTreeSet::new();
     for (range, name) in placeholders(prompt) {
         let value = values.iter().find(|(known, _)| *known == name);
-        if let Some((_, value)) = value.filter(|_| range.start >= end) {
+        let value = value.filter(|_| range.start >= end && seen.insert(name));
+        if let Some((_, value)) = value {
             filled.push_str(&prompt[end..range.start]);
             filled.push_str(value.trim());
             end = range.end;
@@ -921,6 +924,15 @@ mod tests {
         );
         assert_eq!(found("é%{ä}%{ %{b}"), ["%{b}", "%{ä}"]);
         assert!(found("50% {of} it").is_empty());
+    }
+
+    #[test]
+    fn spec_2_2_a_placeholder_is_filled_once() {
+        let filled = fill_placeholders(
+            "%{journal}, %{name}, %{journal}",
+            &[("journal", "tea %{name}")],
+        );
+        assert_eq!(filled, "tea %{name}, %{name}, %{journal}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn action(action: Action) -> &'static str {
         Action::AccessGranted => "access granted",
         Action::AccessRefused => "access refused",
         Action::AccessUsed => "access used",
-        Action::AccessRevoked => "access taken back",
+        Action::AccessRevoked => "access revoked",
         Action::AccessExpired => "access over",
         Action::AccountCreated => "account created",
         Action::InstallationClosed => "installation closed",
@@ -177,7 +177,7 @@ pub fn access_state(state: AccessState) -> &'static str {
         AccessState::Granted => "granted",
         AccessState::Refused => "refused",
         AccessState::Done => "done",
-        AccessState::Revoked => "taken back",
+        AccessState::Revoked => "revoked",
         AccessState::Expired => "over",
     }
 }

@@ -4,7 +4,7 @@
 //! makes every memory what it was, discards what is newer, and adds nothing: the kept memories are exactly
 //! those of that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     SessionId, Timestamp,
@@ -13,10 +13,10 @@ use crate::{
     draft::{Decision, Draft},
     in_force::{InForceEvent, InForceKind, RecordsInForce},
     manage::{self, ChangeRefusal},
-    memory::{Memory, Number, Tally},
+    memory::{Kind, Memory, Number, Tally},
     rollback,
     session::Session,
-    summary::LogPast,
+    summary::{LogPast, MemoryGlance},
 };
 
 /// Where a rewind goes back to.
@@ -48,8 +48,12 @@ pub struct RewindPreview {
     pub returning: u64,
     /// Kept memories that are discarded.
     pub discarded: u64,
-    /// Memories that are kept and get another wording.
+    /// Active memories that get another text.
     pub reworded: u64,
+    /// Active core memories that become archival, with the same text.
+    pub archived: u64,
+    /// Active archival memories that become core, with the same text.
+    pub promoted: u64,
     /// The mass before, in tokens.
     pub core_tokens_before: u64,
     /// The mass afterwards, in tokens.
@@ -75,10 +79,19 @@ impl RewindPreview {
                 (false, true) => preview.returning += 1,
                 (true, false) => preview.discarded += 1,
                 (true, true) if before.content != after.content => preview.reworded += 1,
-                _ => {}
+                (true, true) => preview.count_move(before.kind(), after.kind()),
+                (false, false) => {}
             }
         }
         preview
+    }
+
+    fn count_move(&mut self, before: Kind, after: Kind) {
+        match (before, after) {
+            (Kind::Core, Kind::Archival) => self.archived += 1,
+            (Kind::Archival, Kind::Core) => self.promoted += 1,
+            _ => {}
+        }
     }
 }
 
@@ -157,7 +170,8 @@ pub fn preview(
     RewindPreview::of(&agent.tally, &draft.agent.tally, &changes)
 }
 
-/// All memories as they are to be: as they were then, and discarded where they did not exist.
+/// All memories as they are to be: as they were then, and discarded where they did not exist. A summary whose sources
+/// were all shredded since stays discarded.
 fn targets(
     memories: &BTreeMap<Number, Memory>,
     plan: &RewindPlan,
@@ -173,10 +187,12 @@ fn targets(
             ..memory.clone()
         },
     };
-    memories
+    let mut targets = memories
         .iter()
         .map(|(number, memory)| (*number, target(memory)))
-        .collect()
+        .collect();
+    rollback::keep_bare_summaries_discarded(memories, &BTreeSet::new(), &mut targets);
+    targets
 }
 
 /// Returns every memory to exactly what it was at the point planned; `None` where nothing would become
@@ -226,6 +242,15 @@ pub fn foresee(
         core_tokens_after: agent.tally.core_tokens,
         ..RewindPreview::default()
     };
+    let is_shredded = |index: usize| {
+        let present = now.memories().get(index).copied().flatten();
+        present.is_some_and(|present| present.is_shredded())
+    };
+    let sources = then.memories().iter().enumerate();
+    let summaries: BTreeSet<Number> = sources
+        .filter(|(index, _)| !is_shredded(*index))
+        .filter_map(|(_, then)| then.as_ref()?.source_of())
+        .collect();
     for (index, present) in now.memories().iter().enumerate() {
         let Some(present) = present.filter(|present| !present.is_shredded()) else {
             continue;
@@ -233,19 +258,29 @@ pub fn foresee(
         // `None` of a memory that did not exist then: it is discarded, and was not kept anyway where
         // nothing changes.
         let target = then.memories().get(index).copied().flatten();
-        let (mass, is_kept) = target.map_or((0, false), |then| (then.mass(), then.is_active()));
+        // A summary whose sources were all shredded since stays discarded.
+        let is_bare = |then: &MemoryGlance| {
+            then.is_active_summary()
+                && !present.is_active()
+                && !summaries.contains(&Number(index as u64 + 1))
+        };
+        if target.as_ref().is_some_and(is_bare) {
+            continue;
+        }
+        let mass = target.map_or(0, |then| then.mass());
         let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
         if is_same {
             continue;
         }
         changes.changed += 1;
-        match (present.is_active(), is_kept) {
-            (false, true) => changes.returning += 1,
-            (true, false) => changes.discarded += 1,
-            (true, true) if target.is_some_and(|then| !then.says_the_same(&present)) => {
+        match (present.kind(), target.and_then(|then| then.kind())) {
+            (None, Some(_)) => changes.returning += 1,
+            (Some(_), None) => changes.discarded += 1,
+            (Some(_), Some(_)) if target.is_some_and(|then| !then.says_the_same(&present)) => {
                 changes.reworded += 1;
             }
-            _ => {}
+            (Some(before), Some(after)) => changes.count_move(before, after),
+            (None, None) => {}
         }
         let without = changes.core_tokens_after.saturating_sub(present.mass());
         changes.core_tokens_after = without + mass;
@@ -323,6 +358,8 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
         .count("returning", measured.returning)
         .count("discarded", measured.discarded)
         .count("reworded", measured.reworded)
+        .count("archived", measured.archived)
+        .count("promoted", measured.promoted)
         .count("core_tokens_before", measured.core_tokens_before)
         .count("core_tokens_after", measured.core_tokens_after)
 }

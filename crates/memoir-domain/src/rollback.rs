@@ -57,14 +57,21 @@ fn without(
 }
 
 /// A summary that would return without a source stays discarded (SPEC 3.19).
-fn keep_bare_summaries_discarded(
+///
+/// `memories` holds the memories as they are now, `restored` what they are to become. A shredded memory stays as it is
+/// and is no source (SPEC 4.4). Summaries in `not_left` keep their sources by an edit that is not written.
+pub(crate) fn keep_bare_summaries_discarded(
     memories: &BTreeMap<Number, Memory>,
     not_left: &BTreeSet<Number>,
     restored: &mut BTreeMap<Number, Memory>,
 ) {
+    let is_shredded = |number: &Number| {
+        let now = memories.get(number);
+        now.is_some_and(|memory| memory.shredded_at.is_some())
+    };
     let under: BTreeSet<Number> = restored
         .values()
-        .filter(|memory| memory.is_active_archival())
+        .filter(|memory| memory.is_active_archival() && !is_shredded(&memory.number))
         .filter_map(Memory::under)
         .collect();
     for (number, memory) in restored.iter_mut() {

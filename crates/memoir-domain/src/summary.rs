@@ -47,7 +47,10 @@ pub struct MemoryGlance {
     /// Equal where the texts are.
     content: TextMark,
     tokens: u64,
-    is_core: bool,
+    kind: Kind,
+    /// Of an archival memory, the one that took its place.
+    under: Option<Number>,
+    is_summary: bool,
     is_active: bool,
     is_shredded: bool,
 }
@@ -59,7 +62,9 @@ impl MemoryGlance {
             state: mark.as_one(),
             content: mark.content(),
             tokens: memory.tokens(),
-            is_core: memory.kind() == Kind::Core,
+            kind: memory.kind(),
+            under: memory.under(),
+            is_summary: memory.is_summary,
             is_active: memory.is_active(),
             is_shredded: mark.is_shredded(),
         }
@@ -67,11 +72,25 @@ impl MemoryGlance {
 
     /// Its part of the mass.
     pub(crate) fn mass(&self) -> u64 {
-        if self.is_core && self.is_active {
+        if self.kind() == Some(Kind::Core) {
             self.tokens
         } else {
             0
         }
+    }
+
+    /// Its kind while it is active; `None` of a discarded memory.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.is_active.then_some(self.kind)
+    }
+
+    pub(crate) fn is_active_summary(&self) -> bool {
+        self.is_summary && self.is_active
+    }
+
+    /// The memory that an active archival memory is under; `None` of any other.
+    pub(crate) fn source_of(&self) -> Option<Number> {
+        self.is_active.then_some(self.under).flatten()
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -240,7 +259,7 @@ impl LogPast {
 
 /// How a summary lies before it is sealed: numbers in as many bytes as they need, and places as the distance to
 /// the one before.
-const FORM: u8 = 2;
+const FORM: u8 = 3;
 
 impl LogSummary {
     /// In few bytes, to be sealed.
@@ -271,7 +290,15 @@ impl LogSummary {
             out.bytes(glance.state.as_bytes());
             out.bytes(glance.content.as_bytes());
             out.number(glance.tokens);
-            let flags = [glance.is_core, glance.is_active, glance.is_shredded];
+            // No memory has the number 0.
+            out.number(glance.under.map_or(0, |under| under.0));
+            let flags = [
+                glance.kind == Kind::Core,
+                glance.kind == Kind::Archival,
+                glance.is_summary,
+                glance.is_active,
+                glance.is_shredded,
+            ];
             out.number(
                 flags
                     .iter()
@@ -315,12 +342,19 @@ impl LogSummary {
         for _ in 0..from.number()? {
             let number = Number(from.number()?);
             let (state, content) = (from.array()?, from.array()?);
-            let (tokens, flags) = (from.number()?, from.number()?);
+            let (tokens, under, flags) = (from.number()?, from.number()?, from.number()?);
             let glance = MemoryGlance {
                 state: TextMark::from_bytes(state),
                 content: TextMark::from_bytes(content),
                 tokens,
-                is_core: flags & 4 != 0,
+                kind: match flags >> 3 {
+                    0 => Kind::Journal,
+                    1 => Kind::Archival,
+                    2 => Kind::Core,
+                    _ => return None,
+                },
+                under: (under != 0).then_some(Number(under)),
+                is_summary: flags & 4 != 0,
                 is_active: flags & 2 != 0,
                 is_shredded: flags & 1 != 0,
             };

@@ -83,6 +83,10 @@ pub(crate) struct Rewound {
     discarded: u64,
     /// Active memories that got another text.
     reworded: u64,
+    /// Core memories that became archival, with the same text.
+    archived: u64,
+    /// Archival memories that became core, with the same text.
+    promoted: u64,
     /// The core size before, in tokens.
     core_tokens_before: u64,
     /// The core size afterwards, in tokens.

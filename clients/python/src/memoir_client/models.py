@@ -680,6 +680,8 @@ class Rewound(Shown):
     returning: int
     discarded: int
     reworded: int
+    archived: int
+    promoted: int
     core_tokens_before: int
     core_tokens_after: int
 

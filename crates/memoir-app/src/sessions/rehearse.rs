@@ -85,7 +85,10 @@ fn links(memories: &[Touched]) -> (ArchiveLinks, ArchiveLinks) {
         .iter()
         .filter_map(|touched| touched.before.as_ref());
     let after = memories.iter().map(|touched| &touched.after);
-    (ArchiveLinks::among(before), ArchiveLinks::among(after))
+    (
+        ArchiveLinks::among_changed(before),
+        ArchiveLinks::among_changed(after),
+    )
 }
 
 /// An edit of a rehearsal that does not hold any more, without text.

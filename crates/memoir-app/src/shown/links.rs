@@ -29,6 +29,21 @@ impl ArchiveLinks {
         links
     }
 
+    /// Of memories that a rehearsal changes. One that it does not change, and that others come under, is active core:
+    /// a session puts memories under no other kind (SPEC 3.10).
+    pub(crate) fn among_changed<'a>(memories: impl Iterator<Item = &'a Memory> + Clone) -> Self {
+        let mut links = Self::among(memories.clone());
+        for number in memories.filter_map(Memory::under) {
+            links.known.entry(number).or_insert(ArchiveLink {
+                number,
+                under: None,
+                kind: Kind::Core,
+                is_discarded: false,
+            });
+        }
+        links
+    }
+
     /// Takes a memory as it is, or would be, in place of what was known of it.
     pub(crate) fn follow(&mut self, memory: &Memory) {
         self.put(ArchiveLink {

@@ -113,11 +113,13 @@ impl Sim {
             near_duplicates: false,
             leaves_out_administrators: false,
         };
-        let (agent, memories) = (self.agent.clone(), self.memories.clone());
+        let (agent, memories) = (self.agent.clone(), std::mem::take(&mut self.memories));
         let digester = Digester::new(&[3; 32]);
         let opened = lifecycle::open(agent, session, memories, &digester, room, self.now);
         self.honest.begin(opened.prompt.user.expose());
-        let mut session = self.apply(opened.decision).unwrap();
+        // They are as the cleanup left them.
+        (self.agent, self.memories) = (opened.decision.agent, opened.memories);
+        let mut session = opened.decision.sessions.into_iter().next().unwrap();
         while session.state == State::Open {
             let (tool, arguments) = self.honest.call();
             let request = ToolRequest::read(tool, Some(&arguments));

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memoir_text::{Allowed, SummarySource, is_same_text, unsupported};
+use memoir_text::{Allowed, SummarySource, is_same_text, same_text_key, unsupported};
 
 use crate::{
     PrivateText, Timestamp,
@@ -541,18 +541,28 @@ impl<'a> Plan<'a> {
     }
 
     fn check_shorter(&self) -> Result<(), Refusal> {
-        let Effect::Summary { content } = self.effect else {
-            return Ok(());
-        };
-        let tokens = tokens(content.expose());
         let sum = |memories: &[&Memory]| memories.iter().map(|memory| memory.tokens()).sum::<u64>();
-        let (most, why) = match self.tool {
-            Tool::Update => (sum(&self.members), ": as many as the present text has"),
-            _ => (
+        let (content, most, why) = match (self.effect, self.tool) {
+            // The age rule counts tokens: a text padded with white space would make room for others to leave. The
+            // form without padding does not change, however often the text is rewritten.
+            (Effect::Form { content }, _) => (
+                content,
+                sum(&self.members).max(tokens(&same_text_key(content.expose())) + 1),
+                ": white space and marks make no text longer",
+            ),
+            (Effect::Summary { content }, Tool::Update) => (
+                content,
+                sum(&self.members),
+                ": as many as the present text has",
+            ),
+            (Effect::Summary { content }, _) => (
+                content,
                 3 * sum(&self.sources()) / 4,
                 ": three quarters of the originals together",
             ),
+            _ => return Ok(()),
         };
+        let tokens = tokens(content.expose());
         match tokens > most {
             true => Err(Refusal::NotShorter { tokens, most, why }),
             false => Ok(()),

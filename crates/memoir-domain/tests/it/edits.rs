@@ -150,6 +150,24 @@ fn spec_3_10_a_constitutional_text_changes_in_form_only() {
 }
 
 #[test]
+fn spec_3_10_a_change_in_form_pads_no_text() {
+    let mut world = World::session(&["Ada keeps bees", "Bo reads"]);
+    for padded in [
+        format!("Ada{}keeps bees", " ".repeat(400)),
+        format!("Ada keeps bees{}.", "\n".repeat(9)),
+    ] {
+        let refused = world.update(2, &padded);
+        assert_eq!(refused["code"], "not_shorter", "{refused}");
+    }
+    // A full stop is no padding, also where it begins a token.
+    for text in ["Ada keeps bees.", "Ada keeps bees!"] {
+        assert_eq!(world.update(2, text)["type"], "updated");
+    }
+    assert_eq!(world.update(3, "Bo reads.")["type"], "updated");
+    assert_eq!(world.text(3), "Bo reads.");
+}
+
+#[test]
 fn spec_3_10_a_delete_puts_each_memory_under_what_makes_it_free_or_replaces_it() {
     let mut world = World::session(&["The tide is high.", "The TIDE is high.", "wool", "linen"]);
     let result = world.call("delete_memory", json!({"ids": [3, 4]}));

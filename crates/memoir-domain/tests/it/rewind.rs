@@ -41,6 +41,8 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
             // With the two entries that tell of what an administrator did.
             discarded: 3,
             reworded: 0,
+            archived: 0,
+            promoted: 0,
             core_tokens_before: world.agent.tally.core_tokens,
             core_tokens_after: 3 + 1 + 4 + 2 + 1,
         }
@@ -61,7 +63,8 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
         json!(record.facts),
         json!({
             "to_seq": plan.to_seq, "to": then.to_string(), "memories": 6, "returning": 1,
-            "discarded": 3, "reworded": 0, "core_tokens_before": 9, "unprotected": 1,
+            "discarded": 3, "reworded": 0, "archived": 0, "promoted": 0,
+            "core_tokens_before": 9, "unprotected": 1,
             "core_tokens_after": 11,
             "core_tokens": 11,
         })
@@ -248,4 +251,48 @@ fn spec_4_3_a_rewind_reports_how_many_constitutional_memories_it_takes() {
     // Nothing is taken by what brings it back.
     assert!(world.rewind(later));
     assert_eq!(told(&world), None);
+}
+
+#[test]
+fn spec_4_3_a_summary_whose_sources_were_shredded_does_not_return() {
+    let mut world = session();
+    let summary = world.summarise(&[2, 3], "tea");
+    world.complete();
+    world.tick();
+    let then = world.now;
+    world.tick();
+    world.shred(2).unwrap();
+    assert!(world.memory(summary).is_active());
+    world.shred(3).unwrap();
+    assert!(!world.memory(summary).is_active());
+    // `World::rewind` compares what was foreseen with what is done.
+    world.rewind(then);
+    assert!(!world.memory(summary).is_active());
+    let core: u64 = world
+        .active(Kind::Core)
+        .iter()
+        .map(|(number, _)| number)
+        .sum();
+    assert_eq!(core, 1 + 4 + 5 + 6);
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_a_rewind_tells_what_moves_between_prompt_and_archive() {
+    let mut world = session();
+    world.delete(2);
+    world.complete();
+    world.tick();
+    let then = world.now;
+    world.tick();
+    world.promote(2).unwrap();
+    let preview = |world: &World, to| {
+        let plan = plan_rewind(&world.log, to);
+        let preview = preview(&world.agent, &world.memories, &plan, world.now);
+        (preview.archived, preview.promoted)
+    };
+    assert_eq!(preview(&world, then), (1, 0));
+    let promoted = world.now;
+    assert!(world.rewind(then));
+    assert_eq!(preview(&world, promoted), (0, 1));
 }

@@ -71,15 +71,18 @@ fn rewound_text(rewound: &Rewound, dry_run: bool) -> String {
         return format!("nothing differs from {point}\n");
     }
     let verb = if dry_run { "would rewind" } else { "rewound" };
-    let other = changes.changed - changes.returning - changes.discarded - changes.reworded;
     let parts = [
         (changes.returning, "returned"),
         (changes.discarded, "discarded"),
         (changes.reworded, "rewritten"),
-        (other, "changed otherwise"),
+        (changes.archived, "moved to the archive"),
+        (changes.promoted, "moved back into the prompt"),
     ];
+    let named: u64 = parts.iter().map(|(count, _)| count).sum();
+    let other = (changes.changed.saturating_sub(named), "changed otherwise");
     let parts: Vec<String> = parts
         .into_iter()
+        .chain([other])
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", thousands(count)))
         .collect();

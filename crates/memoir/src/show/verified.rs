@@ -58,7 +58,7 @@ fn agent(agent: &Verification, name: &str) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "        {}", line(misfit));
     }
-    text
+    text + &originals(agent)
 }
 
 /// Where every original is (SPEC 3.12).

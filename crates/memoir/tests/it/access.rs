@@ -72,7 +72,7 @@ fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
         "{answered:?}"
     );
     let revoked = installation.ok(&["access", "revoke", id]);
-    assert_eq!(revoked, format!("taken back {id}\n"));
+    assert_eq!(revoked, format!("revoked {id}\n"));
     let error = installation.refused(&["access", "answer", id, "no"]);
     assert!(error.contains("the request is revoked"), "{error}");
     let requests = installation.json(&["access", "list", "wren"]);
@@ -145,7 +145,7 @@ fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_i
         (&json!(2), &json!(2))
     );
     let revoked = with_token(&installation, &agent, &["access", "revoke", id]);
-    assert_eq!(revoked.stdout, format!("taken back {id}\n"));
+    assert_eq!(revoked.stdout, format!("revoked {id}\n"));
     assert_eq!(shows(&installation, &ada), [false; 2]);
     // An agent asks nobody.
     let own = ["access", "ask", "wren", "--purpose", PURPOSE];

@@ -211,7 +211,7 @@ fn a_rollback_gives_everything_back_and_is_refused_while_later_changes_stand_in_
 
     let refused = installation.refused(&["rollback", &first]);
     for told in [
-        "stand in the way",
+        "conflicts with later changes",
         "rewritten",
         "#3",
         &second[..13],

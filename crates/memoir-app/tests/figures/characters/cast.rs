@@ -107,7 +107,7 @@ impl Character {
                     ]
                 };
                 let rows = mind.some(6);
-                let rows = rows.iter().filter(|row| !is_frame(row)).take(2);
+                let rows = rows.iter().filter(|row| !is_frame(row)).take(1);
                 rows.flat_map(framed).collect()
             }
             DoubleTalker => {

@@ -33,7 +33,9 @@ use crate::{
 
 const WEEKS: u64 = 20;
 const YEAR: u64 = 52;
-/// Every so many weeks the limits are checked.
+/// Weeks under `refuse`, where little happens, unless every figure is wanted.
+const FEWER_WEEKS: u64 = 10;
+/// Every so many weeks the limits are checked; with `FIGURES=full` after each.
 const CHECKED: u64 = 10;
 pub const BUDGET: u64 = 5_000;
 /// How many of the first matches of a recall count.
@@ -377,14 +379,8 @@ impl Run {
                 "{number}"
             );
         }
-        let verified = self.figure.wren.agent.verify().await.unwrap();
-        let originals = verified.originals.unwrap();
-        assert_eq!(
-            (originals.archived, originals.lost),
-            (0, 0),
-            "{}",
-            self.name()
-        );
+        let archived = all.iter().filter(|memory| memory.kind == Kind::Archival);
+        assert_eq!(archived.count(), 0, "{}", self.name());
         // A summary without a source is no more.
         let left = all
             .iter()
@@ -517,10 +513,10 @@ fn cast(of: &[Data]) -> Vec<(Character, Data)> {
 
 /// What a table is of, before it.
 fn heading(weeks: u64, guard: &str) -> String {
-    let weeks = if weeks == YEAR {
-        "A year"
-    } else {
-        "Twenty weeks"
+    let weeks = match weeks {
+        YEAR => "A year",
+        FEWER_WEEKS => "Ten weeks",
+        _ => "Twenty weeks",
     };
     format!("\n### {weeks} under `{guard}`\n\n")
 }
@@ -554,13 +550,20 @@ async fn spec_3_14_hostile_characters_lose_nothing_in_twenty_weeks() {
     let tables = [
         ("archive", cast(&both), WEEKS),
         ("archive", vec![(Character::Stuffer, Data::Companion)], YEAR),
-        ("refuse", cast(if is_full { &both } else { &demo }), WEEKS),
+        match is_full {
+            true => ("refuse", cast(&both), WEEKS),
+            false => ("refuse", cast(&demo), FEWER_WEEKS),
+        },
         ("off", if is_full { cast(&both) } else { Vec::new() }, WEEKS),
     ];
-    for (guard, cast, weeks) in tables.into_iter().filter(|(_, cast, _)| !cast.is_empty()) {
-        let began = std::time::Instant::now();
-        let outcomes = outcomes(cast, guard, weeks).await;
-        println!("{guard}, {weeks} weeks: {:.1?}", began.elapsed());
+    // All of them are spawned before the first one is waited for.
+    let tables = tables.into_iter().filter(|(_, cast, _)| !cast.is_empty());
+    let tables = tables.map(|(guard, cast, weeks)| {
+        let run = tokio::spawn(outcomes(cast, guard, weeks));
+        (guard, weeks, run)
+    });
+    for (guard, weeks, run) in tables.collect::<Vec<_>>() {
+        let outcomes = run.await.unwrap();
         if guard != "off" {
             check_found(guard, &outcomes);
         }
