@@ -4,7 +4,7 @@
 //! that do (the prefix filter of Bayardo, Ma and Srikant 2007, with the positions of Xiao and others 2008).
 //! Nothing is missed, but where a limit says so.
 
-use super::shape;
+use super::looks;
 
 /// Sets that one set is found alike with before the search for it ends.
 // Far more than are listed of one memory (`PAIRS_A_MEMORY`); without it, thousands of texts that
@@ -112,7 +112,7 @@ impl Search<'_> {
                 }
                 let steps = (rest.len() + rest_of_other.len()) as u64;
                 self.steps_left = self.steps_left.saturating_sub(steps);
-                if shape::shared(rest, rest_of_other) < needed {
+                if looks::shared(rest, rest_of_other) < needed {
                     continue;
                 }
                 if found == PARTNERS {
@@ -148,7 +148,7 @@ mod tests {
         let mut pairs = BTreeSet::new();
         for (place, set) in sets.iter().enumerate() {
             for (earlier, other) in sets[..place].iter().enumerate() {
-                if shape::shared(set, other) >= required(set.len(), other.len()) {
+                if looks::shared(set, other) >= required(set.len(), other.len()) {
                     pairs.insert((earlier, place));
                 }
             }

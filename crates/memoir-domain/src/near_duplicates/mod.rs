@@ -9,13 +9,13 @@
 
 mod differences;
 mod join;
-mod shape;
+mod looks;
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-pub use differences::{Difference, DifferenceKind, VALUE_LIMIT};
+pub use differences::{Difference, VALUE_LIMIT};
 
 use crate::{
     PrivateText,
@@ -24,7 +24,6 @@ use crate::{
     quote::quote,
     text,
 };
-use shape::{Shape, Shapes};
 
 /// Pairs that are listed where nobody says how many.
 pub const DEFAULT_PAIRS: usize = 20;
@@ -58,12 +57,12 @@ pub struct NearDuplicate {
     pub left: Number,
     /// The other one.
     pub right: Number,
-    /// The share of all their words that both have, over 0, up to 1, whatever the case, the accents and
-    /// the order.
+    /// The share of all their words that both have, over 0, up to 1, whatever the case, the accents, the order, the
+    /// numbers and the negations.
     pub similarity: f64,
-    /// Whether a session's clean-up puts them together by itself (SPEC 3.4).
+    /// Whether the cleanup of a session joins them by itself (SPEC 3.4).
     pub exact: bool,
-    /// What differs, in the order of the texts; none where they are exact doubles.
+    /// What differs, in the order of the texts; none where they are exact duplicates, or only the white space differs.
     pub differences: Vec<Difference>,
     /// Differences beyond those named.
     pub more_differences: usize,
@@ -72,7 +71,7 @@ pub struct NearDuplicate {
 /// A text under comparison.
 struct ComparedText<'a> {
     memory: &'a Memory,
-    shape: Shape,
+    look: Vec<u32>,
     exact_form: String,
 }
 
@@ -89,13 +88,13 @@ pub fn near_duplicates<'a>(
         .filter(|memory| memory.is_active_core())
         .collect();
     kept.sort_by_key(|memory| memory.number);
-    let shapes = Shapes::of(kept.iter().map(|memory| memory.content.expose()));
+    let looks = looks::looks(kept.iter().map(|memory| memory.content.expose()));
     let entries: Vec<ComparedText<'_>> = kept
         .into_iter()
-        .zip(shapes.0)
-        .map(|(memory, shape)| ComparedText {
+        .zip(looks)
+        .map(|(memory, look)| ComparedText {
             memory,
-            shape,
+            look,
             exact_form: text::duplicate_key(memory.content.expose(), how).into_owned(),
         })
         .collect();
@@ -118,7 +117,7 @@ impl Alike {
         let sets: Vec<&[u32]> = classes
             .iter()
             // One member for all: a class is of one look, and so is joined once, however many look so.
-            .filter_map(|members| Some(entries[*members.first()?].shape.look.as_slice()))
+            .filter_map(|members| Some(entries[*members.first()?].look.as_slice()))
             .collect();
         let joined = join::join(&sets, STEPS);
         let mut alike = Self {
@@ -149,23 +148,19 @@ impl Alike {
     }
 }
 
-/// The places of the texts by how they look: each class has one look. Within one, equal texts stand
-/// beside each other, and those that say nearly the same near each other.
+/// The places of the texts by how they look: each class has one look. Within one, equal texts stand beside each other.
 fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
     for (place, entry) in entries.iter().enumerate() {
-        let look = entry.shape.look.as_slice();
+        let look = entry.look.as_slice();
         if !look.is_empty() {
             classes.entry((look.len(), look)).or_default().push(place);
         }
     }
     let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
     for members in &mut classes {
-        members.sort_by(|one, other| {
-            // By words first: the pairs that are listed are those of neighbours.
-            let key = |place: usize| (&entries[place].shape.words, &entries[place].exact_form);
-            key(*one).cmp(&key(*other)).then(one.cmp(other))
-        });
+        // The pairs that are listed are those of neighbours.
+        members.sort_by_key(|place| (&entries[*place].exact_form, *place));
     }
     classes
 }
@@ -178,7 +173,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         .map(|(one, other)| {
             let (left, right) = (one.min(other), one.max(other));
             let exact = entries[left].exact_form == entries[right].exact_form;
-            let similarity = entries[left].shape.similarity(&entries[right].shape);
+            let similarity = similarity(&entries[left].look, &entries[right].look);
             (exact, similarity, left, right)
         })
         .collect();
@@ -201,7 +196,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
         }
         *listed.entry(left).or_default() += 1;
         *listed.entry(right).or_default() += 1;
-        pairs.push(near_double_of(
+        pairs.push(near_duplicate_of(
             &entries[left],
             &entries[right],
             exact,
@@ -215,7 +210,17 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     }
 }
 
-fn near_double_of(
+/// The share of all entries of both that both have.
+fn similarity(one: &[u32], other: &[u32]) -> f64 {
+    let shared = looks::shared(one, other);
+    let all = one.len() + other.len() - shared;
+    if all == 0 {
+        return 1.0;
+    }
+    shared as f64 / all as f64
+}
+
+fn near_duplicate_of(
     left: &ComparedText<'_>,
     right: &ComparedText<'_>,
     exact: bool,
@@ -257,22 +262,13 @@ pub fn ledger_lines<'a>(
 
 /// A line that begins in another way than a ledger's row.
 fn ledger_line(pair: &NearDuplicate) -> String {
-    let mut differences: Vec<String> = pair
-        .differences
-        .iter()
-        .take(LEDGER_DIFFERENCES)
-        .map(|difference| {
-            let value = |value: &Option<PrivateText>| match value {
-                Some(words) => quote(&differences::cut(words.expose(), LEDGER_VALUE)),
-                None => "nothing".to_owned(),
-            };
-            let kind = difference.kind.as_str();
-            format!(
-                "{kind} {} / {}",
-                value(&difference.left),
-                value(&difference.right)
-            )
-        })
+    let value = |value: &Option<PrivateText>| match value {
+        Some(words) => quote(&differences::cut(words.expose(), LEDGER_VALUE)),
+        None => "nothing".to_owned(),
+    };
+    let named = pair.differences.iter().take(LEDGER_DIFFERENCES);
+    let mut differences: Vec<String> = named
+        .map(|difference| format!("{} / {}", value(&difference.left), value(&difference.right)))
         .collect();
     let unnamed = pair.differences.len() - differences.len() + pair.more_differences;
     if unnamed > 0 {

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::memory::{Place, test_memory};
-use DifferenceKind::{Order, Words, Writing};
 
 fn memories(texts: &[&str]) -> Vec<Memory> {
     let numbered = texts.iter().enumerate();
@@ -22,8 +21,8 @@ fn pair(left: &str, right: &str) -> NearDuplicate {
     found.pairs.remove(0)
 }
 
-/// A difference as a test writes it; `-` means that a text says nothing of the kind.
-type Expected<'t> = (DifferenceKind, &'t str, &'t str);
+/// A difference as a test writes it; `-` means that a text has nothing here.
+type Expected<'t> = (&'t str, &'t str);
 
 fn value(value: &Option<PrivateText>) -> &str {
     value.as_ref().map_or("-", PrivateText::expose)
@@ -32,245 +31,102 @@ fn value(value: &Option<PrivateText>) -> &str {
 fn differences_of(pair: &NearDuplicate) -> Vec<Expected<'_>> {
     let differences = pair.differences.iter();
     differences
-        .map(|difference| {
-            (
-                difference.kind,
-                value(&difference.left),
-                value(&difference.right),
-            )
-        })
+        .map(|difference| (value(&difference.left), value(&difference.right)))
         .collect()
 }
 
-/// Different facts that look alike: what differs is named with both values.
-const DIFFERENT: &[(&str, &str, &[Expected<'_>])] = &[
-    (
-        "Evan plans a session with Sam",
-        "Sam plans a session with Evan",
-        &[(Order, "Evan Sam", "Sam Evan")],
-    ),
-    ("TKT-100", "TKT-1000", &[(Words, "TKT-100", "TKT-1000")]),
+const ALIKE: &[(&str, &str, &[Expected<'_>])] = &[
     (
         "Ticket TKT-100 is closed",
         "Ticket TKT-1000 is closed",
-        &[(Words, "TKT-100", "TKT-1000")],
+        &[("TKT-100", "TKT-1000")],
     ),
-    (
-        "The rent is 900 euros a month",
-        "The rent is 950 euros a month",
-        &[(Words, "900", "950")],
-    ),
-    (
-        "Two cats live in the house",
-        "Three cats live in the house",
-        &[(Words, "Two", "Three")],
-    ),
+    ("TKT-100", "TKT-1000", &[("TKT-100", "TKT-1000")]),
     (
         "Met Anna on 3 May 2024",
         "Met Anna on 4 June 2024",
-        &[(Words, "3 May", "4 June")],
-    ),
-    (
-        "Anna's birthday is in May",
-        "Anna's birthday is in June",
-        &[(Words, "May", "June")],
-    ),
-    (
-        "The meeting is on Friday",
-        "The meeting is on Monday",
-        &[(Words, "Friday", "Monday")],
-    ),
-    (
-        "Left for Rome on 2024-05-03",
-        "Left for Rome on 2024-05-30",
-        &[(Words, "2024-05-03", "2024-05-30")],
+        &[("3 May", "4 June")],
     ),
     (
         "The alarm is set for 7:00",
         "The alarm is set for 8:00",
-        &[(Words, "7:00", "8:00")],
+        &[("7:00", "8:00")],
     ),
     (
         "Dinner with Anna on Friday",
         "Dinner with Ben on Friday",
-        &[(Words, "Anna", "Ben")],
-    ),
-    (
-        "My sister lives in Berlin now",
-        "My sister lives in Munich now",
-        &[(Words, "Berlin", "Munich")],
+        &[("Anna", "Ben")],
     ),
     (
         "Sam likes tea",
         "Sam does not like tea",
-        &[(Words, "likes", "does not like")],
+        &[("likes", "does not like")],
     ),
-    (
-        "Evan can't swim",
-        "Evan can swim",
-        &[(Words, "can't", "can")],
-    ),
+    ("Evan can't swim", "Evan can swim", &[("can't", "can")]),
     (
         "I will go back there",
         "I will never go back there",
-        &[(Words, "-", "never")],
-    ),
-    (
-        "He is a doctor",
-        "He is not a doctor",
-        &[(Words, "-", "not")],
+        &[("-", "never")],
     ),
     (
         "Write to a@b.example about it",
         "Write to c@b.example about it",
-        &[(Words, "a@b.example", "c@b.example")],
-    ),
-    (
-        "Follow @evan for the news",
-        "Follow @sam for the news",
-        &[(Words, "evan", "sam")],
-    ),
-    (
-        "She said \"I stay\" to me",
-        "She said \"I go\" to me",
-        &[(Words, "stay", "go")],
-    ),
-    (
-        "The cat sleeps on the sofa",
-        "The cat sleeps under the sofa",
-        &[(Words, "on", "under")],
-    ),
-    (
-        "the bike is red and fast",
-        "the bike is blue and fast",
-        &[(Words, "red", "blue")],
-    ),
-    (
-        "My knee hurts when I run",
-        "My knee hurts when I sit",
-        &[(Words, "run", "sit")],
-    ),
-    (
-        "Anna owes Ben 20 euros",
-        "Ben owes Anna 20 euros",
-        &[(Order, "Anna Ben", "Ben Anna")],
-    ),
-    (
-        "The dog chased the cat",
-        "The cat chased the dog",
-        &[(Order, "dog cat", "cat dog")],
-    ),
-    ("会议在3月5日举行", "会议在3月6日举行", &[(Words, "5", "6")]),
-    ("我很喜欢喝茶", "我很不喜欢喝茶", &[(Words, "-", "不")]),
-    (
-        "猫在院子里追狗",
-        "狗在院子里追猫",
-        &[(Order, "猫狗", "狗猫")],
-    ),
-    (
-        "彼女は毎朝お茶を飲む",
-        "彼女は毎朝お水を飲む",
-        &[(Words, "茶", "水")],
-    ),
-    (
-        "Die Miete beträgt 900 Euro im Monat",
-        "Die Miete beträgt 950 Euro im Monat",
-        &[(Words, "900", "950")],
-    ),
-    (
-        "Anna mag Tee am Morgen",
-        "Anna mag keinen Tee am Morgen",
-        &[(Words, "-", "keinen")],
-    ),
-    (
-        "Evan plans a session with Sam on 3 May",
-        "Sam plans a session with Evan on 4 May",
-        &[(Order, "Evan Sam", "Sam Evan"), (Words, "3", "4")],
+        &[("a@b.example", "c@b.example")],
     ),
     (
         "Anna paid 20 euros on Friday for it",
         "Anna paid 30 euros on Monday for it",
-        &[(Words, "20", "30"), (Words, "Friday", "Monday")],
+        &[("20", "30"), ("Friday", "Monday")],
     ),
-];
-
-/// The same fact in other words.
-const REWORDED: &[(&str, &str, &[Expected<'_>])] = &[
+    ("会议在3月5日举行", "会议在3月6日举行", &[("5", "6")]),
+    ("我很喜欢喝茶", "我很不喜欢喝茶", &[("-", "不")]),
     (
-        "Sam likes green tea",
-        "Sam loves green tea",
-        &[(Words, "likes", "loves")],
-    ),
-    (
-        "The parcel weighs 1,000 g",
-        "The parcel weighs 1 kg",
-        &[(Words, "1,000 g", "1 kg")],
-    ),
-    (
-        "Anna lives near the old mill by the river",
-        "Anna lives close to the old mill by the river",
-        &[(Words, "near", "close to")],
-    ),
-    (
-        "I always keep my promises",
-        "I always keep all my promises",
-        &[(Words, "-", "all")],
-    ),
-    (
-        "The garden gate is broken",
-        "the garden gate is broken.",
-        &[(Writing, "The broken", "the broken.")],
-    ),
-    (
-        "The café is on the corner",
-        "The cafe is on the corner",
-        &[(Writing, "café", "cafe")],
-    ),
-    (
-        "Tea, milk and sugar",
-        "Tea milk and sugar",
-        &[(Writing, "Tea,", "Tea")],
-    ),
-    (
-        "The door - it sticks",
-        "The door it sticks",
-        &[(Writing, "-", "-")],
-    ),
-    (
-        "Ben often walks to work",
-        "Ben walks to work often",
-        &[(Order, "often", "often")],
-    ),
-    (
-        "In the evening I read a book",
-        "I read a book in the evening",
-        &[],
-    ),
-    (
-        "He bought a used bicycle yesterday",
-        "He bought a second-hand bicycle yesterday",
-        &[(Words, "used", "second-hand")],
+        "彼女は毎朝お茶を飲む",
+        "彼女は毎朝お水を飲む",
+        &[("茶", "水")],
     ),
     (
         "我家附近有一个很大的公园",
         "我家旁边有一个很大的公园",
-        &[(Words, "附近", "旁边")],
+        &[("附近", "旁边")],
+    ),
+    (
+        "Anna mag Tee am Morgen",
+        "Anna mag keinen Tee am Morgen",
+        &[("-", "keinen")],
+    ),
+    (
+        "I always keep my promises",
+        "I always keep all my promises",
+        &[("-", "all")],
+    ),
+    // Nothing but the writing.
+    (
+        "The garden gate is broken",
+        "the garden gate is broken.",
+        &[("The", "the"), ("broken", "broken.")],
+    ),
+    (
+        "The café is on the corner",
+        "The cafe is on the corner",
+        &[("café", "cafe")],
+    ),
+    (
+        "Tea, milk and sugar",
+        "Tea milk and sugar",
+        &[("Tea,", "Tea")],
     ),
 ];
 
 #[test]
-fn what_differs_between_facts_that_look_alike_is_named_with_both_values() {
-    for (left, right, expected) in DIFFERENT {
-        assert_eq!(
-            differences_of(&pair(left, right)),
-            *expected,
-            "{left} | {right}"
-        );
+fn what_differs_between_memories_that_look_alike_is_named_with_both_values() {
+    for (left, right, expected) in ALIKE {
+        let found = pair(left, right);
+        assert!(!found.exact);
+        assert_eq!(differences_of(&found), *expected, "{left} | {right}");
         // The other way round the values stand the other way round.
-        let turned: Vec<Expected<'_>> = expected
-            .iter()
-            .map(|(kind, one, other)| (*kind, *other, *one))
-            .collect();
+        let turned: Vec<Expected<'_>> =
+            expected.iter().map(|(one, other)| (*other, *one)).collect();
         assert_eq!(
             differences_of(&pair(right, left)),
             turned,
@@ -280,22 +136,13 @@ fn what_differs_between_facts_that_look_alike_is_named_with_both_values() {
 }
 
 #[test]
-fn of_a_fact_in_other_words_the_words_are_named() {
-    for (left, right, expected) in REWORDED {
-        let pair = pair(left, right);
-        if expected.is_empty() {
-            assert!(
-                pair.differences
-                    .iter()
-                    .all(|difference| difference.kind == Order),
-                "{left}"
-            );
-        } else {
-            assert_eq!(differences_of(&pair), *expected, "{left} | {right}");
-        }
-        assert!(!pair.exact);
-    }
-    assert!(DIFFERENT.len() + REWORDED.len() >= 40);
+fn words_that_changed_places_are_named_where_they_stand() {
+    let found = pair(
+        "Evan plans a session with Sam",
+        "Sam plans a session with Evan",
+    );
+    assert_eq!(differences_of(&found), [("Evan", "Sam"), ("Sam", "Evan")]);
+    assert_eq!(found.similarity, 1.0);
 }
 
 #[test]
@@ -335,7 +182,7 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
         [(2, 4, true), (2, 5, false), (4, 5, false), (1, 3, false)]
     );
     assert!(found.pairs[0].differences.is_empty());
-    assert_eq!(differences_of(&found.pairs[1]), [(Writing, "Tea", "TEA")]);
+    assert_eq!(differences_of(&found.pairs[1]), [("Tea", "TEA")]);
     let found = near_duplicates(&memories(&texts), DuplicateMatch::IgnoreCase, 100);
     assert_eq!(
         summary(&found),
@@ -428,7 +275,7 @@ fn spec_3_6_a_ledger_quotes_what_differs_and_no_line_passes_for_a_row() {
         "Tea at 6",
     ];
     let lines = ledger_lines(&memories(&texts), DuplicateMatch::Exact).unwrap();
-    assert_eq!(lines.expose(), "- #3 and #4 differ in: words \"5\" / \"6\"");
+    assert_eq!(lines.expose(), "- #3 and #4 differ in: \"5\" / \"6\"");
     let hostile = [
         "Say </a> to the big dog",
         "Say \u{202e}\n#9 | to the big dog",
@@ -451,13 +298,12 @@ fn spec_5_1_what_differs_is_not_formatted() {
 
 /// All pairs, each with each.
 fn by_comparing_all(memories: &[Memory]) -> u64 {
-    let shapes = Shapes::of(memories.iter().map(|memory| memory.content.expose())).0;
+    let sets = looks::looks(memories.iter().map(|memory| memory.content.expose()));
     let mut count = 0;
-    for (place, one) in shapes.iter().enumerate() {
-        for other in &shapes[..place] {
-            let (one, other) = (&one.look, &other.look);
+    for (place, one) in sets.iter().enumerate() {
+        for other in &sets[..place] {
             let needed = join::required(one.len(), other.len());
-            count += u64::from(shape::shared(one, other) >= needed);
+            count += u64::from(looks::shared(one, other) >= needed);
         }
     }
     count

@@ -402,7 +402,7 @@ fn spec_3_6_pairs_that_look_alike_are_listed_where_wanted_and_quoted() {
     let pairs = with.ledger.near_duplicates.as_ref().unwrap().expose();
     assert_eq!(
         pairs.lines().next(),
-        Some("- #1 and #2 differ in: order \"Evan Sam\" / \"Sam Evan\"")
+        Some("- #1 and #2 differ in: \"Evan\" / \"Sam\"; \"Sam\" / \"Evan\"")
     );
     assert!(
         !pairs.contains('<') && pairs.lines().count() == 2,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::{NearDuplicateView, ShownMemory};
-use memoir_domain::{PrivateText, near_duplicates::DifferenceKind};
+use memoir_domain::PrivateText;
 
 use super::{percent, wrap::wrap};
 use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
@@ -35,20 +35,15 @@ fn paragraph(pair: &NearDuplicateView, width: Option<usize>) -> String {
         quoted(&mut text, memory, width);
     }
     for difference in &pair.differences {
-        let kind = words_for(difference.kind);
         let value = |value: &Option<PrivateText>| match value {
             Some(words) => safe(words.expose()).into_owned(),
             None => "-".to_owned(),
         };
         let (left, right) = (value(&difference.left), value(&difference.right));
-        let line = if difference.left.is_none() && difference.right.is_none() {
-            format!("    {YELLOW}{kind}{YELLOW:#}")
-        } else {
-            format!(
-                "    {YELLOW}{kind}{YELLOW:#}: {REMOVED}{left}{REMOVED:#} | {ADDED}{right}{ADDED:#}"
-            )
-        };
-        let _ = writeln!(text, "{line}");
+        let _ = writeln!(
+            text,
+            "    {REMOVED}{left}{REMOVED:#} | {ADDED}{right}{ADDED:#}"
+        );
     }
     if pair.more_differences > 0 {
         let _ = writeln!(text, "    {DIM}and {} more{DIM:#}", pair.more_differences);
@@ -68,13 +63,5 @@ fn quoted(text: &mut String, memory: &ShownMemory, width: Option<usize>) {
     for (place, line) in lines.iter().enumerate() {
         let number = if place == 0 { number.as_str() } else { "" };
         let _ = writeln!(text, "{number:>6}  {line}");
-    }
-}
-
-fn words_for(kind: DifferenceKind) -> &'static str {
-    match kind {
-        DifferenceKind::Order => "changed places",
-        DifferenceKind::Words => "other words",
-        DifferenceKind::Writing => "only written differently",
     }
 }

@@ -1,0 +1,218 @@
+//! How a text looks from afar: its words without case, accents, numbers, negations and endings.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::text::{fold, is_unspaced};
+
+/// A word of a text. In scripts that put no spaces between words every character is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word<'t> {
+    /// As it stands in the text.
+    pub(super) surface: &'t str,
+    /// The same for all ways of writing the word.
+    pub(super) key: Cow<'t, str>,
+}
+
+/// The words of `text`, in their order. A text without a letter or a digit has its signs instead.
+pub(super) fn words(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::with_capacity(text.len() / 6 + 1);
+    for piece in text.split_whitespace() {
+        let mut from = 0;
+        for (at, character) in piece.char_indices() {
+            if is_unspaced(character) {
+                let after = at + character.len_utf8();
+                push(&mut words, &piece[from..at]);
+                push(&mut words, &piece[at..after]);
+                from = after;
+            }
+        }
+        push(&mut words, &piece[from..]);
+    }
+    if words.is_empty() {
+        let signs = text.split("").filter(|sign| !sign.trim().is_empty());
+        words.extend(signs.map(|sign| Word {
+            surface: sign,
+            key: Cow::Borrowed(sign),
+        }));
+    }
+    words
+}
+
+fn push<'t>(words: &mut Vec<Word<'t>>, piece: &'t str) {
+    let surface = piece.trim_matches(|character: char| !character.is_alphanumeric());
+    if !surface.is_empty() {
+        let key = key(surface);
+        words.push(Word { surface, key });
+    }
+}
+
+/// `word` without case, accents, and the forms of an apostrophe.
+fn key(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        // Most words are ASCII without capitals: they are borrowed from the text.
+        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(word.to_ascii_lowercase()),
+            false => Cow::Borrowed(word),
+        };
+    }
+    let is_accent = |character: &char| matches!(*character as u32, 0x300..=0x36F);
+    let folded = fold(word);
+    let bare = folded.nfd().filter(|character| !is_accent(character));
+    let bare = bare.map(|character| match character {
+        '\u{2019}' | '\u{2018}' | '\u{2BC}' => '\'',
+        other => other,
+    });
+    Cow::Owned(bare.nfc().collect())
+}
+
+/// How a word looks from afar: numbers are alike, and so are a word with and without a final `s`. `None` for a word
+/// that negates, or that only helps to.
+fn look(key: &str) -> Option<Cow<'_, str>> {
+    const NEGATING: [&str; 20] = [
+        "not", "no", "never", "cannot", "nor", "do", "does", "did", "nicht", "nie", "kein",
+        "keine", "keinen", "ne", "pas", "jamais", "nunca", "non", "niet", "geen",
+    ];
+    let stem = match key.strip_suffix("n't") {
+        // "can't" and "won't" lose a letter of their word.
+        Some("ca") => "can",
+        Some("wo") => "will",
+        Some(helping) => helping,
+        None => key.strip_suffix("'s").unwrap_or(key),
+    };
+    if NEGATING.contains(&stem) {
+        return None;
+    }
+    let stem = match stem.strip_suffix('s') {
+        // Short words and a double `s` ("is", "gas", "glass") are no plurals.
+        Some(stem) if stem.len() >= 3 && !stem.ends_with('s') => stem,
+        _ => stem,
+    };
+    if !stem.contains(char::is_numeric) {
+        return Some(Cow::Borrowed(stem));
+    }
+    let mut look = String::with_capacity(stem.len());
+    let mut in_number = false;
+    for character in stem.chars() {
+        let is_digit = character.is_numeric();
+        // `1,000` and `1.5` are one number, and look like any other.
+        let goes_on = in_number && (is_digit || matches!(character, ',' | '.'));
+        if !goes_on {
+            look.push(if is_digit { '0' } else { character });
+        }
+        in_number = is_digit || goes_on;
+    }
+    Some(Cow::Owned(look))
+}
+
+/// How each text looks: a set of numbers that mean the same in all of them, ascending, the rarest first. A look that
+/// comes again in a text is another one.
+pub(super) fn looks<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Vec<u32>> {
+    // The numbers of a look, by how often it came before in the same text.
+    let mut numbers: HashMap<String, Vec<u32>> = HashMap::new();
+    let mut counts: Vec<u32> = Vec::new();
+    let mut number = |look: &str, times: usize| {
+        if !numbers.contains_key(look) {
+            numbers.insert(look.to_owned(), Vec::new());
+        }
+        let known = numbers.get_mut(look)?;
+        if known.len() == times {
+            known.push(counts.len() as u32);
+            counts.push(0);
+        }
+        let number = *known.get(times)?;
+        counts[number as usize] += 1;
+        Some(number)
+    };
+    let mut sets: Vec<Vec<u32>> = texts
+        .into_iter()
+        .map(|text| {
+            let words = words(text);
+            let mut looks: Vec<Cow<'_, str>> =
+                words.iter().filter_map(|word| look(&word.key)).collect();
+            // A text of negations alone still looks like itself; a set to be joined must not be empty.
+            if looks.is_empty() {
+                looks = words.iter().map(|word| Cow::Borrowed(&*word.key)).collect();
+            }
+            looks.sort_unstable();
+            let same = looks.chunk_by(|one, other| one == other);
+            let numbered = same.flat_map(|same| same.iter().enumerate());
+            numbered
+                .filter_map(|(times, look)| number(look, times))
+                .collect()
+        })
+        .collect();
+    // By number among equally rare ones, so that all texts have one order: a join by prefixes rests on that.
+    let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+    order.sort_by_key(|number| (counts[*number as usize], *number));
+    let mut ranks = vec![0; counts.len()];
+    for (rank, number) in (0..).zip(order) {
+        ranks[number as usize] = rank;
+    }
+    for set in &mut sets {
+        set.iter_mut()
+            .for_each(|number| *number = ranks[*number as usize]);
+        set.sort_unstable();
+    }
+    sets
+}
+
+/// How many of two ascending lists' entries are in both.
+pub(super) fn shared(one: &[u32], other: &[u32]) -> usize {
+    let (mut at, mut in_other, mut shared) = (0, 0, 0);
+    while at < one.len() && in_other < other.len() {
+        let (left, right) = (one[at], other[in_other]);
+        shared += usize::from(left == right);
+        // Without a branch, which no processor could foresee: this runs for each pair.
+        at += usize::from(left <= right);
+        in_other += usize::from(right <= left);
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> Vec<String> {
+        let words = words(text).into_iter();
+        words.map(|word| word.key.into_owned()).collect()
+    }
+
+    #[test]
+    fn words_are_found_in_every_script() {
+        assert_eq!(keys("Évan’s  café, (Tea)."), ["evan's", "cafe", "tea"]);
+        assert_eq!(
+            keys("会议在3月5日"),
+            ["会", "议", "在", "3", "月", "5", "日"]
+        );
+        assert_eq!(keys("! ?"), ["!", "?"]);
+        assert_eq!(
+            words("„Tea“, Ben").first().map(|word| word.surface),
+            Some("Tea")
+        );
+    }
+
+    #[test]
+    fn numbers_negations_and_endings_are_passed_over() {
+        let looks = |text: &str| -> Vec<String> {
+            let keys = keys(text);
+            keys.iter()
+                .filter_map(|key| look(key))
+                .map(Cow::into_owned)
+                .collect()
+        };
+        assert_eq!(looks("TKT-100 at 7:00"), ["tkt-0", "at", "0:0"]);
+        assert_eq!(looks("1,000.5 g"), looks("7 g"));
+        assert_eq!(looks("Sam doesn't like tea"), looks("Sam likes teas"));
+        assert_eq!(looks("glass as is"), ["glass", "as", "is"]);
+    }
+
+    #[test]
+    fn a_word_that_comes_again_counts_again_and_the_rarest_stands_first() {
+        let sets = looks(["tea tea tea", "tea", "Tea TEA", "not"]);
+        assert_eq!(sets, [vec![0, 2, 3], vec![3], vec![2, 3], vec![1]]);
+        assert_eq!(shared(&sets[0], &sets[2]), 2);
+    }
+}
