@@ -239,13 +239,18 @@ fn status(
     }
     if bound {
         lines.push(match (ledger.may_leave, ledger.has_free) {
-            (0, true) => "- Age rule: no memory may leave, but for duplicates".to_owned(),
-            (0, false) => "- Age rule: no memory may leave".to_owned(),
+            (0, has_free) => {
+                let except = if has_free { " but duplicates" } else { "" };
+                format!(
+                    "- Age rule: no memory{except} may leave or get other words: earlier sessions moved enough of \
+                     every age"
+                )
+            }
             (count, _) => {
                 let memories = if count == 1 { "memory" } else { "memories" };
                 format!(
-                    "- Age rule: {count} {memories} may still leave where the newest go first, fewer of old ones; \
-                     those marked `stays` cannot"
+                    "- Age rule: up to {count} {memories} may still leave, the newest first; fewer if old ones leave. \
+                     Those marked `stays` cannot"
                 )
             }
         });

@@ -288,10 +288,16 @@ impl<'a> Argument<'a> {
             )));
         }
         match numbers.len() {
-            count if count < least => Err(Refusal::InvalidArgument(format!(
-                "{} names {count} memories, and at least {least} are needed; to rewrite one, call update_memory",
-                self.name
-            ))),
+            count if count < least => {
+                let hint = match least {
+                    1 => "",
+                    _ => "; to rewrite one, call update_memory",
+                };
+                Err(Refusal::InvalidArgument(format!(
+                    "{} names {count} memories, and at least {least} must be named{hint}",
+                    self.name
+                )))
+            }
             count if count > MEMBERS_LIMIT => Err(Refusal::InvalidArgument(format!(
                 "{} names {count} memories, and the limit is {MEMBERS_LIMIT}; split the call up",
                 self.name

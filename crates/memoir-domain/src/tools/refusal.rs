@@ -5,7 +5,6 @@ use crate::{
     PrivateText,
     memory::{Invalid, Number},
     origin::Origin,
-    quote::quote,
 };
 
 /// The most numbers or words that one sentence lists.
@@ -164,7 +163,9 @@ pub enum Refusal {
         least: u64,
     },
     /// The text brings in what no source has.
-    #[error("No source has this. Write the text without it, or leave the memories as they are.")]
+    #[error(
+        "The texts that this one would replace do not have what `added` lists. Write it without that, or leave the memories as they are."
+    )]
     Unsupported {
         /// The numbers, signs, quotations, negations, names and words of relative time.
         added: Vec<PrivateText>,
@@ -193,7 +194,7 @@ pub enum Refusal {
     },
     /// Too little of what is as old as these would stay in the prompt.
     #[error(
-        "Too little of what is as old as {} would stay in your prompt. Leave these; newer memories may still move.",
+        "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are.",
         list(numbers)
     )]
     AgeLimit {
@@ -265,22 +266,6 @@ impl Refusal {
             Self::NotShorter { .. } => RefusalCode::NotShorter,
             Self::SummaryLimit { .. } => RefusalCode::SummaryLimit,
             Self::AgeLimit { .. } => RefusalCode::AgeLimit,
-        }
-    }
-
-    /// The whole text for the model, with the words that it concerns quoted as data (SPEC 3.6).
-    pub fn for_agent(&self) -> PrivateText {
-        let message = self.to_string();
-        match self {
-            Self::Unsupported { added } => {
-                let shown: Vec<String> = added
-                    .iter()
-                    .take(LISTED)
-                    .map(|word| quote(word.expose()))
-                    .collect();
-                format!("{message} New: {}.", shown.join(", ")).into()
-            }
-            _ => message.into(),
         }
     }
 }
@@ -413,7 +398,7 @@ mod tests {
         assert_eq!(codes, RefusalCode::ALL.map(RefusalCode::as_str).into());
         let lines = refusals
             .iter()
-            .map(|refusal| format!("{}: {}", refusal.code(), refusal.for_agent().expose()));
+            .map(|refusal| format!("{}: {}", refusal.code(), refusal));
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
     }
 }

@@ -164,7 +164,7 @@ impl From<Refusal> for ToolResult {
     fn from(refusal: Refusal) -> Self {
         Self::Error {
             code: refusal.code(),
-            error: refusal.for_agent(),
+            error: refusal.to_string().into(),
             more: Box::new(RefusalDetails::of(&refusal)),
         }
     }
