@@ -146,7 +146,9 @@ pub enum Error {
     #[error("the agent has no import that can be undone")]
     NoImport,
     /// Another text cannot take the place of a memory.
-    #[error("{0} cannot be replaced: it is constitutional, a summary, or not active any more")]
+    #[error(
+        "{0} cannot be replaced by its page: it is constitutional, a summary, in the archive or not active, or the page gives it another kind"
+    )]
     NotReplaceable(Number),
     /// What was done with imported memories since stands in the way of taking the import back.
     #[error(

@@ -206,10 +206,7 @@ impl AgentHandle {
         };
         let mut replacing = match replaces {
             true => self.replacing(&loaded.memories).await?,
-            false => Replacing {
-                memories: AllMemories::default(),
-                replaced_in_week: 0,
-            },
+            false => Replacing::new(AllMemories::default(), 0),
         };
         let (decision, saved) = manage::save(loaded.agent, savings, &mut replacing, actor, now);
         let changes = decision.changes.iter();

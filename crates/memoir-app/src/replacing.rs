@@ -21,10 +21,7 @@ pub(crate) fn query_to_save(savings: &[Saving]) -> AgentQuery {
 
 /// For a save that replaces nothing: of these memories alone.
 pub(crate) fn without_replacing(memories: &MemoryList) -> Replacing {
-    Replacing {
-        memories: AllMemories::new(memories.shared()),
-        replaced_in_week: 0,
-    }
+    Replacing::new(AllMemories::new(memories.shared()), 0)
 }
 
 impl AgentHandle {
@@ -39,10 +36,10 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         let replaced = self.memoir.store.records(self.scope, &filter).await?;
-        Ok(Replacing {
-            memories: AllMemories::new(memories.shared()),
-            replaced_in_week: u32::try_from(replaced.len()).unwrap_or(u32::MAX),
-        })
+        Ok(Replacing::new(
+            AllMemories::new(memories.shared()),
+            u32::try_from(replaced.len()).unwrap_or(u32::MAX),
+        ))
     }
 
     /// As [`AgentHandle::replacing`], for savings of which perhaps none replaces others, once what

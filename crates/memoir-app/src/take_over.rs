@@ -305,8 +305,7 @@ impl AgentHandle {
     /// as one. Its record; `None` where there is nothing to do.
     ///
     /// # Errors
-    /// [`Error::NotReplaceable`] where a memory is constitutional, a summary, or not active any more; a limit is
-    /// broken; the agent was changed meanwhile.
+    /// [`Error::NotReplaceable`] where [`import::can_replace`] refuses a memory; a limit is broken; the agent was changed meanwhile.
     pub async fn take_edits(
         &self,
         edits: Vec<(Option<Number>, MemoryInput)>,
@@ -334,7 +333,7 @@ impl AgentHandle {
             let old = memories.find(|memory| memory.number == *number);
             // A second text in the place of the same memory finds it gone.
             let is_new = in_place.iter().all(|(_, other)| other.number != *number);
-            match old.filter(|old| is_new && import::can_replace(old)) {
+            match old.filter(|old| is_new && import::can_replace(old, memory.kind)) {
                 Some(old) => in_place.push((memory, old.clone())),
                 None => return Err(Error::NotReplaceable(*number)),
             }

@@ -253,14 +253,20 @@ pub fn check_undo(agent: &Agent, running: Option<SessionId>) -> Result<(), Chang
     manage::check_idle(agent, running)
 }
 
-/// Whether an import may put another text in a memory's place: it is active, not constitutional, and no summary.
-pub fn can_replace(memory: &Memory) -> bool {
-    memory.is_active() && !memory.is_constitutional() && !memory.is_summary
+/// Whether an import may put a text of that kind in a memory's place. The memory is active, not constitutional and no
+/// summary. No original is lost by it (SPEC 3.12): a core memory makes place for a core one only, and an archival one
+/// for none.
+pub fn can_replace(memory: &Memory, kind: Kind) -> bool {
+    let fits = match memory.kind() {
+        Kind::Core => kind == Kind::Core,
+        Kind::Journal => kind != Kind::Archival,
+        Kind::Archival => false,
+    };
+    fits && memory.is_active() && !memory.is_constitutional() && !memory.is_summary
 }
 
 /// Imports texts in the place of memories, each pair as one record: the text is a new original (SPEC 3.12). A core
-/// memory becomes archival under it; a journal entry, an archival memory, and one in whose place a journal entry comes
-/// are discarded. What stands in the place of an archival memory is where that was.
+/// memory becomes archival under it, and a journal entry is discarded. Each pair is one that [`can_replace`] permits.
 pub fn take_edits(
     agent: Agent,
     edits: Vec<(NewMemory, Memory)>,
@@ -268,15 +274,11 @@ pub fn take_edits(
     now: Timestamp,
 ) -> Decision {
     let mut draft = Draft::new(agent, None, now);
-    for (mut memory, old) in edits {
-        if memory.kind == Kind::Archival {
-            memory.archived = old.place.archived();
-        }
-        let keeps = old.kind() == Kind::Core && memory.kind != Kind::Journal;
+    for (memory, old) in edits {
         let (number, created) = draft.create(memory);
-        let after = match keeps {
-            true => old.archived(Some(number), ArchivedBy::Replaced, now),
-            false => old.discarded(now),
+        let after = match old.kind() {
+            Kind::Journal => old.discarded(now),
+            Kind::Core | Kind::Archival => old.archived(Some(number), ArchivedBy::Replaced, now),
         };
         let facts = Facts::default().count("edited", old.number.0);
         let mut changes = vec![created];
@@ -335,7 +337,8 @@ fn put_back(extent: &Extent, memory: &Memory, seq: u64) -> Option<Memory> {
         return None;
     }
     if !memory.is_active() {
-        return Some(Memory {
+        // The import discarded journal entries only: another one was discarded since.
+        return (memory.kind() == Kind::Journal).then(|| Memory {
             discarded_at: None,
             ..memory.clone()
         });

@@ -21,6 +21,7 @@ use crate::{
     memories::AllMemories,
     memory::{ArchivedBy, Memory, NewMemory, Number, tokens},
     near_duplicates,
+    origin::Side,
     prompt::{self, Prompt},
     schedule,
     session::{Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage},
@@ -353,11 +354,17 @@ fn list(
     // Where code refines, its treatment of an administrator's text would reveal which of the agent's texts it equals
     // (SPEC 3.4, 5.1).
     if room.leaves_out_administrators {
-        listed.retain(|memory| memory.side() == crate::origin::Side::Agent);
+        listed.retain(|memory| memory.side() == Side::Agent);
     }
     let how = agent.settings.effective_duplicate_match();
+    // Administrators see how many tokens a session sent: a pair with a text of theirs would reveal what it is like
+    // (SPEC 5.1).
+    let agents = listed
+        .iter()
+        .copied()
+        .filter(|memory| memory.side() == Side::Agent);
     let pairs = (room.near_duplicates && agent.settings.effective_near_duplicates())
-        .then(|| near_duplicates::ledger_lines(listed.iter().copied(), how))
+        .then(|| near_duplicates::ledger_lines(agents, how))
         .flatten();
     let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
     let tags = agent.settings.immutable_tag_set();

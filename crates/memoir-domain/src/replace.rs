@@ -68,9 +68,21 @@ pub struct Replacing {
     pub memories: AllMemories,
     /// How many memories were replaced in the last seven days.
     pub replaced_in_week: u32,
+    /// Those that the age rule holds in the prompt, as long as nothing else changes; `None` before one was refused.
+    // Each is refused without going over all memories again, however many a request names.
+    stuck: Option<BTreeSet<Number>>,
 }
 
 impl Replacing {
+    /// Over all memories of an agent, of which so many were replaced in the last seven days.
+    pub fn new(memories: AllMemories, replaced_in_week: u32) -> Self {
+        Self {
+            memories,
+            replaced_in_week,
+            stuck: None,
+        }
+    }
+
     /// Replaces memories by the new one, which is drafted already, each with a record of its own. What cannot be
     /// replaced stays.
     pub(crate) fn replace(
@@ -80,6 +92,7 @@ impl Replacing {
         numbers: &[Number],
         actor: &Actor,
     ) -> Replacements {
+        self.stuck = None;
         let mut done = Replacements::default();
         let mut seen = BTreeSet::new();
         for &number in numbers.iter().filter(|number| seen.insert(**number)) {
@@ -94,7 +107,12 @@ impl Replacing {
         done
     }
 
-    fn check(&self, draft: &Draft, new: &Memory, number: Number) -> Result<Memory, NotReplaced> {
+    fn check(
+        &mut self,
+        draft: &Draft,
+        new: &Memory,
+        number: Number,
+    ) -> Result<Memory, NotReplaced> {
         let settings = &draft.agent.settings;
         let memory = self.memories.active(number).ok_or(NotReplaced::NotFound)?;
         if memory.kind() != Kind::Core || new.kind() != Kind::Core || number == new.number {
@@ -120,9 +138,28 @@ impl Replacing {
         let share = AgeShare::Replacing {
             budget: settings.effective_core_token_budget(),
         };
+        if self
+            .stuck
+            .as_ref()
+            .is_some_and(|stuck| stuck.contains(&number))
+        {
+            return Err(NotReplaced::AgeLimit);
+        }
         match age_rule::check(&self.memories.age_rows(&leaving).rows, share) {
             Ok(()) => Ok(memory.clone()),
-            Err(_) => Err(NotReplaced::AgeLimit),
+            Err(_) => {
+                let ages = self.memories.age_rows(&BTreeSet::new());
+                let stuck = age_rule::outlook(&ages.rows, share, |_| false).stuck;
+                let is_free = |number: &Number| {
+                    let memory = self.memories.get(*number);
+                    memory.is_some_and(|memory| {
+                        self.memories.cover(memory, &BTreeSet::new()).is_some()
+                    })
+                };
+                let stuck = stuck.into_iter().map(|place| ages.numbers[place]);
+                self.stuck = Some(stuck.filter(|number| !is_free(number)).collect());
+                Err(NotReplaced::AgeLimit)
+            }
         }
     }
 
@@ -146,6 +183,7 @@ impl Replacing {
             change.into_iter().collect()
         };
         self.replaced_in_week += 1;
+        self.stuck = None;
         let facts = Facts::default().count(REPLACED_BY, new.number.0);
         let body = RecordBody {
             changes,

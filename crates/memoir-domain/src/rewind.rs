@@ -171,7 +171,7 @@ pub fn preview(
 }
 
 /// All memories as they are to be: as they were then, and discarded where they did not exist. A summary whose sources
-/// were all shredded since stays discarded.
+/// were all shredded since is discarded (SPEC 2.4).
 fn targets(
     memories: &BTreeMap<Number, Memory>,
     plan: &RewindPlan,
@@ -187,11 +187,16 @@ fn targets(
             ..memory.clone()
         },
     };
-    let mut targets = memories
+    let mut targets: BTreeMap<Number, Memory> = memories
         .iter()
         .map(|(number, memory)| (*number, target(memory)))
         .collect();
-    rollback::keep_bare_summaries_discarded(memories, &BTreeSet::new(), &mut targets);
+    for number in rollback::bare_summaries(memories, &targets) {
+        if let Some(memory) = memories.get(&number) {
+            let at = memory.discarded_at.unwrap_or(now);
+            targets.insert(number, memory.discarded(at));
+        }
+    }
     targets
 }
 
@@ -255,18 +260,13 @@ pub fn foresee(
         let Some(present) = present.filter(|present| !present.is_shredded()) else {
             continue;
         };
-        // `None` of a memory that did not exist then: it is discarded, and was not kept anyway where
-        // nothing changes.
+        // `None` of a memory that did not exist then: it is discarded, and was not active anyway where nothing changes.
         let target = then.memories().get(index).copied().flatten();
-        // A summary whose sources were all shredded since stays discarded.
+        // A summary whose sources were all shredded since is discarded.
         let is_bare = |then: &MemoryGlance| {
-            then.is_active_summary()
-                && !present.is_active()
-                && !summaries.contains(&Number(index as u64 + 1))
+            then.is_active_summary() && !summaries.contains(&Number(index as u64 + 1))
         };
-        if target.as_ref().is_some_and(is_bare) {
-            continue;
-        }
+        let target = target.filter(|then| !is_bare(then));
         let mass = target.map_or(0, |then| then.mass());
         let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
         if is_same {

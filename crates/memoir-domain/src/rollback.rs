@@ -52,19 +52,26 @@ fn without(
             change.undo(memory, now);
         }
     }
-    keep_bare_summaries_discarded(memories, not_left, &mut restored);
+    // A summary that would return without a source stays discarded (SPEC 3.19). One that is active keeps its sources:
+    // of these, those that no record changes are not given.
+    for number in bare_summaries(memories, &restored) {
+        let before = memories.get(&number).and_then(|memory| memory.discarded_at);
+        if let Some(memory) = restored.get_mut(&number)
+            && before.is_some()
+            && !not_left.contains(&number)
+        {
+            memory.discarded_at = before;
+        }
+    }
     restored
 }
 
-/// A summary that would return without a source stays discarded (SPEC 3.19).
-///
-/// `memories` holds the memories as they are now, `restored` what they are to become. A shredded memory stays as it is
-/// and is no source (SPEC 4.4). Summaries in `not_left` keep their sources by an edit that is not written.
-pub(crate) fn keep_bare_summaries_discarded(
+/// The active summaries among `restored` without a source. `memories` holds the memories as they are now, `restored`
+/// what they are to become. A shredded memory stays as it is and is no source (SPEC 4.4).
+pub(crate) fn bare_summaries(
     memories: &BTreeMap<Number, Memory>,
-    not_left: &BTreeSet<Number>,
-    restored: &mut BTreeMap<Number, Memory>,
-) {
+    restored: &BTreeMap<Number, Memory>,
+) -> Vec<Number> {
     let is_shredded = |number: &Number| {
         let now = memories.get(number);
         now.is_some_and(|memory| memory.shredded_at.is_some())
@@ -74,13 +81,13 @@ pub(crate) fn keep_bare_summaries_discarded(
         .filter(|memory| memory.is_active_archival() && !is_shredded(&memory.number))
         .filter_map(Memory::under)
         .collect();
-    for (number, memory) in restored.iter_mut() {
-        let before = memories.get(number).and_then(|memory| memory.discarded_at);
-        let returns = memory.is_summary && memory.is_active() && before.is_some();
-        if returns && !under.contains(number) && !not_left.contains(number) {
-            memory.discarded_at = before;
-        }
-    }
+    let summaries = restored
+        .values()
+        .filter(|memory| memory.is_summary && memory.is_active());
+    summaries
+        .map(|memory| memory.number)
+        .filter(|number| !under.contains(number))
+        .collect()
 }
 
 /// Makes `memories` into `restored`, but for those that were shredded, which stay so (SPEC 4.4).

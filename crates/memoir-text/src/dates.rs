@@ -11,7 +11,7 @@ use crate::reading::Reading;
 use crate::scan::TokenKind;
 
 /// A date, or what is known of one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownDate {
     /// Below 100 where it is written with two digits.
     pub(crate) year: Option<u16>,
@@ -207,8 +207,9 @@ pub(crate) fn is_known(date: KnownDate, known: &[KnownDate], stands: impl Fn(u16
     let parts = date.parts();
     let least = parts.iter().flatten().count().min(2);
     known.iter().any(|known| {
-        let is_equal = |(part, own): (&Option<u16>, Option<u16>)| part.is_some() && *part == own;
-        let equal: Vec<bool> = parts.iter().zip(known.parts()).map(is_equal).collect();
+        let own = known.parts();
+        let equal: [bool; 3] =
+            std::array::from_fn(|at| parts[at].is_some() && parts[at] == own[at]);
         let full_year = date
             .year
             .is_none_or(|year| known.has_year(year) || stands(year));

@@ -22,13 +22,23 @@ pub(crate) struct NameWords {
 }
 
 impl NameWords {
-    /// Takes the words of a text in, whatever their case.
+    /// Adds the words of a text, whatever their case.
     pub(crate) fn add(&mut self, reading: &Reading<'_>) {
+        self.add_where(reading, |_| true);
+    }
+
+    /// Adds the words of a text that are written with a capital.
+    pub(crate) fn add_capitalised(&mut self, reading: &Reading<'_>) {
+        self.add_where(reading, |word| word.starts_with(char::is_uppercase));
+    }
+
+    fn add_where(&mut self, reading: &Reading<'_>, is_added: impl Fn(&str) -> bool) {
         for at in 0..reading.tokens.len() {
             let token = reading.text_of(at);
             let parts = parts(token).map(|(_, part)| part);
             for word in parts
                 .chain([token])
+                .filter(|word| is_added(word))
                 .map(plain)
                 .filter(|word| !word.is_empty())
             {

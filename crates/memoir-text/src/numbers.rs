@@ -65,6 +65,9 @@ fn read(chars: &[(usize, char)], at: usize, spaced: bool) -> Option<(Figure, usi
     if let Some(runs) = fraction(first) {
         return Some((figure(runs, vec!['/'], spaced), at + 1));
     }
+    if let Some(run) = symbol(first) {
+        return Some((figure(vec![run], Vec::new(), spaced), at + 1));
+    }
     let (mut runs, mut marks, mut next) = (Vec::new(), Vec::new(), at);
     // ".5", but not the end of "a.5".
     let before = at.checked_sub(1).and_then(char_at);
@@ -192,6 +195,23 @@ fn fraction(c: char) -> Option<Vec<String>> {
     }
     let written: String = std::iter::once(c).nfkc().collect();
     Some(written.split('⁄').map(str::to_owned).collect())
+}
+
+/// The digits of a number that is one character, such as `③` or `²`; the character itself where it has none, such as a
+/// Roman numeral.
+fn symbol(c: char) -> Option<String> {
+    if c.is_ascii() || !c.is_numeric() || digit(c).is_some() {
+        return None;
+    }
+    let digits: String = std::iter::once(c)
+        .nfkc()
+        .filter(char::is_ascii_digit)
+        .collect();
+    Some(if digits.is_empty() {
+        c.to_string()
+    } else {
+        digits
+    })
 }
 
 /// The first digit of each run of ten decimal digits (Unicode category Nd) beyond ASCII.

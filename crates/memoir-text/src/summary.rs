@@ -28,8 +28,10 @@ pub struct SummarySource<'a> {
 /// What a summary may have beside what its sources support.
 #[derive(Clone, Copy, Default)]
 pub struct Allowed<'a> {
-    /// Texts in which names may stand: the agent's name, its system prompt.
-    pub names: &'a [&'a str],
+    /// The agent's name.
+    pub name: &'a str,
+    /// The agent's system prompt, whose words with a capital may be names; empty where it has none.
+    pub system_prompt: &'a str,
     /// In an update the original, whose own words of relative time may stay.
     pub relative_time_of: Option<&'a str>,
 }
@@ -47,10 +49,11 @@ pub fn unsupported(
     let mut outside = summary.to_owned();
     for quotation in quotations(summary) {
         let words = quotable(&summary[quotation.inner.clone()]);
-        if !known
-            .quotable
-            .iter()
-            .any(|text| has_quotation(text, &words))
+        let mut quotable = known.quotable.iter();
+        // A part of a number is another number: "300" in "1,300".
+        let figures = figures(&words, is_spaced(known.tongues));
+        if !quotable.any(|text| has_quotation(text, &words))
+            || !figures.iter().all(|figure| known.has_figure(figure))
         {
             found.push(quotation.whole.clone());
         }
@@ -75,7 +78,7 @@ pub fn unsupported(
     if !known.has_negation {
         found.extend(negations(&reading, known.tongues));
     }
-    found.extend(known.unsupported_names(&reading, allowed.names));
+    found.extend(known.unsupported_names(&reading, allowed));
     found.extend(refused_times(
         &reading,
         known.tongues,
@@ -145,6 +148,9 @@ impl Sources {
             known.has_negation |= !negations(&reading, tongues).is_empty()
                 || !negations(&reading, known.tongues).is_empty();
         }
+        // Sources may name one day many times, and each date of the summary is compared with all.
+        known.dates.sort_unstable();
+        known.dates.dedup();
         known
     }
 
@@ -258,16 +264,15 @@ impl Sources {
                 || at > 0 && is_of_year(at - 1) && stands_alone)
     }
 
-    fn unsupported_names(&self, reading: &Reading<'_>, allowed: &[&str]) -> Vec<Range<usize>> {
+    fn unsupported_names(&self, reading: &Reading<'_>, allowed: &Allowed<'_>) -> Vec<Range<usize>> {
         let language = self.tongues.language;
         // Unknown languages are read as most that are written with capitals.
         if language.is_some_and(|language| !language.table().marks_names) {
             return Vec::new();
         }
         let mut others = NameWords::default();
-        for text in allowed {
-            others.add(&Reading::of(text));
-        }
+        others.add(&Reading::of(allowed.name));
+        others.add_capitalised(&Reading::of(allowed.system_prompt));
         let lacking = names(reading, language).filter(|(at, place)| {
             let name = &reading.text[place.clone()];
             !self.words.has(name, language)
@@ -292,7 +297,11 @@ fn list_numbers(text: &str) -> Vec<usize> {
             numbers.push(item.as_ptr() as usize - text.as_ptr() as usize);
         }
     }
-    numbers
+    // One numbered line is no list.
+    match numbers.len() {
+        1 => Vec::new(),
+        _ => numbers,
+    }
 }
 
 /// What stands right behind a figure.

@@ -231,7 +231,8 @@ fn spec_3_9_names_are_checked_where_the_language_marks_them() {
         date: DATE,
     }];
     let allowed = Allowed {
-        names: &["Ivy", "You are the memory of Mr. Novak."],
+        name: "Ivy",
+        system_prompt: "You are the memory of Mr. Novak, and mark what he says.",
         ..Allowed::default()
     };
     assert_eq!(
@@ -615,4 +616,19 @@ fn spec_3_9_summaries_of_the_written_set() {
         sum[2] * 20 <= sum[3],
         "more than 5 % of honest summaries are refused"
     );
+}
+
+#[test]
+fn spec_3_9_a_part_of_a_number_and_a_number_of_one_character_are_numbers() {
+    let sources = [SummarySource {
+        text: "It cost 1,300 euros, 2.5 a piece, and he said \"in 2019, not 9\".",
+        date: DATE,
+    }];
+    let lacking = |summary| unsupported(summary, &sources, &Allowed::default());
+    assert_eq!(lacking("It cost \"300\" euros."), ["\"300\""]);
+    assert_eq!(lacking("It cost \"5\" a piece."), ["\"5\""]);
+    assert_eq!(lacking("He said \"in 2019, not 9\"."), [""; 0]);
+    assert_eq!(lacking("It cost ③ euros, m² and Ⅻ."), ["③", "²", "Ⅻ"]);
+    assert_eq!(lacking("Costs:\n1. Euros"), ["1"]);
+    assert_eq!(lacking("Costs:\n1. Euros\n2. Pieces"), [""; 0]);
 }

@@ -383,7 +383,7 @@ proptest! {
     fn spec_3_9_nothing_panics_and_what_is_found_stands_in_the_summary(one in text(), two in text(), summary in text()) {
         let date = (2026, 3, 14);
         let sources = [SummarySource { text: &one, date }, SummarySource { text: &two, date: (-1, 0, 99) }];
-        let allowed = Allowed { names: &[&one], relative_time_of: Some(&two) };
+        let allowed = Allowed { name: &one, system_prompt: &two, relative_time_of: Some(&two) };
         for found in unsupported(&summary, &sources, &allowed) {
             prop_assert!(!found.is_empty() && summary.contains(&found));
         }

@@ -174,7 +174,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`",
         Error::InTheWay { .. } => "`--cascade` undoes these too",
         Error::NotReplaceable(_) => {
-            "put its page back as it was; `memoir unprotect` removes the flag, and a summary is changed in a session"
+            "put its page back as it was; `memoir unprotect` removes the flag, `memoir promote` brings an archival memory back, and a summary is changed in a session"
         }
         Error::ImportInTheWay { .. } => {
             "undo the sessions since with `memoir rollback SESSION`, or remove the flag with `memoir unprotect`"

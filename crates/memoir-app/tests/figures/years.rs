@@ -80,10 +80,7 @@ impl Sim {
                 ..NewMemory::new(Kind::Core, line.content.as_str().into(), saved_by)
             })
         });
-        let mut replacing = Replacing {
-            memories: AllMemories::default(),
-            replaced_in_week: 0,
-        };
+        let mut replacing = Replacing::new(AllMemories::default(), 0);
         let (agent, savings) = (self.agent.clone(), savings.collect());
         let actor = Actor::agent("wren");
         let (decision, saved) = manage::save(agent, savings, &mut replacing, &actor, self.now);

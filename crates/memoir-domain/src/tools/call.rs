@@ -154,9 +154,14 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
         },
         Tool::Delete => {
             // `id` is what the description of other tools leads a model to write.
-            let named = match get("ids") {
-                Argument { value: None, .. } => get("id"),
-                ids => ids,
+            let named = match (get("ids"), get("id")) {
+                (Argument { value: None, .. }, id) => id,
+                (ids, Argument { value: None, .. }) => ids,
+                _ => {
+                    return Err(Refusal::InvalidArgument(
+                        "ids and id are both given; name all memories in ids".to_owned(),
+                    ));
+                }
             };
             let numbers = named.members(1)?;
             let replaced_by = get("replaced_by");

@@ -84,16 +84,19 @@ fn attempt(
             replaced_by: *replaced_by,
         },
     };
-    let replaced_by = edit.replaced_by();
+    let limits = SessionLimits::of(view.agent, session);
+    // Under `off` the core size alone decides, and nothing comes under another memory (SPEC 3.14).
+    let replaced_by = edit
+        .replaced_by()
+        .filter(|_| limits.guard != LossGuard::Off);
     let named: Vec<Number> = call.numbers().iter().copied().chain(replaced_by).collect();
     let mut members = active_core(view.memories, &named)?;
     let in_place = replaced_by.and_then(|_| members.pop());
     check_constitutional(edit, &members)?;
-    let limits = SessionLimits::of(view.agent, session);
     check_immutable(&limits, &members)?;
     let plan = Plan::new(view, &limits, tool, edit, members);
     plan.check_origins()?;
-    if in_place.is_some_and(|memory| memory.is_summary) && limits.guard != LossGuard::Off {
+    if in_place.is_some_and(|memory| memory.is_summary) {
         let number = in_place.map_or(Number(0), |memory| memory.number);
         return Err(Refusal::SummaryInPlace { number });
     }
@@ -519,16 +522,14 @@ impl<'a> Plan<'a> {
                 date: memory.created_at.calendar_date(),
             })
             .collect();
-        let names: Vec<&str> = std::iter::once(self.view.agent.name.as_str())
-            .chain(self.view.system_prompt.map(PrivateText::expose))
-            .collect();
         // Only an original's own words of relative time may stay: its date stays too.
         let original = match (self.tool, self.members.as_slice()) {
             (Tool::Update, [member]) if !member.is_summary => Some(member.content.expose()),
             _ => None,
         };
         let allowed = Allowed {
-            names: &names,
+            name: &self.view.agent.name,
+            system_prompt: self.view.system_prompt.map_or("", PrivateText::expose),
             relative_time_of: original,
         };
         let added = unsupported(content.expose(), &texts, &allowed);

@@ -32,7 +32,7 @@ pub enum Refusal {
     },
     /// A session for duplicates only, and these are no duplicates.
     #[error(
-        "This session is for duplicates only, and no earlier core memory has the same text as {}. Leave them; that is fine.",
+        "This session is for duplicates only: an original whose text an earlier core memory has, up to case. {} cannot be deleted. Leave them as they are.",
         list(numbers)
     )]
     NotDuplicates {
@@ -149,7 +149,7 @@ pub enum Refusal {
     },
     /// A summary was to be made or changed within the budget.
     #[error(
-        "This session began within the budget, so summaries are neither made nor changed. Give the text of one of the memories to keep that one, or leave them as they are."
+        "This session began within the budget, so summaries are neither made, changed nor archived. To join originals, give the text of one of them. Else leave them as they are."
     )]
     SummaryWithinBudget,
     /// The core size would fall below nine tenths of the budget.

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use memoir_domain::{
     agent::Field,
+    audit::ActorKind,
     context, ledger, lifecycle,
-    memory::{Memory, Number, tokens},
+    memory::{Kind, Memory, NewMemory, Number, tokens},
+    origin::SavedBy,
     prompt::{self, PromptSession},
     session::Mode,
     tools::Tool,
@@ -478,4 +480,26 @@ proptest! {
         let stay: BTreeSet<Number> = world.core_numbers().into_iter().map(Number).filter(|number| stay.contains(number)).collect();
         prop_assert!(stay.is_subset(&seen), "{stay:?} {seen:?}");
     }
+}
+
+#[test]
+fn spec_5_1_no_pair_has_a_text_of_an_administrator() {
+    let mut world = World::with(&["The rent is 900 euros a month", "Tea at five"]);
+    let guess = |text: &str| {
+        NewMemory::new(
+            Kind::Core,
+            text.into(),
+            SavedBy::of(ActorKind::Administrator),
+        )
+    };
+    world.near_duplicates = true;
+    for text in [
+        "The rent is 950 euros a month",
+        "The rent is 900 euros a month",
+        "Tea at six",
+    ] {
+        world.save(guess(text));
+    }
+    let opened = world.open(Mode::Full);
+    assert_eq!(opened.ledger.near_duplicates, None);
 }

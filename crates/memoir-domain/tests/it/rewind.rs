@@ -296,3 +296,38 @@ fn spec_4_3_a_rewind_tells_what_moves_between_prompt_and_archive() {
     assert!(world.rewind(then));
     assert_eq!(preview(&world, promoted), (0, 1));
 }
+
+#[test]
+fn spec_2_4_a_rewind_leaves_no_summary_without_a_source() {
+    let mut world = session();
+    let summary = world.summarise(&[2, 3], "tea");
+    world.complete();
+    world.tick();
+    let before = world.now;
+    world.tick();
+    world.promote(2).unwrap();
+    world.tick();
+    let promoted = world.now;
+    assert!(world.rewind(before));
+    world.shred(3).unwrap();
+    assert!(world.memory(summary).is_active(), "it rests on #2");
+    // #2 is core again, and #3 is shredded.
+    assert!(world.rewind(promoted));
+    assert!(!world.memory(summary).is_active());
+    world.check_replay();
+}
+
+#[test]
+fn spec_3_19_a_summary_that_was_rewritten_under_off_is_one_again() {
+    let mut world = session();
+    let summary = world.summarise(&[2, 3], "tea");
+    world.complete();
+    world.set(Field::LossGuard, "off");
+    world.open(Mode::Full);
+    assert_eq!(world.update(summary, "other words")["type"], "updated");
+    assert!(!world.memory(summary).is_summary);
+    world.roll_back();
+    assert!(world.memory(summary).is_summary);
+    assert_eq!(world.text(summary), "tea");
+    world.check_replay();
+}

@@ -229,10 +229,10 @@ impl World {
         let is_counted = |record: &&Record| {
             record.action == Action::MemoryReplaced && record.recorded_at > since
         };
-        Replacing {
-            memories: self.all(),
-            replaced_in_week: self.log.iter().filter(is_counted).count() as u32,
-        }
+        Replacing::new(
+            self.all(),
+            self.log.iter().filter(is_counted).count() as u32,
+        )
     }
 
     /// A change by an administrator, outside of any session, that no rule makes.

@@ -220,6 +220,7 @@ mr mrs ms dr prof st vs etc approx inc ltd corp jr sr dept est ave blvd rd tel f
 jul aug sept oct nov dec mar",
     negations: "\
 no not never none nobody nothing nowhere neither nor cannot without non nope dont doesnt didnt isnt wasnt cant wont \
+arent hasnt havent hadnt wouldnt shouldnt couldnt werent \
 n't no_one",
     relative: "\
 yesterday today tonight tomorrow now nowadays currently presently recently recent lately soon ago upcoming these_days \

@@ -438,6 +438,42 @@ fn a_persona_is_a_memory_or_a_system_prompt_where_that_is_asked_for() {
 }
 
 #[test]
+fn spec_3_12_a_page_takes_no_original_away() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Marta prefers linen thread."]);
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Marta prefers silk thread.",
+        "--replaces",
+        "1",
+    ]);
+    let folder = installation.path("out");
+    let name = folder.to_str().unwrap();
+    installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
+    let before = installation.ok(&["export", "wren"]);
+    // An archival memory gets other words, and a core one the kind of a journal entry.
+    for (words, from, to) in [
+        ("linen", "linen thread", "cotton thread"),
+        ("silk", "kind: core", "kind: journal"),
+    ] {
+        let holds =
+            |page: &&std::path::PathBuf| std::fs::read_to_string(page).unwrap().contains(words);
+        let page = pages(&folder).iter().find(holds).unwrap().clone();
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&page, text.replace(from, to)).unwrap();
+        let refused = installation.refused(&["import", "wren", name, "--apply"]);
+        assert!(
+            refused.contains("cannot be replaced by its page"),
+            "{refused}"
+        );
+        std::fs::write(&page, text).unwrap();
+    }
+    assert_eq!(installation.ok(&["export", "wren"]), before);
+}
+
+#[test]
 fn a_folder_of_pages_is_journal_unless_it_is_told_otherwise() {
     let installation = Installation::with_agent();
     installation.write(
