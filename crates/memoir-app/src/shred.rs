@@ -166,7 +166,21 @@ impl AgentHandle {
         // The facts, which are not sealed, name the members, so no record has to be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
         let records = records.collect::<Result<Vec<Record>>>()?;
-        Ok(shred::derived_from(number, &records))
+        let mut derived = shred::derived_from(number, &records);
+        // The summary of an import, which no session wrote here.
+        let read = async |number| {
+            self.load(&memory_query(Selection::Numbers(vec![number])))
+                .await
+        };
+        let own = read(number).await?;
+        if let Some(under) = own.memories.iter().find_map(|memory| memory.under()) {
+            let over = read(under).await?;
+            let summary = over.memories.iter().find(|memory| memory.is_summary);
+            derived
+                .summaries
+                .extend(summary.map(|memory| memory.number));
+        }
+        Ok(derived)
     }
 
     async fn shred_one(
@@ -262,7 +276,11 @@ impl AgentHandle {
             .collect::<Result<Vec<_>>>()?;
         let all = AllMemories::new(loaded.memories.shared());
         // Shredded ones have no text.
-        let summaries = shred::derived_from(number, &history).summaries.into_iter();
+        let imported = memory
+            .under()
+            .filter(|under| all.get(*under).is_some_and(|memory| memory.is_summary));
+        let summaries = shred::derived_from(number, &history).summaries;
+        let summaries = summaries.into_iter().chain(imported);
         let has_text = |summary: &Number| {
             let memory = all.get(*summary);
             memory.is_some_and(|memory| memory.shredded_at.is_none())

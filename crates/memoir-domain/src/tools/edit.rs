@@ -975,12 +975,12 @@ fn complete(
     now: Timestamp,
 ) -> CallOutcome {
     let mut session = session.clone();
-    session.summary = Some(summary.clone());
     let mut draft = Draft::new(view.agent.clone(), None, now);
     let gauge = session_gauge(&draft.agent, &session);
     // Once more at the end: a threshold that was made stricter, and memories that were discarded since the last edit,
     // count here too.
     if let Some(limit) = gauge.trip() {
+        // Without the report: no record of a completion would lead shredding to it (SPEC 4.4).
         draft.session = Some(session);
         return CallOutcome::Tripped(Box::new(Trip {
             draft,
@@ -989,6 +989,7 @@ fn complete(
             summary: Some(summary.clone()),
         }));
     }
+    session.summary = Some(summary.clone());
     session.end(State::Completed, None, now);
     session.post_session_tokens = Some(gauge.core_tokens);
     draft.agent.last_refinement_at = Some(now);

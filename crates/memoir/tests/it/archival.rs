@@ -445,3 +445,34 @@ fn spec_2_4_an_export_carries_the_archive_into_another_agent() {
     let verified = installation.ok(&["audit", "verify", "robin"]);
     assert!(verified.contains("3 in the archive, 0 lost"), "{verified}");
 }
+
+#[test]
+fn spec_4_4_a_summary_that_came_with_an_import_is_named_at_shredding() {
+    let installation = Installation::with_agent();
+    let lines = [
+        json!({"number": 1, "content": "Ada keeps bees.", "kind": "archival", "under": 3}),
+        json!({"number": 2, "content": "Bo paints boats.", "kind": "archival", "under": 3}),
+        json!({"number": 3, "content": "Ada: bees. Bo: boats.", "is_summary": true}),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let file = installation.write("memories.jsonl", lines);
+    installation.ok(&["import", "wren", &file]);
+    let numbered = installation.json(&["ledger", "wren", "--all"]);
+    let numbered = numbered["items"].as_array().unwrap();
+    let of = |content: &str| {
+        let memory = numbered.iter().find(|memory| memory["content"] == content);
+        memory.unwrap()["number"].to_string()
+    };
+    installation.ok(&[
+        "shred",
+        "wren",
+        &of("Ada keeps bees."),
+        "--yes",
+        "--derived",
+    ]);
+    let left = installation.ok(&["export", "wren"]);
+    assert!(
+        !left.contains("Ada") && left.contains("Bo paints boats."),
+        "{left}"
+    );
+}
