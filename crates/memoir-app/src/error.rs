@@ -166,6 +166,9 @@ pub enum Error {
     /// The agent changed under every attempt to decide.
     #[error("the agent is being changed by too many others at once")]
     Contended,
+    /// Others fill the room for loads, and none became free in time.
+    #[error("too much is being loaded for other requests; nothing was changed")]
+    NoRoom,
     /// The system gives no random bytes.
     #[error("the system's source of random numbers is not available")]
     Random,
@@ -278,7 +281,7 @@ impl Error {
             Self::SessionLost(_) => "session_over",
             Self::Changed => "precondition_failed",
             Self::Contended => "contended",
-            Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
+            Self::NoRoom | Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
             Self::Store(store::Error::ReadOnly) | Self::Keys(memoir_vault::Error::ReadOnly) => {
                 "read_only"
