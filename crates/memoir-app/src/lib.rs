@@ -47,6 +47,7 @@ mod model_question;
 mod notices;
 mod opened;
 mod parallel;
+mod quotas;
 mod recall;
 mod replacing;
 mod replies;
@@ -118,6 +119,7 @@ pub use memoir_store::{
 pub use memories::{Handling, MemoryInput, Saved};
 pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
+pub use quotas::{Quota, QuotaReached, Quotas};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
 pub use retry::PassedOver;
@@ -238,6 +240,7 @@ pub struct Memoir {
     changes: sessions::AgentChanges,
     metrics: Arc<metrics::Metrics>,
     room: Arc<load_room::LoadRoom>,
+    usages: Arc<quotas::Usages>,
     whole_pasts: parallel::ConcurrencyLimit,
     verifications: parallel::ConcurrencyLimit,
 }
@@ -277,6 +280,7 @@ impl Memoir {
             changes: sessions::AgentChanges::default(),
             metrics,
             room: Arc::default(),
+            usages: Arc::default(),
             whole_pasts: parallel::ConcurrencyLimit::new(rewind::AT_ONCE),
             verifications: parallel::ConcurrencyLimit::new(verify::AT_ONCE),
         }
@@ -562,19 +566,33 @@ impl AgentHandle {
         if query.memories == Selection::None || tokio::task::try_id().is_none() {
             return Ok(None);
         }
+        let bytes = load_room::weight(&self.known_counts().await?, query);
+        Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
+    }
+
+    /// Whether what a query brings is a short load.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
+        let counts = self.known_counts().await?;
+        Ok(load_room::weight(&counts, query) <= load_room::SHORT_LOAD)
+    }
+
+    /// What the rows of the agent's memories came to when they were last read.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn known_counts(&self) -> Result<RowCounts> {
         let (room, store) = (&self.memoir.room, &self.memoir.store);
-        let counts = match room.counts(self.scope) {
-            Some(counts) => counts,
-            None => {
-                // Once in a while: every look notes what the rows come to.
-                let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
-                let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
-                room.note(self.scope, counts);
-                counts
-            }
-        };
-        let bytes = load_room::weight(&counts, query);
-        Ok(Some(room.take(self.scope, bytes).await?))
+        if let Some(counts) = room.counts(self.scope) {
+            return Ok(counts);
+        }
+        // Once in a while: every look notes what the rows come to.
+        let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
+        let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
+        room.note(self.scope, counts);
+        Ok(counts)
     }
 
     /// Waits for room for so many rows of memories or records.
@@ -746,6 +764,7 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
+        let new = quotas::new_memories(&decision);
         // Making rows takes the decision apart: what is needed once they are written is kept aside here.
         let indexes = &self.memoir.indexes;
         // Changes hold words: they are copied only where an index waits for them.
@@ -776,7 +795,9 @@ impl AgentHandle {
         // Sealing takes a key from memory: as late as can be, since what is written under a key whose file went away is
         // lost with the process.
         self.memoir.keys.check_there()?;
+        let used = quotas::written(new, &commit);
         self.memoir.write(commit, counted).await?;
+        self.memoir.usages.add(self.scope, used);
         // Only now: what this process keeps is of the version that the decision was made on, and is carried to the next
         // one only where that was written. Where words were taken out nothing is carried: it may hold them.
         match next.version() {

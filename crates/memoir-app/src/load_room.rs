@@ -203,7 +203,10 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
     };
     let active = sum(&all);
     // Of what is discarded the sizes are not counted: as large as the others on average.
-    let average = active.tokens.checked_div(active.count).unwrap_or(LONGEST_TOKENS);
+    let average = active
+        .tokens
+        .checked_div(active.count)
+        .unwrap_or(LONGEST_TOKENS);
     let discarded = CountAndTokens {
         count: discarded + shredded,
         tokens: discarded * average,
@@ -225,6 +228,11 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         Selection::Searchable => sum(&[core, archival]),
         Selection::Archive => archival,
         Selection::Context { .. } => sum(&[core, journal]),
+        // Rows without their texts.
+        Selection::ContextMarks { .. } => CountAndTokens {
+            count: core.count + journal.count,
+            tokens: 0,
+        },
         Selection::Active => active,
         Selection::All => everything,
     };
@@ -335,7 +343,11 @@ mod tests {
         let active = of(Selection::Active);
         assert_eq!(active, 1_110 * 1_024 + 321_000 * 8);
         assert!(of(Selection::All) > active);
-        let numbers = |count| of(Selection::Numbers((1..=count).map(memoir_domain::memory::Number).collect()));
+        let numbers = |count| {
+            of(Selection::Numbers(
+                (1..=count).map(memoir_domain::memory::Number).collect(),
+            ))
+        };
         assert_eq!(numbers(10), 10 * (1_024 + 2_500 * 8));
         assert!(numbers(100_000) <= of(Selection::All));
     }
