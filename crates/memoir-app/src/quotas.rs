@@ -358,7 +358,7 @@ impl AgentHandle {
             // A refusal that lies ahead was noted by a clock that was put back since, and counts for nothing.
             if (1..=REFUSED_SECONDS * 1_000_000).contains(&left) {
                 // Of a day: it fits.
-                let seconds = (left / 1_000_000 + 1) as u32;
+                let seconds = ((left + 999_999) / 1_000_000) as u32;
                 return Err(Error::RefusedLately { at, until, seconds });
             }
         }
