@@ -18,7 +18,7 @@ use memoir_domain::{
     agent::Agent,
     audit::Action,
     draft::Decision,
-    session::{Driver, State},
+    session::{Driver, State, is_builtin},
 };
 use memoir_store::{Commit, RecordFilter, StoredUsage};
 
@@ -423,7 +423,9 @@ impl AgentHandle {
         let name = session.model.as_deref().and_then(|name| name.parse().ok());
         let price = name.and_then(|name| self.memoir.settings.prices.get(&name));
         used.cost += price.map_or(0.0, |price| price.cost(&session.usage));
-        if session.state == State::Declined {
+        // A model that only follows rules is worn out by nothing, and costs nothing.
+        let is_asked = !session.model.as_deref().is_some_and(is_builtin);
+        if session.state == State::Declined && is_asked {
             used.refused_at = used.refused_at.max(session.ended_at);
         }
     }

@@ -840,4 +840,33 @@ mod tests {
             assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
+
+    #[test]
+    fn quotas_are_read_by_their_keys_and_0_is_no_limit() {
+        let config = Config::parse("[quotas]\nagent_memories = 10\nagent_streams = 0").unwrap();
+        let quotas = config.settings.quotas;
+        assert_eq!(quotas.limit(Quota::AgentMemories), Some(10));
+        assert_eq!(quotas.limit(Quota::AgentStreams), None);
+        assert_eq!(
+            quotas.limit(Quota::AgentTokens),
+            Quota::AgentTokens.default()
+        );
+        let problem = Config::parse("[quotas]\nagent_memory = 10").unwrap_err();
+        assert!(
+            problem.starts_with("`quotas.agent_memory` is no quota"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn every_quota_is_in_the_readme_with_its_default() {
+        let readme = include_str!("../../../README.md");
+        for quota in Quota::ALL {
+            let line = match quota.default() {
+                Some(limit) => format!("\n{} = {limit}", quota.key()),
+                None => format!("\n# {} = ", quota.key()),
+            };
+            assert!(readme.contains(&line), "{line}");
+        }
+    }
 }

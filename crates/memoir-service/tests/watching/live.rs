@@ -470,6 +470,8 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         ),
         (&json!("declined"), &Value::Null, &Value::Null)
     );
+    // Another agent: this one is not asked again today.
+    let wren = installation.refiner("default", "robin").await;
     installation.model.script([
         Turn::text("YES"),
         Turn::call("delete_memory", json!({"id": 6})),
