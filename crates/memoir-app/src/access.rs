@@ -706,6 +706,7 @@ impl AgentHandle {
         provision: Provision,
         actor: &Actor,
     ) -> Result<HeldToken> {
+        self.check_new_token().await?;
         let token = &token;
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             let mut token = token.clone();

@@ -56,6 +56,8 @@ impl AgentHandle {
     }
 
     pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {
+        let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
+        let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let key = self.key().await?;
         crate::parallel::map(rows, |row| codec::record(key.as_ref(), row))

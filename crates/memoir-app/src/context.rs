@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use memoir_domain::{
     PrivateText,
     agent::Agent,
-    context::{self, ArchiveNote},
-    memory::Number,
+    context::{self, ArchiveNote, ContextMark, ContextPlan, ContextText},
+    memory::{Kind, Number},
 };
-use memoir_store::Selection;
+use memoir_store::{MemoryRow, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, OwnAgent, RefinementDue, Result, memories::memory_query, opened::MemoryList,
+    AgentHandle, CONFLICT, OwnAgent, RefinementDue, Result, again, memories::memory_query,
+    opened::MemoryList,
 };
 
 /// The text for the agent's prompt.
@@ -42,21 +43,79 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn context(&self, max_tokens: Option<u64>) -> Result<ContextView> {
+        again(|| self.attempt_context(max_tokens)).await
+    }
+
+    async fn attempt_context(&self, max_tokens: Option<u64>) -> Result<ContextView> {
         let now = self.memoir.now();
-        let selection = Selection::Context {
-            journal_after: context::journal_since(now),
+        let journal_after = context::journal_since(now);
+        let bounds = |agent: &Agent| context::Bounds::of(&agent.settings, max_tokens);
+        let whole = memory_query(Selection::Context { journal_after });
+        // In one look where all of it is a short load, as nearly always.
+        if self.is_short(&whole).await? {
+            let loaded = self.load(&whole).await?;
+            let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+            let context = context::build(&loaded.memories, now, bounds(&loaded.agent), &archive);
+            return Ok(self.context_view(&loaded.agent, context));
+        }
+        let query = memory_query(Selection::ContextMarks { journal_after });
+        let room = self.room_for(&query).await?;
+        let mut snapshot = self.snapshot(&query).await?;
+        let rows = std::mem::take(&mut snapshot.memories);
+        let loaded = self.read(snapshot, None).await?;
+        let marks = |kind| {
+            let of_kind = rows.iter().filter(move |row| row.kind == kind);
+            of_kind
+                .filter(move |row| kind == Kind::Core || context::is_recent_at(row.created_at, now))
+                .map(mark)
         };
-        let loaded = self.load(&memory_query(selection)).await?;
-        let bounds = context::Bounds::of(&loaded.agent.settings, max_tokens);
-        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
-        let context = context::build(&loaded.memories, now, bounds, &archive);
-        Ok(ContextView {
+        let bounds = bounds(&loaded.agent);
+        let mut plan = ContextPlan::new(marks(Kind::Core), marks(Kind::Journal), bounds);
+        let summaries: Vec<Number> = rows
+            .iter()
+            .filter(|row| row.is_summary)
+            .map(|row| row.number)
+            .collect();
+        drop((rows, room));
+        let archive = self.archive_note_of(&loaded.agent, summaries).await?;
+        loop {
+            let wanted = plan.wanted();
+            if wanted.is_empty() {
+                break;
+            }
+            let count = wanted.len();
+            let texts = self.load(&memory_query(Selection::Numbers(wanted))).await?;
+            if texts.base.version() != loaded.base.version()
+                || texts.memories.iter().count() != count
+            {
+                return Err(CONFLICT);
+            }
+            texts
+                .memories
+                .iter()
+                .for_each(|memory| plan.give(memory, &archive));
+        }
+        Ok(self.context_view(&loaded.agent, plan.finish(&archive)))
+    }
+
+    fn context_view(&self, agent: &Agent, context: ContextText) -> ContextView {
+        ContextView {
             text: context.text,
             core_tokens: context.core_tokens,
             journal_tokens: context.journal_tokens,
             left_out: context.left_out,
-            refinement_due: self.memoir.refinement_due(&loaded.agent),
-        })
+            refinement_due: self.memoir.refinement_due(agent),
+        }
+    }
+}
+
+fn mark(row: &MemoryRow) -> ContextMark {
+    ContextMark {
+        number: row.number,
+        tokens: row.tokens,
+        constitutional: row.constitutional,
+        created_at: row.created_at,
+        core_seq: row.core_seq,
     }
 }
 
@@ -67,12 +126,22 @@ impl AgentHandle {
         agent: &Agent,
         memories: &MemoryList,
     ) -> Result<ArchiveNote> {
-        let summaries = || memories.iter().filter(|memory| memory.is_summary);
-        let links = self.links_of(summaries()).await?;
-        let sources = summaries().map(|memory| (memory.number, links.sources(memory.number).len()));
+        let summaries = memories.iter().filter(|memory| memory.is_summary);
+        let summaries = summaries.map(|memory| memory.number).collect();
+        self.archive_note_of(agent, summaries).await
+    }
+
+    /// As [`AgentHandle::archive_note`], of a context with these summaries.
+    async fn archive_note_of(&self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
+        let links = self
+            .links_around(summaries.iter().copied().collect())
+            .await?;
+        let sources = summaries.into_iter();
         Ok(ArchiveNote {
             memories: agent.tally.archival_count,
-            sources: sources.collect(),
+            sources: sources
+                .map(|number| (number, links.sources(number).len()))
+                .collect(),
         })
     }
 }

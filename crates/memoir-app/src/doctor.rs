@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     Account, AgentHandle, Memoir, Result, ScheduleView, life::RULES_ONLY, memories::memory_query,
+    quotas::NEAR_PERCENT,
 };
 
 /// How long one call of a model may take.
@@ -35,7 +36,7 @@ pub enum Severity {
 /// What was examined and found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `unfinished` or `administrators`.
+    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `quotas`, `unfinished` or `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -111,6 +112,7 @@ impl Memoir {
         found.extend(self.examine_schedule(account, agents.len()).await?);
         found.push(self.examine_clock(account).await?);
         found.push(self.examine_counts(account).await?);
+        found.push(self.examine_quotas(account).await?);
         found.push(self.examine_unfinished().await?);
         found.push(self.examine_administrators(account).await?);
         Ok(found)
@@ -245,6 +247,47 @@ impl Memoir {
                 "`memoir audit verify {first}` names the record that does not match; restore a backup"
             ),
         ))
+    }
+
+    /// How near the account and its agents are to their quotas.
+    async fn examine_quotas(&self, account: &Account) -> Result<Examination> {
+        let mut uses = Vec::new();
+        let whose = format!("the account `{}`", account.name());
+        for (quota, used) in self.account_uses(account.id()).await? {
+            uses.push((whose.clone(), quota, used));
+        }
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            // An agent that cannot be read is another finding.
+            let own = handle.quota_uses().await.unwrap_or_default();
+            let whose = format!("the agent `{}`", agent.name);
+            uses.extend(
+                own.into_iter()
+                    .map(|(quota, used)| (whose.clone(), quota, used)),
+            );
+        }
+        let quotas = &self.settings.quotas;
+        let near = uses.iter().filter_map(|(whose, quota, used)| {
+            let limit = quotas.limit(*quota)?;
+            let is_near = u128::from(*used) * 100 >= u128::from(limit) * u128::from(NEAR_PERCENT);
+            let key = quota.key();
+            // A limit of nothing is meant.
+            (is_near && *used > 0).then(|| format!("{whose}: `{key}` {used} of {limit}"))
+        });
+        let near: Vec<String> = near.collect();
+        Ok(match near.is_empty() {
+            true => fine(
+                "quotas",
+                format!("no agent and no account uses {NEAR_PERCENT}% of a quota"),
+            ),
+            false => bad(
+                "quotas",
+                Severity::Warning,
+                near.join("; "),
+                "what is over a quota is refused: raise it in the section `[quotas]` of the configuration (0 is no limit), \
+                 or see what the agent saves so much for",
+            ),
+        })
     }
 
     /// Whether anything of the whole installation was left half-done (`finish.rs`), but for sessions, which

@@ -13,6 +13,8 @@ use memoir_domain::{
 use memoir_model::{ConnectError, ModelNameError};
 use memoir_store as store;
 
+use crate::QuotaReached;
+
 /// A use case's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -170,6 +172,24 @@ pub enum Error {
     /// The agent changed under every attempt to decide.
     #[error("too many changes of the agent at once: try again")]
     Contended,
+    /// Others fill the room for loads, and none became free in time.
+    #[error("too much is being loaded for other requests; nothing was changed")]
+    NoRoom,
+    /// A quota of the agent or of its account is used up.
+    #[error("{0}")]
+    Quota(QuotaReached),
+    /// The agent has refused a session, and no caller may ask it again so soon (SPEC 3.3).
+    #[error(
+        "the agent refused a session at {at}; it is not asked again before {until}, whoever asks, and may open a session itself at any time"
+    )]
+    RefusedLately {
+        /// When it refused.
+        at: Timestamp,
+        /// From when on it may be asked.
+        until: Timestamp,
+        /// In how many seconds that is.
+        seconds: u32,
+    },
     /// The system gives no random bytes.
     #[error("the system's source of random numbers is not available")]
     Random,
@@ -243,6 +263,15 @@ impl Error {
         self.code() == "session_open"
     }
 
+    /// After how many seconds the same may be requested again; `None` where that is not known.
+    pub fn retry_after(&self) -> Option<u32> {
+        match self {
+            Self::Quota(reached) => reached.quota.retry_after(),
+            Self::RefusedLately { seconds, .. } => Some(*seconds),
+            _ => None,
+        }
+    }
+
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -282,7 +311,11 @@ impl Error {
             Self::SessionLost(_) => "session_over",
             Self::Changed => "precondition_failed",
             Self::Contended => "contended",
-            Self::Store(store::Error::Busy) | Self::Keys(memoir_vault::Error::Busy) => "busy",
+            Self::Quota(reached) => reached.quota.code(),
+            Self::RefusedLately { .. } => "refused_before",
+            Self::NoRoom
+            | Self::Store(store::Error::Busy)
+            | Self::Keys(memoir_vault::Error::Busy) => "busy",
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
             Self::Store(store::Error::ReadOnly) | Self::Keys(memoir_vault::Error::ReadOnly) => {
                 "read_only"

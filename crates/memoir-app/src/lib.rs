@@ -39,6 +39,7 @@ mod history;
 pub mod import;
 mod keys;
 mod life;
+mod load_room;
 mod look_back;
 mod memories;
 mod metrics;
@@ -46,6 +47,7 @@ mod model_question;
 mod notices;
 mod opened;
 mod parallel;
+mod quotas;
 mod recall;
 mod replacing;
 mod replies;
@@ -79,9 +81,12 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
-use memoir_store::{AgentQuery, AgentRow, CountAndTokens, RowCounts, Snapshot, Store};
+use memoir_store::{
+    AgentQuery, AgentRow, CountAndTokens, MemoryRow, RowCounts, Selection, Snapshot, Store,
+};
 use memoir_vault::{AgentKey, KeyStore};
 
+use load_room::HeldRoom;
 use opened::MemoryList;
 
 pub use access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
@@ -114,6 +119,7 @@ pub use memoir_store::{
 pub use memories::{Handling, MemoryInput, Saved};
 pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
+pub use quotas::{Quota, QuotaReached, Quotas};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
 pub use replies::{KeptReply, ReplyKey};
 pub use retry::PassedOver;
@@ -233,6 +239,8 @@ pub struct Memoir {
     asking_waits: asking::AskingWaits,
     changes: sessions::AgentChanges,
     metrics: Arc<metrics::Metrics>,
+    room: Arc<load_room::LoadRoom>,
+    usages: Arc<quotas::Usages>,
     whole_pasts: parallel::ConcurrencyLimit,
     verifications: parallel::ConcurrencyLimit,
 }
@@ -271,6 +279,8 @@ impl Memoir {
             asking_waits: asking::AskingWaits::default(),
             changes: sessions::AgentChanges::default(),
             metrics,
+            room: Arc::default(),
+            usages: Arc::default(),
             whole_pasts: parallel::ConcurrencyLimit::new(rewind::AT_ONCE),
             verifications: parallel::ConcurrencyLimit::new(verify::AT_ONCE),
         }
@@ -533,13 +543,73 @@ impl AgentHandle {
         Actor::agent(self.name.clone())
     }
 
+    /// What a look at the agent brings, once there is room for it.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`]; those of [`AgentHandle::snapshot`] and [`AgentHandle::read`].
     async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
+        let room = self.room_for(query).await?;
         let snapshot = match self.condition {
             // Its settings are what is judged, and some of those are prompts.
             Some(Condition::Agent(_)) => self.snapshot(&query.clone().with_prompts()).await?,
             _ => self.snapshot(query).await?,
         };
-        self.read(snapshot).await
+        self.read(snapshot, room).await
+    }
+
+    /// Waits for room for what a query brings; `None` where it brings no memories.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`]; the store fails.
+    async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
+        // Outside of a task there is one caller alone, as on the command line.
+        if query.memories == Selection::None || tokio::task::try_id().is_none() {
+            return Ok(None);
+        }
+        let bytes = load_room::weight(&self.known_counts().await?, query);
+        Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
+    }
+
+    /// Whether what a query brings is a short load.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
+        let counts = self.known_counts().await?;
+        Ok(load_room::weight(&counts, query) <= load_room::SHORT_LOAD)
+    }
+
+    /// What the rows of the agent's memories came to when they were last read.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn known_counts(&self) -> Result<RowCounts> {
+        let (room, store) = (&self.memoir.room, &self.memoir.store);
+        if let Some(counts) = room.counts(self.scope) {
+            return Ok(counts);
+        }
+        // Once in a while: every look notes what the rows come to.
+        let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
+        let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
+        room.note(self.scope, counts);
+        Ok(counts)
+    }
+
+    /// Waits for room for so many rows of memories or records.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::room_for`].
+    async fn room_for_rows(&self, limit: u32) -> Result<Option<HeldRoom>> {
+        let page = MemoryPage {
+            limit,
+            ..MemoryPage::default()
+        };
+        let memories = Selection::Page(page);
+        let query = AgentQuery {
+            memories,
+            ..AgentQuery::default()
+        };
+        self.room_for(&query).await
     }
 
     /// What a look at the store brings, as it lies there.
@@ -548,16 +618,18 @@ impl AgentHandle {
     /// [`Error::NoAgent`]; the store fails.
     async fn snapshot(&self, query: &AgentQuery) -> Result<Snapshot> {
         let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
-        snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        self.memoir.room.note(self.scope, snapshot.row_counts);
+        Ok(snapshot)
     }
 
     /// What a look at the store brought, in the domain's types.
-    async fn read(&self, snapshot: Snapshot) -> Result<Loaded> {
+    async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
         // Before anything is opened: of an agent whose key is gone nothing is given, not from what
         // this process keeps of it either.
         let key = self.key_of(&snapshot.agent).await?;
         let version = snapshot.agent.document.version;
-        let memories = self.memoir.opened.open(&key, version, snapshot.memories);
+        let memories = self.open_rows(&key, version, snapshot.memories, room).await;
         let session = snapshot.session;
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
         // A failure to open the memories is returned only now: where the agent's own row does not open either, the
@@ -576,6 +648,22 @@ impl AgentHandle {
             running_session: snapshot.running_session,
             base,
         })
+    }
+
+    /// Opens memories, on a thread aside where there are many: the threads that answer requests go on meanwhile.
+    async fn open_rows(
+        &self,
+        key: &AgentKey,
+        version: u64,
+        rows: Vec<MemoryRow>,
+        room: Option<HeldRoom>,
+    ) -> Result<MemoryList> {
+        let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
+        if sealed <= load_room::SHORT_LOAD {
+            return self.memoir.opened.open(key, version, rows, room);
+        }
+        let (opened, key) = (self.memoir.opened.clone(), key.clone());
+        parallel::aside(move || opened.open(&key, version, rows, room)).await?
     }
 
     /// Whether what was read is as its condition says. A memory that was not read, or is not there, is not judged:
@@ -676,6 +764,7 @@ impl AgentHandle {
     ) -> Result<codec::Base> {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
+        let new = quotas::new_memories(&decision);
         // Making rows takes the decision apart: what is needed once they are written is kept aside here.
         let indexes = &self.memoir.indexes;
         // Changes hold words: they are copied only where an index waits for them.
@@ -706,7 +795,9 @@ impl AgentHandle {
         // Sealing takes a key from memory: as late as can be, since what is written under a key whose file went away is
         // lost with the process.
         self.memoir.keys.check_there()?;
+        let used = quotas::written(new, &commit);
         self.memoir.write(commit, counted).await?;
+        self.memoir.usages.add(self.scope, used);
         // Only now: what this process keeps is of the version that the decision was made on, and is carried to the next
         // one only where that was written. Where words were taken out nothing is carried: it may hold them.
         match next.version() {

@@ -119,7 +119,7 @@ impl AgentHandle {
     /// The agent is erased; the store fails.
     pub async fn look_back(&self, point: Option<Point>) -> Result<LookBack> {
         // Before anything is read, so that waiting callers hold nothing.
-        let _turn = self.memoir.whole_pasts.take().await?;
+        let _turn = self.memoir.whole_pasts.take(self.scope).await?;
         again(|| self.attempt_look_back(point)).await
     }
 

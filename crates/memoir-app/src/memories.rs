@@ -142,6 +142,9 @@ pub enum Handling {
     Promote,
 }
 
+/// A text that is saved is in memory about so many times: as it was given, checked, sealed as a row and as a record.
+const SAVED_TIMES: usize = 5;
+
 impl AgentHandle {
     /// Saves memories, all of them or none, in their order.
     ///
@@ -162,6 +165,9 @@ impl AgentHandle {
         if savings.is_empty() {
             return Ok(Vec::new());
         }
+        let texts = inputs.iter().map(|input| input.content.expose().len());
+        let bytes = texts.sum::<usize>() * SAVED_TIMES;
+        let _room = self.memoir.room.take(self.scope, bytes).await?;
         let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
         let query = memory_query(match replaces {
             true => Selection::All,
@@ -199,6 +205,10 @@ impl AgentHandle {
         actor: &Actor,
         now: Timestamp,
     ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
+        let texts = savings.iter().map(|saving| saving.memory.content.expose());
+        let bytes = texts.map(|text| text.len() as u64).sum();
+        self.check_growth(&loaded.agent, savings.len() as u64, bytes)
+            .await?;
         // An administrator's response is the same whether the agent has the text or not (SPEC 5.1).
         let same = match actor.kind {
             ActorKind::Agent => self.same_as(&loaded, &savings).await?,

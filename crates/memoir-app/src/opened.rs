@@ -22,7 +22,7 @@ use memoir_domain::{
 use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
 
-use crate::{Result, codec, parallel, sessions::BoundedCache};
+use crate::{Result, codec, load_room::HeldRoom, parallel, sessions::BoundedCache};
 
 /// Most that all kept memories take, in bytes: about 1 KB a memory of two sentences.
 // Words in the open for as long as they are used: enough for some dozens of agents with a thousand
@@ -31,7 +31,11 @@ const OPENED_BYTES: usize = 32 << 20;
 
 /// Memories as they were read, which several may look at: their words stand in memory once, and are wiped when the last
 /// of these lets go of them.
-pub(crate) struct MemoryList(Vec<SharedMemory>);
+pub(crate) struct MemoryList {
+    memories: Vec<SharedMemory>,
+    /// What they take of the room for loads.
+    _room: Option<HeldRoom>,
+}
 
 /// A memory, and the row that it was opened from.
 struct OpenedMemory {
@@ -58,17 +62,20 @@ impl MemoryList {
     pub(crate) fn by_number(memories: impl Iterator<Item = SharedMemory>) -> Self {
         let mut memories: Vec<SharedMemory> = memories.collect();
         memories.sort_unstable_by_key(|memory| memory.number);
-        Self(memories)
+        Self {
+            memories,
+            _room: None,
+        }
     }
 
     /// In the order in which they were asked for.
     pub(crate) fn iter(&self) -> MemoryIter<'_> {
-        self.0.iter().map(|memory| memory)
+        self.memories.iter().map(|memory| memory)
     }
 
     /// To be kept beyond this list.
     pub(crate) fn shared(&self) -> impl ExactSizeIterator<Item = SharedMemory> {
-        self.0.iter().cloned()
+        self.memories.iter().cloned()
     }
 
     /// Copies, to be changed.
@@ -82,7 +89,7 @@ impl MemoryList {
 
     /// Leaves out those of which this is not so.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
-        self.0.retain(|memory| is_kept(memory));
+        self.memories.retain(|memory| is_kept(memory));
     }
 }
 
@@ -147,7 +154,7 @@ impl Default for OpenedMemories {
 }
 
 impl OpenedMemories {
-    /// The memories of these rows, in their order, which were read where the agent was at `version`.
+    /// The memories of these rows, in their order, which were read where the agent was at `version`. They hold `room`.
     ///
     /// # Errors
     /// A row is not as it was written.
@@ -156,7 +163,12 @@ impl OpenedMemories {
         key: &AgentKey,
         version: u64,
         rows: Vec<MemoryRow>,
+        room: Option<HeldRoom>,
     ) -> Result<MemoryList> {
+        let list = |memories| MemoryList {
+            memories,
+            _room: room,
+        };
         let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
         let scope = key.scope();
         // What would push most others out is opened each time.
@@ -164,7 +176,7 @@ impl OpenedMemories {
         let Some(shared) = is_kept.then(|| self.of(scope)).flatten() else {
             let open = |row| Ok(codec::memory(key, &row)?.into_shared());
             let opened = parallel::map(rows, open);
-            return Ok(MemoryList(opened.into_iter().collect::<Result<_>>()?));
+            return Ok(list(opened.into_iter().collect::<Result<_>>()?));
         };
         let opened = {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
@@ -209,7 +221,10 @@ impl OpenedMemories {
         let bytes = own.bytes;
         drop(own);
         self.weigh(scope, shared, bytes);
-        failed.map_or(Ok(MemoryList(memories)), Err)
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(list(memories)),
+        }
     }
 
     /// Notes that more than one look at the agent will come, so that the first one is kept already.
@@ -333,7 +348,7 @@ mod tests {
             let texts = memories.iter().map(|one| one.content.expose().to_owned());
             texts.collect::<Vec<_>>()
         };
-        let open = |rows: &[MemoryRow]| texts(opened.open(&key, 5, rows.to_vec()).unwrap());
+        let open = |rows: &[MemoryRow]| texts(opened.open(&key, 5, rows.to_vec(), None).unwrap());
         for _ in 0..3 {
             assert_eq!(open(&written), ["She rows.", "He sings."]);
         }
@@ -356,7 +371,7 @@ mod tests {
             changed.push(other);
         }
         for row in changed {
-            assert!(opened.open(&key, 5, vec![row]).is_err());
+            assert!(opened.open(&key, 5, vec![row], None).is_err());
         }
         // The same words, sealed anew, and others of the same number.
         let again = row(&key, 1, 6, "She swims.");
@@ -364,31 +379,31 @@ mod tests {
         assert_eq!(both, ["She swims.", "He sings."]);
         // Nor is anything another agent's.
         let other = self::key(3);
-        assert!(opened.open(&other, 5, written).is_err());
+        assert!(opened.open(&other, 5, written, None).is_err());
     }
 
     #[test]
     fn spec_5_3_words_leave_memory_with_what_was_changed_and_by_whomever() {
         let (opened, key) = (OpenedMemories::default(), key(2));
         let rows: Vec<MemoryRow> = (1..=3).map(|at| row(&key, at, 5, "She rows.")).collect();
-        opened.open(&key, 5, rows.clone()).unwrap();
+        opened.open(&key, 5, rows.clone(), None).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0), "the first look");
-        opened.open(&key, 5, rows.clone()).unwrap();
+        opened.open(&key, 5, rows.clone(), None).unwrap();
         let (all, bytes) = kept(&opened, &key);
         assert_eq!(all, BTreeSet::from([1, 2, 3]));
         // A commit of this process.
         opened.follow(key.scope(), Some(5), 6, &[Number(2)]);
         assert_eq!(kept(&opened, &key), (BTreeSet::from([1, 3]), bytes / 3 * 2));
         opened
-            .open(&key, 6, vec![row(&key, 2, 6, "She rows.")])
+            .open(&key, 6, vec![row(&key, 2, 6, "She rows.")], None)
             .unwrap();
         assert_eq!(kept(&opened, &key), (all.clone(), bytes));
         // Somebody else's, of which nothing is known but that it was.
-        opened.open(&key, 7, rows[..1].to_vec()).unwrap();
+        opened.open(&key, 7, rows[..1].to_vec(), None).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
         // One of this process on a version that was not looked at.
         opened.follow(key.scope(), Some(8), 9, &[Number(3)]);
-        opened.open(&key, 9, rows[1..2].to_vec()).unwrap();
+        opened.open(&key, 9, rows[1..2].to_vec(), None).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
         opened.forget(key.scope());
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
@@ -400,11 +415,11 @@ mod tests {
             let rows = numbers.map(|number| row(&key, number, 9, long.trim()));
             rows.collect::<Vec<_>>()
         };
-        opened.open(&key, 9, rows(1, part + 1)).unwrap();
+        opened.open(&key, 9, rows(1, part + 1), None).unwrap();
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
         for at in 0..8 {
             opened
-                .open(&key, 9, rows(1 + at * part / 2, part / 2))
+                .open(&key, 9, rows(1 + at * part / 2, part / 2), None)
                 .unwrap();
             assert!(kept(&opened, &key).1 <= OPENED_BYTES);
         }

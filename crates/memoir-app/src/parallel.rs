@@ -1,27 +1,57 @@
 //! Using all processors for a long list of small, independent pieces of work, and keeping few large ones in
 //! memory at a time.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
+use memoir_domain::AgentScope;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Error, Result};
 
-/// Who may do something of which few are done at a time: whoever comes later waits.
+/// Large work of which a process does little at a time, and for each agent one piece: others wait, and the many calls
+/// of one agent are one in the queue of all.
 #[derive(Debug, Clone)]
-pub(crate) struct ConcurrencyLimit(Arc<Semaphore>);
+pub(crate) struct ConcurrencyLimit {
+    all: Arc<Semaphore>,
+    agents: Arc<Mutex<HashMap<AgentScope, Arc<Semaphore>>>>,
+}
+
+/// The right to do a piece of large work. It is given back when this is dropped.
+pub(crate) struct Turn {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
 
 impl ConcurrencyLimit {
-    /// So many at a time.
+    /// So many pieces at a time.
     pub(crate) fn new(at_once: usize) -> Self {
-        Self(Arc::new(Semaphore::new(at_once)))
+        Self {
+            all: Arc::new(Semaphore::new(at_once)),
+            agents: Arc::default(),
+        }
     }
 
-    /// Waits until few enough others have a turn; given back where it is dropped.
-    pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit> {
-        let turn = self.0.clone().acquire_owned().await;
-        // The semaphore is never closed, so acquiring a permit cannot fail.
-        turn.map_err(|_| Error::Contended)
+    /// Waits for a turn of that agent.
+    pub(crate) async fn take(&self, scope: AgentScope) -> Result<Turn> {
+        // The semaphores are never closed, so that acquiring a permit cannot fail.
+        let closed = |_| Error::Contended;
+        let own = self.of(scope).acquire_owned().await.map_err(closed)?;
+        let of_all = self.all.clone().acquire_owned().await.map_err(closed)?;
+        Ok(Turn {
+            _own: own,
+            _of_all: of_all,
+        })
+    }
+
+    fn of(&self, scope: AgentScope) -> Arc<Semaphore> {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        // A semaphore that no caller has is as a new one.
+        agents.retain(|_, own| Arc::strong_count(own) > 1);
+        let own = agents.entry(scope);
+        own.or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
 }
 

@@ -12,9 +12,8 @@ use memoir_domain::{
 };
 use memoir_store::Selection;
 use serde::Serialize;
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{AgentHandle, Result, codec, memories::memory_query};
+use crate::{AgentHandle, Result, codec, memories::memory_query, parallel::Turn};
 
 /// Where a rewind goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl AgentHandle {
     pub(crate) async fn everything(&self) -> Result<AgentPast> {
         // Had until all of it is dropped. It bounds the memory of a process that anybody with a
         // console can have look back.
-        let turn = self.memoir.whole_pasts.take().await?;
+        let turn = self.memoir.whole_pasts.take(self.scope).await?;
         let loaded = self.load(&memory_query(Selection::All)).await?;
         // The whole log and no summary: what is decided here is written, and rests on what the
         // chain holds.
@@ -154,7 +153,7 @@ pub(crate) struct AgentPast {
     pub(crate) log: Vec<Record>,
     pub(crate) memories: BTreeMap<Number, Memory>,
     /// Given back with the rest.
-    _turn: OwnedSemaphorePermit,
+    _turn: Turn,
 }
 
 /// Agents that a process has in memory with their whole past at a time: one of 100,000 records takes two
@@ -174,6 +173,7 @@ impl Point {
 mod tests {
     use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+    use memoir_domain::{AgentId, AgentScope};
     use memoir_model::Providers;
     use memoir_store_sqlite::SqliteStore;
     use memoir_vault::{KeyStore, MasterKey};
@@ -196,15 +196,27 @@ mod tests {
         let memoir = memoir();
         let account = memoir.account("default").await.unwrap();
         let actor = Actor::administrator("test");
-        account.create_agent("wren", &[], &actor).await.unwrap();
-        let agent = account.agent("wren").await.unwrap();
-        let one = agent.everything().await.unwrap();
-        let other = agent.everything().await.unwrap();
-        let waited = tokio::time::timeout(Duration::from_millis(50), agent.look_back(None));
-        assert!(waited.await.is_err(), "a third one was read");
+        let mut agents = Vec::new();
+        for name in ["wren", "robin", "tern"] {
+            account.create_agent(name, &[], &actor).await.unwrap();
+            agents.push(account.agent(name).await.unwrap());
+        }
+        let [wren, robin, tern] = &agents[..] else {
+            unreachable!()
+        };
+        let waits = async |agent: &AgentHandle| {
+            let look = agent.look_back(None);
+            let waited = tokio::time::timeout(Duration::from_millis(50), look);
+            waited.await.is_err()
+        };
+        let one = wren.everything().await.unwrap();
+        assert!(waits(wren).await, "two of one agent were read");
+        assert!(!waits(robin).await);
+        let other = robin.everything().await.unwrap();
+        assert!(waits(tern).await, "a third one was read");
         drop(one);
-        agent.look_back(None).await.unwrap();
-        agent.look_back(None).await.unwrap();
+        tern.look_back(None).await.unwrap();
+        wren.look_back(None).await.unwrap();
         drop(other);
     }
 
@@ -215,8 +227,12 @@ mod tests {
         let actor = Actor::administrator("test");
         account.create_agent("wren", &[], &actor).await.unwrap();
         let agent = account.agent("wren").await.unwrap();
-        let one = memoir.verifications.take().await.unwrap();
-        let other = memoir.verifications.take().await.unwrap();
+        let scope = |agent| AgentScope {
+            account: account.id(),
+            agent: AgentId::from_bytes([agent; 16]),
+        };
+        let one = memoir.verifications.take(scope(1)).await.unwrap();
+        let other = memoir.verifications.take(scope(2)).await.unwrap();
         let waited = tokio::time::timeout(Duration::from_millis(50), agent.verify());
         assert!(waited.await.is_err(), "a third one was verified");
         drop(one);

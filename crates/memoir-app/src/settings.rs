@@ -8,7 +8,7 @@ use memoir_domain::{
 };
 use memoir_model::{EmbeddingModel, ModelError, ModelName};
 
-use crate::retry::doubled;
+use crate::{Quotas, retry::doubled};
 
 /// The settings of an installation.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,8 @@ pub struct InstallationSettings {
     pub limits: SessionLimits,
     /// Recall.
     pub recall: RecallSettings,
+    /// How much agents and accounts may take.
+    pub quotas: Quotas,
     /// What models cost, by `provider:name`.
     pub prices: BTreeMap<ModelName, Price>,
     /// The context of a model for which nothing else is known, in tokens.
@@ -48,6 +50,7 @@ impl Default for InstallationSettings {
             daily_slot: DailySlot::default(),
             limits: SessionLimits::default(),
             recall: RecallSettings::default(),
+            quotas: Quotas::default(),
             prices: BTreeMap::new(),
             // Small: a ledger that is too short leaves rows for the next session, one that is too long is
             // refused by the provider.

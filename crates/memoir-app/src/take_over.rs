@@ -134,7 +134,7 @@ impl AgentHandle {
         let key = loaded.base.key().clone();
         let before = loaded.agent.clone();
         let written = self.write_together(loaded, async |together| {
-            let mut is_whole = false;
+            let (mut is_whole, mut bytes) = (false, 0);
             while let Some(part) = parts.recv().await {
                 let ForeignPart::Memories(memories) = part else {
                     is_whole = true;
@@ -147,6 +147,12 @@ impl AgentHandle {
                     continue;
                 }
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
+                let texts = incoming
+                    .iter()
+                    .map(|one| one.memory.content.expose().len() as u64);
+                bytes += texts.sum::<u64>();
+                let memories = incoming.len() as u64;
+                self.check_growth(&agent, memories, bytes).await?;
                 let decision = import::take(agent, incoming, &how.actor, now);
                 let progress = how.progress.clone();
                 together

@@ -2,10 +2,10 @@
 //! fit into memory at once is still written whole or not at all.
 
 use memoir_domain::{agent::Agent, draft::Decision};
-use memoir_store::{Commit, Commits, Error as StoreError};
+use memoir_store::{Commit, Commits, Error as StoreError, StoredUsage};
 use tokio::sync::mpsc;
 
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, codec, metrics::Counted};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, codec, metrics::Counted, quotas};
 
 /// Decisions that wait for the store.
 // One is written while the next is sealed; more would only be held in memory.
@@ -17,6 +17,7 @@ pub(crate) struct Together<'a> {
     sender: mpsc::Sender<Option<Commit>>,
     base: codec::Base,
     counted: Counted,
+    used: StoredUsage,
     /// The agent with everything decided so far.
     pub(crate) agent: Agent,
 }
@@ -33,12 +34,14 @@ impl Together<'_> {
     ) -> Result<()> {
         self.counted.add(Counted::of(&decision));
         self.agent = decision.agent.clone();
+        let new = quotas::new_memories(&decision);
         let beside = codec::WrittenBeside::default();
         let random = self.memoir.random.as_ref();
         let time_zone = self.memoir.time_zone();
         let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
         self.base = next;
         alter(&mut commit);
+        self.used.add(quotas::written(new, &commit));
         let sent = self.sender.send(Some(commit)).await;
         sent.map_err(|_| Error::Store(StoreError::Unfinished))
     }
@@ -61,6 +64,7 @@ impl AgentHandle {
             sender,
             base: loaded.base,
             counted: Counted::default(),
+            used: StoredUsage::default(),
             agent: loaded.agent,
         };
         // It owns the sender and drops it at its end: the store, which waits for the next decision,
@@ -71,10 +75,10 @@ impl AgentHandle {
                 // Where the store takes no more, it tells why.
                 let _ = together.sender.send(None).await;
             }
-            (decided, together.counted)
+            (decided, together.counted, together.used)
         };
         self.memoir.keys.check_there()?;
-        let (written, (decided, counted)) =
+        let (written, (decided, counted, used)) =
             tokio::join!(self.memoir.store.commit_all(commits), deciding);
         // Where `decide` failed or said no, what the store says of a list that ended before its
         // mark is passed over: that nothing was written is what was wanted.
@@ -87,6 +91,7 @@ impl AgentHandle {
         };
         self.memoir.count_written(&written, &counted);
         written?;
+        self.memoir.usages.add(self.scope, used);
         if self.memoir.settings.recall.embeddings.is_some() {
             // From the first on: what was there before may have come back.
             self.memoir.vectors.tell(self.scope, 0);

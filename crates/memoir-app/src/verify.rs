@@ -210,7 +210,7 @@ impl AgentHandle {
     }
 
     async fn verify_with(&self, leaves: &[LeafRow]) -> Result<Verification> {
-        let _turn = self.memoir.verifications.take().await?;
+        let _turn = self.memoir.verifications.take(self.scope).await?;
         match again(|| self.attempt_verify(leaves)).await {
             // A row that cannot even be read is not as it was written.
             Err(
@@ -300,6 +300,7 @@ impl AgentHandle {
                 first: Some(PAGE),
                 ..RecordFilter::default()
             };
+            let room = self.room_for_rows(PAGE).await?;
             let rows = self.memoir.store.records(self.scope, &filter).await?;
             let is_last = rows.len() < PAGE as usize;
             let last_seq = rows.last().map_or(0, |row| row.seq);
@@ -310,6 +311,7 @@ impl AgentHandle {
             judge = aside(move || {
                 judge.kept = kept;
                 judge.follow(rows);
+                drop(room);
                 judge
             })
             .await?;
@@ -357,12 +359,14 @@ impl AgentHandle {
                 with_discarded: true,
                 ..MemoryPage::default()
             };
+            let room = self.room_for_rows(PAGE).await?;
             let rows = store.memory_page(self.scope, &page).await?;
             let is_last = rows.len() < PAGE as usize;
             after = rows.last().map_or(after, |row| row.number.0);
             let judge = Arc::clone(&judge);
             comparison = aside(move || {
                 comparison.memories(&judge, rows);
+                drop(room);
                 comparison
             })
             .await?;

@@ -212,7 +212,8 @@ fn status_of(code: &str) -> StatusCode {
         "erased" => StatusCode::GONE,
         "invalid_argument" | "too_long" => StatusCode::BAD_REQUEST,
         "busy" | "contended" | "read_only" => StatusCode::SERVICE_UNAVAILABLE,
-        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
+        "disk_full" | "storage_quota" => StatusCode::INSUFFICIENT_STORAGE,
+        "daily_quota" | "rate_limited" => StatusCode::TOO_MANY_REQUESTS,
         "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
             StatusCode::INTERNAL_SERVER_ERROR
         }

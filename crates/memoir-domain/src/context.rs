@@ -73,14 +73,136 @@ pub fn journal_since(now: Timestamp) -> Timestamp {
 /// Whether a journal entry has come and not faded at `now`: one that is dated ahead by a clock that has been put
 /// back since would never fade.
 pub fn is_recent(entry: &Memory, now: Timestamp) -> bool {
-    entry.created_at > journal_since(now) && entry.created_at.is_believed_at(now)
+    is_recent_at(entry.created_at, now)
 }
 
-struct ContextEntry<'a> {
-    memory: &'a Memory,
-    text: String,
+/// As [`is_recent`], by the origin date of the entry.
+pub fn is_recent_at(created_at: Timestamp, now: Timestamp) -> bool {
+    created_at > journal_since(now) && created_at.is_believed_at(now)
+}
+
+/// What decides, without its text, whether a memory is in a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextMark {
+    /// Its number.
+    pub number: Number,
+    /// Its size in tokens.
+    pub tokens: u64,
+    /// Whether it is constitutional.
+    pub constitutional: bool,
+    /// Its origin date.
+    pub created_at: Timestamp,
+    /// The record that first made it core. `None` for summaries, and for the journal, which is in the order of its
+    /// dates.
+    pub core_seq: Option<u64>,
+}
+
+impl From<&Memory> for ContextMark {
+    fn from(memory: &Memory) -> Self {
+        Self {
+            number: memory.number,
+            tokens: memory.tokens(),
+            constitutional: memory.is_constitutional(),
+            created_at: memory.created_at,
+            core_seq: memory.core_seq,
+        }
+    }
+}
+
+struct ContextEntry {
+    mark: ContextMark,
+    /// The list item; `None` until the text is given.
+    text: Option<String>,
+    /// Tokens of the list item; of one whose text is not given, the least that an item takes.
     tokens: u64,
     shown: bool,
+}
+
+/// Tokens of the shortest list item.
+const LEAST_TOKENS: u64 = 1;
+
+/// A context whose texts are given one after the other, so that only those are opened that it shows (SPEC 2.3).
+///
+/// Memories leave in a fixed order, and an item takes at least [`LEAST_TOKENS`]: what leaves while some sizes are not
+/// known leaves by all true sizes too. So the result is that of all texts together.
+pub struct ContextPlan {
+    core: Vec<ContextEntry>,
+    journal: Vec<ContextEntry>,
+    bounds: Bounds,
+}
+
+impl ContextPlan {
+    /// Of the active core memories and the journal entries that are recent at `now` ([`is_recent_at`]), in any order.
+    pub fn new(
+        core: impl IntoIterator<Item = ContextMark>,
+        journal: impl IntoIterator<Item = ContextMark>,
+        bounds: Bounds,
+    ) -> Self {
+        Self {
+            core: entries(core),
+            journal: entries(journal),
+            bounds,
+        }
+    }
+
+    /// The numbers of memories whose texts are to be given next; none where what is shown is decided.
+    pub fn wanted(&mut self) -> Vec<Number> {
+        self.decide();
+        let total = self.bounds.total;
+        let most = self.bounds.core.into_iter().chain(total).min();
+        let mut wanted = missing(&mut self.core, most);
+        let left = match total {
+            // The journal has what core leaves of it, which is known only then.
+            Some(_) if !wanted.is_empty() => return wanted,
+            Some(total) => total.saturating_sub(FRAME_TOKENS + shown_size(&self.core)),
+            None => u64::MAX,
+        };
+        let most = self.bounds.journal.min(left);
+        wanted.extend(missing(&mut self.journal, Some(most)));
+        wanted
+    }
+
+    /// Gives the text of a memory. One that is not in the plan is passed over.
+    pub fn give(&mut self, memory: &Memory, archive: &ArchiveNote) {
+        let list = match memory.kind() {
+            Kind::Core => &mut self.core,
+            Kind::Journal | Kind::Archival => &mut self.journal,
+        };
+        let place = (memory.created_at, memory.number);
+        let found =
+            list.binary_search_by_key(&place, |entry| (entry.mark.created_at, entry.mark.number));
+        if let Ok(index) = found {
+            let text = entry(memory, archive);
+            // Rounded up for each entry, so that the whole text has at most the sum.
+            list[index].tokens = tokens(&text);
+            list[index].text = Some(text);
+        }
+    }
+
+    /// The context of the texts that were given.
+    pub fn finish(mut self, archive: &ArchiveNote) -> ContextText {
+        self.decide();
+        render(&self.core, &self.journal, archive)
+    }
+
+    /// Decides what is shown, by the sizes that are known.
+    fn decide(&mut self) {
+        let (core, journal) = (&mut self.core, &mut self.journal);
+        core.iter_mut()
+            .chain(journal.iter_mut())
+            .for_each(|entry| entry.shown = true);
+        leave_out(journal, self.bounds.journal);
+        if let Some(most) = self.bounds.core {
+            leave_out(core, most);
+        }
+        if let Some(most) = self.bounds.total {
+            let most = most.saturating_sub(FRAME_TOKENS);
+            // Core is counted in full here, so that it gives way only once the whole journal is left out (SPEC
+            // 2.3).
+            leave_out(journal, most.saturating_sub(shown_size(core)));
+            leave_out(core, most.saturating_sub(shown_size(journal)));
+        }
+    }
 }
 
 /// Builds the context from kept memories, in any order; faded journal entries are passed over. What is over
@@ -93,45 +215,59 @@ pub fn build<'a>(
     archive: &ArchiveNote,
 ) -> ContextText {
     let memories: Vec<&Memory> = memories.into_iter().collect();
-    let mut core = entries(&memories, archive, |memory| memory.is_active_core());
-    let mut journal = entries(&memories, archive, |memory| {
+    let marks = |wanted: &dyn Fn(&Memory) -> bool| {
+        let wanted = memories.iter().filter(|memory| wanted(memory));
+        wanted
+            .map(|memory| ContextMark::from(*memory))
+            .collect::<Vec<_>>()
+    };
+    let core = marks(&Memory::is_active_core);
+    let journal = marks(&|memory: &Memory| {
         memory.kind() == Kind::Journal && memory.is_active() && is_recent(memory, now)
     });
-    leave_out(&mut journal, bounds.journal);
-    if let Some(most) = bounds.core {
-        leave_out(&mut core, most);
+    let mut plan = ContextPlan::new(core, journal, bounds);
+    for memory in &memories {
+        plan.give(memory, archive);
     }
-    if let Some(most) = bounds.total {
-        let most = most.saturating_sub(FRAME_TOKENS);
-        // Core is counted in full here, so that it gives way only once the whole journal is left out (SPEC
-        // 2.3).
-        leave_out(&mut journal, most.saturating_sub(shown_size(&core)));
-        leave_out(&mut core, most.saturating_sub(shown_size(&journal)));
-    }
-    render(&core, &journal, archive)
+    plan.finish(archive)
 }
 
-fn entries<'a>(
-    memories: &[&'a Memory],
-    archive: &ArchiveNote,
-    wanted: impl Fn(&Memory) -> bool,
-) -> Vec<ContextEntry<'a>> {
-    let memories = memories.iter().copied();
-    let mut chosen: Vec<&Memory> = memories.filter(|memory| wanted(memory)).collect();
-    chosen.sort_by_key(|memory| (memory.created_at, memory.number));
-    chosen
-        .into_iter()
-        .map(|memory| {
-            let text = entry(memory, archive);
-            ContextEntry {
-                memory,
-                // Rounded up for each entry, so that the whole text has at most the sum.
-                tokens: tokens(&text),
-                text,
-                shown: true,
-            }
-        })
-        .collect()
+fn entries(marks: impl IntoIterator<Item = ContextMark>) -> Vec<ContextEntry> {
+    let entry = |mark| ContextEntry {
+        mark,
+        text: None,
+        tokens: LEAST_TOKENS,
+        shown: true,
+    };
+    let mut entries: Vec<ContextEntry> = marks.into_iter().map(entry).collect();
+    entries.sort_by_key(|entry| (entry.mark.created_at, entry.mark.number));
+    entries
+}
+
+/// Of the shown entries without a text those that leave last, about as many as fit into `most` tokens, and at least
+/// one.
+fn missing(entries: &mut [ContextEntry], most: Option<u64>) -> Vec<Number> {
+    let (mut missing, mut used) = (Vec::new(), 0);
+    for entry in in_order_of_leaving(entries).into_iter().rev() {
+        if most.is_some_and(|most| used > most) && !missing.is_empty() {
+            break;
+        }
+        if entry.text.is_none() {
+            missing.push(entry.mark.number);
+            used += entry.mark.tokens;
+        } else {
+            used += entry.tokens;
+        }
+    }
+    missing
+}
+
+/// The shown entries, the first to be left out first; those that stay in any case come last.
+fn in_order_of_leaving(entries: &mut [ContextEntry]) -> Vec<&mut ContextEntry> {
+    let mut shown: Vec<_> = entries.iter_mut().filter(|entry| entry.shown).collect();
+    // Stable: entries of one place, as the whole journal is, stay oldest first.
+    shown.sort_by_key(|entry| (entry.mark.constitutional, entry.mark.core_seq));
+    shown
 }
 
 /// One list item, with an origin weaker than the agent's own word before the text, where no text can hide it
@@ -172,16 +308,13 @@ fn entry(memory: &Memory, archive: &ArchiveNote) -> String {
 const FRAME_TOKENS: u64 = 80;
 
 /// Hides entries until those shown take at most `most` tokens, or nothing is left that may be hidden.
-fn leave_out(entries: &mut [ContextEntry<'_>], most: u64) {
+fn leave_out(entries: &mut [ContextEntry], most: u64) {
     let mut used = shown_size(entries);
-    let mut optional: Vec<&mut ContextEntry<'_>> = entries
-        .iter_mut()
-        .filter(|entry| entry.shown && !entry.memory.is_constitutional())
-        .collect();
-    // Stable: entries of one place, as the whole journal is, stay oldest first.
-    optional.sort_by_key(|entry| recorded_seq(entry.memory));
-    for entry in optional {
-        if used <= most {
+    if used <= most {
+        return;
+    }
+    for entry in in_order_of_leaving(entries) {
+        if used <= most || entry.mark.constitutional {
             return;
         }
         entry.shown = false;
@@ -189,32 +322,22 @@ fn leave_out(entries: &mut [ContextEntry<'_>], most: u64) {
     }
 }
 
-/// The record that first made a memory core. `None` for summaries, and for the journal, which is in the order of its
-/// dates.
-fn recorded_seq(memory: &Memory) -> Option<u64> {
-    memory.core_seq
-}
-
-fn shown_size(entries: &[ContextEntry<'_>]) -> u64 {
+fn shown_size(entries: &[ContextEntry]) -> u64 {
     let shown = entries.iter().filter(|entry| entry.shown);
     shown.map(|entry| entry.tokens).sum()
 }
 
-fn render(
-    core: &[ContextEntry<'_>],
-    journal: &[ContextEntry<'_>],
-    archive: &ArchiveNote,
-) -> ContextText {
-    let hidden = |entries: &[ContextEntry<'_>]| entries.iter().filter(|entry| !entry.shown).count();
-    let shown_tokens = |entries: &[ContextEntry<'_>]| {
+fn render(core: &[ContextEntry], journal: &[ContextEntry], archive: &ArchiveNote) -> ContextText {
+    let hidden = |entries: &[ContextEntry]| entries.iter().filter(|entry| !entry.shown).count();
+    let shown_tokens = |entries: &[ContextEntry]| {
         entries
             .iter()
             .filter(|entry| entry.shown)
-            .map(|entry| entry.memory.tokens())
+            .map(|entry| entry.mark.tokens)
             .sum()
     };
     let left_out = core.iter().chain(journal).filter(|entry| !entry.shown);
-    let left_out: BTreeSet<Number> = left_out.map(|entry| entry.memory.number).collect();
+    let left_out: BTreeSet<Number> = left_out.map(|entry| entry.mark.number).collect();
     let mut text = String::new();
     if !core.is_empty() || !journal.is_empty() || archive.memories > 0 {
         let _ = write!(text, "{HEADING}\n\n{NOTE}\n");
@@ -262,14 +385,14 @@ fn archive_line(memories: u64) -> String {
     }
 }
 
-fn section(text: &mut String, heading: &str, entries: &[ContextEntry<'_>]) {
+fn section(text: &mut String, heading: &str, entries: &[ContextEntry]) {
     if entries.iter().any(|entry| entry.shown) {
         let _ = write!(text, "\n{heading}\n\n");
         text.extend(
             entries
                 .iter()
                 .filter(|entry| entry.shown)
-                .map(|entry| entry.text.as_str()),
+                .filter_map(|entry| entry.text.as_deref()),
         );
     }
 }
@@ -278,8 +401,9 @@ fn section(text: &mut String, heading: &str, entries: &[ContextEntry<'_>]) {
 mod tests {
     use super::*;
     use crate::{
+        audit::ActorKind,
         memory::{Place, test_memory},
-        origin::Origin,
+        origin::{Origin, SavedBy},
     };
 
     /// Reads the core memories' texts back out of a prompt that ends in a context.
@@ -379,6 +503,65 @@ mod tests {
                 .text
                 .is_empty()
         );
+    }
+
+    /// The context of a plan whose texts are given as it wants them, and how many it wanted.
+    fn planned(memories: &[Memory], bounds: Bounds) -> (ContextText, usize) {
+        let marks = |kind| {
+            let of_kind = memories.iter().filter(move |memory| memory.kind() == kind);
+            of_kind.map(ContextMark::from)
+        };
+        let archive = ArchiveNote::default();
+        let mut plan = ContextPlan::new(marks(Kind::Core), marks(Kind::Journal), bounds);
+        let mut opened = 0;
+        loop {
+            let wanted = plan.wanted();
+            if wanted.is_empty() {
+                return (plan.finish(&archive), opened);
+            }
+            opened += wanted.len();
+            for number in wanted {
+                plan.give(&memories[number.0 as usize - 1], &archive);
+            }
+        }
+    }
+
+    #[test]
+    fn spec_2_3_a_context_opens_about_what_it_shows_and_shows_what_all_texts_would() {
+        let memories: Vec<Memory> = (1..=600)
+            .map(|number| {
+                let words = "a word\n".repeat(1 + (number as usize * 7) % 40);
+                let mut memory = match number % 3 {
+                    0 => test_memory(number, words.trim()),
+                    _ => journal(number, words.trim()),
+                };
+                memory.core_seq = (number % 3 == 0 && number % 4 != 0).then_some(900 - number);
+                memory.protected_seq = (number % 50 == 0).then_some(number);
+                if number % 5 == 1 {
+                    memory.saved_by = SavedBy::of(ActorKind::System);
+                }
+                memory
+            })
+            .collect();
+        for most in [0, 50, 400, 1_000, 3_000, 100_000] {
+            let all = [None, Some(most)];
+            for (total, core) in all
+                .into_iter()
+                .flat_map(|total| all.map(|core| (total, core)))
+            {
+                let journal = most / 2;
+                let bounds = Bounds {
+                    total,
+                    core,
+                    journal,
+                };
+                let (context, opened) = planned(&memories, bounds);
+                let whole = build(&memories, now(), bounds, &ArchiveNote::default());
+                assert_eq!(context, whole, "{bounds:?}");
+                let shown = memories.len() - whole.left_out.len();
+                assert!(opened <= shown + 40, "{bounds:?}: {opened} of {shown}");
+            }
+        }
     }
 
     const UNBOUNDED: Bounds = Bounds {

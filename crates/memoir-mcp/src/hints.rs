@@ -24,6 +24,12 @@ pub(crate) fn hint(code: &str) -> Option<&'static str> {
         "outcome_unknown" => {
             "before you repeat it, check with `recall_memories` or `view_config` whether it was done"
         }
+        "daily_quota" => {
+            "save less, or try again in an hour; the operator of Memoir can raise the quota"
+        }
+        "storage_quota" | "token_quota" => {
+            "the operator of Memoir can raise the quota; earlier data is intact"
+        }
         "disk_full" => "the operator of Memoir has to free some space; earlier data is intact",
         "read_only" => {
             "the operator of Memoir has to make the database writable; reading is possible meanwhile"

@@ -18,10 +18,10 @@ use axum::{
 use memoir_app::{
     Account, AgentHandle, AgentLens, CheckpointView, Error, OwnAgent, Principal, Viewer,
 };
-use memoir_domain::{AccessRequestId, AgentId, SessionId, audit::Actor};
+use memoir_domain::{AccessRequestId, AgentId, AgentScope, SessionId, audit::Actor};
 use memoir_vault::token;
 
-use crate::{Problem, Service};
+use crate::{Problem, Service, limits::Party};
 
 /// Whoever makes the request. Clones share it.
 #[derive(Clone)]
@@ -85,21 +85,49 @@ impl Caller {
         Self::entered(service, presented, entered)
     }
 
-    /// Counts one request of the token's.
+    /// With whose requests and streams those of this caller are counted.
+    pub(crate) fn party(&self) -> Party {
+        let Principal {
+            account,
+            agent,
+            token,
+        } = self.principal;
+        match agent {
+            Some(agent) => Party::Agent(AgentScope { account, agent }),
+            None => Party::Token(token),
+        }
+    }
+
+    /// Counts one request of the agent's or the administrator's.
     ///
     /// # Errors
     /// It makes more than it may.
     pub(crate) fn count_request(&self) -> Result<(), Problem> {
         let service = &self.service;
-        if service.limiter.admits(self.principal.token, Instant::now()) {
+        if service.limiter.admits(self.party(), Instant::now()) {
             return Ok(());
         }
         let rate = service.options.requests_per_second;
+        let who = match self.principal.agent {
+            Some(_) => "this agent",
+            None => "this token",
+        };
         Err(Problem::new(
             "rate_limited",
-            format!("this token makes more than {rate} requests a second"),
+            format!("{who} makes more than {rate} requests a second"),
         )
         .retry_after(1))
+    }
+
+    /// Makes sure, before a long body is read, that the agent may save something today.
+    ///
+    /// # Errors
+    /// A quota by day is used up; the store fails.
+    pub(crate) async fn check_daily_quota(&self) -> Result<(), Problem> {
+        match &self.own {
+            Some(own) => Ok(own.check_daily_quota().await?),
+            None => Ok(()),
+        }
     }
 
     fn entered(

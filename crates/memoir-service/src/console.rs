@@ -19,6 +19,7 @@ use memoir_vault::password::Password;
 
 use crate::{
     Problem, Service,
+    limits::Party,
     routes::{
         live,
         sign_in::{self, Admitted, SignInSecret, Typed},
@@ -139,7 +140,7 @@ impl Host for Service {
     }
 
     fn admits(&self, token: TokenId) -> bool {
-        self.limiter.admits(token, Instant::now())
+        self.limiter.admits(Party::Token(token), Instant::now())
     }
 
     fn is_sealed(&self) -> bool {

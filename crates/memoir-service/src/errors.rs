@@ -84,11 +84,13 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     409 session_open: "wait for it to end, or end it with `POST /v1/sessions/{id}/cancel`"
     409 session_over
     409 shredded
+    409 token_quota: "revoke tokens that are not in use, and wait a day for those that were made since yesterday"
     409 too_many_waiting: "`POST /v1/access-requests/{id}/revoke` takes one back"
     410 erased: "`GET /v1/agents/{agent}/audit/verify` still checks its log"
     412 precondition_failed: "read it again, and send the `ETag` of that answer"
     413 body_too_large
     422 idempotency_mismatch
+    429 daily_quota: "wait as long as `Retry-After` says; the operator can raise `[quotas]` in the configuration"
     429 rate_limited
     500 internal
     500 key_unavailable
@@ -101,6 +103,7 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     503 read_only: "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"
     503 still_running
     507 disk_full: "free some space on the host; what was there before is intact"
+    507 storage_quota: "the operator can raise `[quotas]` in the configuration; what was there before is intact"
 };
 
 /// The page about a code.
@@ -123,6 +126,7 @@ mod tests {
         path::{Path, PathBuf},
     };
 
+    use memoir_app::Quota;
     use memoir_domain::{lifecycle::NothingToRefine, tools::RefusalCode};
 
     use super::*;
@@ -213,6 +217,7 @@ mod tests {
             codes.extend(found);
         }
         codes.insert(NothingToRefine::CODE.to_owned());
+        codes.extend(Quota::ALL.map(|quota| quota.code().to_owned()));
         codes.extend(RefusalCode::ALL.map(|code| code.as_str().to_owned()));
         let pages: BTreeSet<String> = PAGES.iter().map(|page| page.code.to_owned()).collect();
         assert_eq!(codes, pages);

@@ -53,7 +53,8 @@ pub struct ServiceOptions {
     pub schedule_every: Duration,
     /// How often it is looked for work that was left half-done, by whichever process.
     pub finish_every: Duration,
-    /// Requests a second for each token; twice as many at once.
+    /// Requests a second for each agent, by whichever of its tokens, and for each token of an administrator; twice as
+    /// many at once.
     pub requests_per_second: u32,
     /// Most bytes of a request's body.
     pub body_bytes: usize,
@@ -73,8 +74,6 @@ pub struct ServiceOptions {
     pub hosts: Vec<String>,
     /// Which programs can be connected by OAuth; `None` where none can.
     pub programs: Option<Programs>,
-    /// Most open streams of events of one token.
-    pub streams_per_token: usize,
     /// After how long without an event a stream says that it is there.
     pub stream_beat: Duration,
     /// Whom to tell when a session ends.
@@ -138,7 +137,6 @@ impl Default for ServiceOptions {
             behind_proxy: false,
             hosts: Vec::new(),
             programs: None,
-            streams_per_token: 32,
             // Proxies in between mostly close what was silent for a minute, some after half of one.
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
@@ -158,6 +156,8 @@ pub(crate) struct ServiceParts {
     /// Of the addresses of those who have no token.
     pub(crate) strangers: limits::Limiter<IpAddr>,
     pub(crate) bodies: limits::BodyRoom,
+    /// What each agent has under way.
+    pub(crate) shares: limits::Shares,
     pub(crate) requests: requests::Requests,
     pub(crate) in_flight: replies::InFlight,
     pub(crate) attempts: limits::Attempts,
@@ -203,6 +203,7 @@ impl Service {
             limiter: limits::Limiter::new(options.requests_per_second),
             strangers: limits::Limiter::new(limits::STRANGERS_PER_SECOND),
             bodies: limits::BodyRoom::new(&options),
+            shares: limits::Shares::default(),
             requests: requests::Requests::default(),
             first: first::FirstLink::new(options.first_link.clone()),
             options,

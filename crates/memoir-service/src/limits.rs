@@ -1,5 +1,5 @@
-//! How many requests a second a token may make, how often somebody may try to sign in, and how large and how
-//! slow a body may be.
+//! How many requests a second an agent may make and how many it has under way, how often a client may try to sign in,
+//! and how large and how slow a body may be.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,87 @@ use axum::{
     body::{Body, Bytes, HttpBody},
     http::{HeaderMap, header},
 };
-use memoir_domain::{TokenId, agent};
+use memoir_domain::{AgentScope, TokenId, agent};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Problem, ServiceOptions};
+use crate::{Problem, ServiceOptions, ServiceParts};
 
 /// Of a body that is too large so many times the limit are read and thrown away: a client that is still
 /// sending would not see the answer otherwise.
 const DRAINED_TIMES: usize = 4;
+
+/// Whose requests and streams are counted together. Limits count by agent and not by token, since an agent makes tokens
+/// for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Party {
+    /// An agent, by whichever of its tokens.
+    Agent(AgentScope),
+    /// A token of an administrator, or an administrator's browser.
+    Token(TokenId),
+}
+
+/// Requests of one party that are carried out at once; further ones wait.
+// More than programs that share an agent have; a flood of one agent is a short queue beside those of others.
+const AT_ONCE: usize = 16;
+
+/// The part that each party has of what is under way.
+#[derive(Default)]
+pub(crate) struct Shares {
+    requests: Mutex<HashMap<Party, Arc<Semaphore>>>,
+    bodies: Mutex<HashMap<Party, Arc<Semaphore>>>,
+}
+
+impl Shares {
+    /// Waits until the party has few enough requests under way.
+    ///
+    /// # Errors
+    /// `busy` after the time that a request has.
+    pub(crate) async fn take(
+        &self,
+        party: Party,
+        time: Duration,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
+        take_of(&self.requests, party, AT_ONCE, time).await
+    }
+
+    /// Waits until no other long body of the party is read or used.
+    async fn take_long_body(
+        &self,
+        party: Party,
+        time: Duration,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
+        take_of(&self.bodies, party, 1, time).await
+    }
+}
+
+async fn take_of(
+    shares: &Mutex<HashMap<Party, Arc<Semaphore>>>,
+    party: Party,
+    most: usize,
+    time: Duration,
+) -> Result<OwnedSemaphorePermit, Problem> {
+    let share = {
+        let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that no request holds is as a new one.
+        if shares.len() >= REMEMBERED {
+            shares.retain(|_, share| Arc::strong_count(share) > 1);
+        }
+        let share = shares.entry(party);
+        share
+            .or_insert_with(|| Arc::new(Semaphore::new(most)))
+            .clone()
+    };
+    let taken = tokio::time::timeout(time, share.acquire_owned()).await;
+    // The semaphore is never closed: only the wait fails.
+    taken.ok().and_then(Result::ok).ok_or_else(|| {
+        Problem::new(
+            "busy",
+            "earlier requests of the same agent are still being carried out; nothing of this one was",
+        )
+        .retry_after(1)
+    })
+}
 
 /// What all bodies of requests in flight may take together, so that many connections take no more than a few. Short
 /// bodies have room of their own, that no long ones can take.
@@ -35,6 +107,8 @@ pub(crate) struct BodyRoom {
 /// The room of one body, until what is done with it is over.
 pub(crate) struct HeldRoom {
     _permit: Option<OwnedSemaphorePermit>,
+    /// The one long body that a party has under way.
+    _share: Option<OwnedSemaphorePermit>,
 }
 
 /// Bytes that a permit stands for.
@@ -60,6 +134,7 @@ impl BodyRoom {
     /// Waits for room for a body of that length; of one that does not say its length, for the longest.
     async fn take(
         &self,
+        (shares, party): (&Shares, Party),
         options: &ServiceOptions,
         headers: &HeaderMap,
     ) -> Result<HeldRoom, Problem> {
@@ -69,8 +144,16 @@ impl BodyRoom {
         // Let through without room: `body_within` refuses it by the stated length before it keeps a
         // byte.
         if length > options.body_bytes {
-            return Ok(HeldRoom { _permit: None });
+            return Ok(HeldRoom {
+                _permit: None,
+                _share: None,
+            });
         }
+        // The party's own first: what waits for it holds nothing of what all share.
+        let share = match length <= SHORT_BODY {
+            true => None,
+            false => Some(shares.take_long_body(party, options.request_time).await?),
+        };
         let room = if length <= SHORT_BODY {
             &self.short
         } else {
@@ -83,6 +166,7 @@ impl BodyRoom {
         match tokio::time::timeout(options.request_time, taken).await {
             Ok(permit) => Ok(HeldRoom {
                 _permit: permit.ok(),
+                _share: share,
             }),
             Err(_) => Err(Problem::new(
                 "busy",
@@ -98,21 +182,41 @@ fn stated_length(headers: &HeaderMap) -> Option<usize> {
     length.to_str().ok()?.parse().ok()
 }
 
+/// Whether the body of a request is long, or does not state its length.
+pub(crate) fn is_long(headers: &HeaderMap, body: &Body) -> bool {
+    !body.is_end_stream() && stated_length(headers).is_none_or(|length| length > SHORT_BODY)
+}
+
 /// A request's body, and the room that it holds among those of all requests: to be kept for as long as the request
 /// runs.
 ///
 /// # Errors
 /// It is too large, it comes too slowly, or it breaks off; there was no room for it in time.
 pub(crate) async fn whole_body(
+    service: &ServiceParts,
+    party: Party,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(Bytes, HeldRoom), Problem> {
+    let (room, options) = (&service.bodies, &service.options);
+    body_with_room(room, (&service.shares, party), options, headers, body).await
+}
+
+async fn body_with_room(
     room: &BodyRoom,
+    whose: (&Shares, Party),
     options: &ServiceOptions,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(Bytes, HeldRoom), Problem> {
     if body.is_end_stream() {
-        return Ok((Bytes::new(), HeldRoom { _permit: None }));
+        let none = HeldRoom {
+            _permit: None,
+            _share: None,
+        };
+        return Ok((Bytes::new(), none));
     }
-    let held = room.take(options, headers).await?;
+    let held = room.take(whose, options, headers).await?;
     let bytes = body_within(options.body_bytes, options.request_time, headers, body).await?;
     Ok((bytes, held))
 }
@@ -218,9 +322,9 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
     }
 }
 
-/// A bucket for each token, or each address of those who have none, which fills at the permitted rate up to two
+/// A bucket for each party, or each address of those who have no token, which fills at the permitted rate up to two
 /// seconds' worth.
-pub(crate) struct Limiter<Who = TokenId> {
+pub(crate) struct Limiter<Who = Party> {
     rate: f64,
     buckets: Mutex<RecentByKey<Who, Bucket>>,
 }
@@ -358,13 +462,18 @@ mod tests {
             ..ServiceOptions::default()
         };
         let room = BodyRoom::new(&options);
+        let shares = Shares::default();
+        let next = std::sync::atomic::AtomicU8::new(0);
         let take = async |length: Option<usize>| {
+            // Each of another party: one party has one long body at a time.
+            let token = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let party = Party::Token(TokenId::from_bytes([token; 16]));
             let bytes = vec![b'x'; length.unwrap_or(1_000)];
             let mut headers = HeaderMap::new();
             if let Some(length) = length {
                 headers.insert(header::CONTENT_LENGTH, length.into());
             }
-            whole_body(&room, &options, &headers, bytes.into()).await
+            body_with_room(&room, (&shares, party), &options, &headers, bytes.into()).await
         };
         let held = take(Some(600_000)).await.unwrap();
         // One that does not say how long it is may be the longest.
@@ -379,6 +488,27 @@ mod tests {
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
         drop(held);
         take(None).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn spec_6_1_a_party_has_one_long_body_and_few_requests_under_way() {
+        let shares = Shares::default();
+        let [one, other] = [1, 2].map(|token| Party::Token(TokenId::from_bytes([token; 16])));
+        let time = Duration::from_secs(30);
+        let mut held = Vec::new();
+        for _ in 0..AT_ONCE {
+            held.push(shares.take(one, time).await.unwrap());
+        }
+        let refused = shares.take(one, time).await.unwrap_err();
+        assert_eq!(refused.into_parts().0, StatusCode::SERVICE_UNAVAILABLE);
+        shares.take(other, time).await.unwrap();
+        held.pop();
+        shares.take(one, time).await.unwrap();
+        let long = shares.take_long_body(one, time).await.unwrap();
+        assert!(shares.take_long_body(one, time).await.is_err());
+        shares.take_long_body(other, time).await.unwrap();
+        drop(long);
+        shares.take_long_body(one, time).await.unwrap();
     }
 
     #[test]
@@ -419,9 +549,9 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_its_own_rate() {
+    fn a_party_has_its_own_rate() {
         let limiter = Limiter::new(10);
-        let (one, other) = (TokenId::from_bytes([1; 16]), TokenId::from_bytes([2; 16]));
+        let [one, other] = [1, 2].map(|token| Party::Token(TokenId::from_bytes([token; 16])));
         let start = Instant::now();
         let admitted = (0..100).filter(|_| limiter.admits(one, start)).count();
         assert_eq!(admitted, 20);

@@ -143,7 +143,8 @@ impl From<Error> for Problem {
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
             // The hints of the pages are for another case of the same code.
-            Error::Change(ChangeRefusal::NotApplicable(..))
+            Error::RefusedLately { .. }
+            | Error::Change(ChangeRefusal::NotApplicable(..))
             | Error::Start(StartRefusal::NothingToRefine(
                 NothingToRefine::AllProtected | NothingToRefine::NoDuplicates,
             )) => None,
@@ -161,7 +162,9 @@ impl From<Error> for Problem {
         } else {
             Self::new(code, error.to_string())
         };
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if let Some(seconds) = error.retry_after() {
+            problem = problem.retry_after(seconds);
+        } else if status == StatusCode::SERVICE_UNAVAILABLE {
             // All of these may pass by themselves.
             problem.retry_after = Some(1);
         }

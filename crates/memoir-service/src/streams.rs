@@ -8,8 +8,9 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
+    hash::Hash,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
@@ -20,15 +21,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hyper::body::Frame;
-use memoir_app::SignedInUser;
-use memoir_domain::TokenId;
+use memoir_app::{Error, Quota, Quotas, SignedInUser};
+use memoir_domain::AccountId;
 use serde::Serialize;
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
 };
 
-use crate::{Problem, Service, caller::Caller};
+use crate::{Problem, Service, caller::Caller, limits::Party};
 
 /// Events that wait for the client.
 // Few, since what waits here is of a moment that is over: a client that is slow is told the latest
@@ -44,8 +45,14 @@ const BEAT: &str = ":\n\n";
 
 /// The streams that are open.
 pub(crate) struct Streams {
-    open: Mutex<HashMap<TokenId, usize>>,
+    open: Mutex<OpenStreams>,
     stopped: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct OpenStreams {
+    parties: HashMap<Party, u64>,
+    accounts: HashMap<AccountId, u64>,
 }
 
 impl Default for Streams {
@@ -63,25 +70,41 @@ impl Streams {
         self.stopped.send_replace(true);
     }
 
-    fn enter(&self, token: TokenId, most: usize) -> bool {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.entry(token).or_default();
-        let admits = *count < most;
-        *count += usize::from(admits);
-        admits
+    fn open(&self) -> MutexGuard<'_, OpenStreams> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leave(&self, token: TokenId) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&token) {
-            // Left once for each time that it was entered: a slot is one of each.
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&token);
-            }
+    /// # Errors
+    /// A quota of the agent or of the account is used up.
+    fn enter(&self, (account, party): Place, quotas: &Quotas) -> Result<(), Error> {
+        let mut open = self.open();
+        let used = |count: Option<&u64>| count.copied().unwrap_or_default();
+        quotas.check(Quota::AgentStreams, used(open.parties.get(&party)), 1)?;
+        quotas.check(Quota::AccountStreams, used(open.accounts.get(&account)), 1)?;
+        *open.parties.entry(party).or_default() += 1;
+        *open.accounts.entry(account).or_default() += 1;
+        Ok(())
+    }
+
+    fn leave(&self, (account, party): Place) {
+        let mut open = self.open();
+        leave_one(&mut open.parties, party);
+        leave_one(&mut open.accounts, account);
+    }
+}
+
+/// Left once for each time that it was entered: a slot is one of each.
+fn leave_one<Who: Eq + Hash>(open: &mut HashMap<Who, u64>, who: Who) {
+    if let Some(count) = open.get_mut(&who) {
+        *count -= 1;
+        if *count == 0 {
+            open.remove(&who);
         }
     }
 }
+
+/// Where a stream counts.
+type Place = (AccountId, Party);
 
 /// Whoever a stream is written for.
 #[derive(Clone)]
@@ -93,11 +116,11 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// What the secret that was presented is known by.
-    fn token(&self) -> TokenId {
+    /// Where its streams count.
+    fn place(&self) -> Place {
         match self {
-            Self::Token(caller) => caller.principal.token,
-            Self::Browser(visitor) => visitor.token,
+            Self::Token(caller) => (caller.principal.account, caller.party()),
+            Self::Browser(visitor) => (visitor.account.id(), Party::Token(visitor.token)),
         }
     }
 
@@ -113,31 +136,24 @@ impl Listener {
 /// The right to have one more stream open.
 pub(crate) struct StreamSlot {
     service: Service,
-    token: TokenId,
+    place: Place,
 }
 
 impl StreamSlot {
     /// # Errors
-    /// The token has as many open as it may have.
+    /// The agent, the administrator or the account has as many open as it may have.
     pub(crate) fn take(service: &Service, listener: &Listener) -> Result<Self, Problem> {
-        let token = listener.token();
-        let most = service.options.streams_per_token;
-        if service.streams.enter(token, most) {
-            let service = service.clone();
-            return Ok(Self { service, token });
-        }
-        Err(Problem::new(
-            "rate_limited",
-            format!("this token has {most} streams open, which is the most"),
-        )
-        .hint("close some, or watch with another token")
-        .retry_after(5))
+        let place = listener.place();
+        let quotas = &service.memoir.settings().quotas;
+        service.streams.enter(place, quotas)?;
+        let service = service.clone();
+        Ok(Self { service, place })
     }
 }
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.service.streams.leave(self.token);
+        self.service.streams.leave(self.place);
     }
 }
 

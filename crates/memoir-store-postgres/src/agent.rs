@@ -62,7 +62,7 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
         Selection::Searchable => "kind IN ('core', 'archival') AND discarded_at IS NULL",
         Selection::Archive => "kind = 'archival' AND discarded_at IS NULL",
         Selection::Core => "kind = 'core'",
-        Selection::Context { journal_after } => {
+        Selection::Context { journal_after } | Selection::ContextMarks { journal_after } => {
             values.push((*journal_after).into());
             "discarded_at IS NULL AND (kind = 'core' OR kind = 'journal' AND created_at > $3)"
         }
@@ -73,13 +73,21 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
             PAGE
         }
     };
-    let sql = concat!(
-        "SELECT ",
-        memory_columns!(),
-        " FROM memories WHERE agent_id = $1 AND ",
-        is_theirs!(),
-        " AND "
-    );
+    macro_rules! of_columns {
+        ($columns:expr) => {
+            concat!(
+                "SELECT ",
+                $columns,
+                " FROM memories WHERE agent_id = $1 AND ",
+                is_theirs!(),
+                " AND "
+            )
+        };
+    }
+    let sql = match selection {
+        Selection::ContextMarks { .. } => of_columns!(memory_columns!("''::bytea")),
+        _ => of_columns!(memory_columns!()),
+    };
     Some(Statement::new(format!("{sql}{condition}"), values).repeating())
 }
 

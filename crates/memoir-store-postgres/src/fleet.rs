@@ -8,8 +8,8 @@ use memoir_domain::{
 use memoir_store::{
     AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
     FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
-    OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, WaitingSession, account_columns,
-    agent_columns,
+    OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, StoredUsage, WaitingSession,
+    account_columns, agent_columns,
     decode::{self, Columns, DatabaseRow},
     leaf_columns, session_columns,
 };
@@ -402,6 +402,63 @@ impl Fleet for PostgresStore {
         Ok(due
             .map(|&(account, _, agent)| AgentScope { account, agent })
             .collect())
+    }
+
+    async fn usage(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        since: Timestamp,
+    ) -> Result<StoredUsage> {
+        let agent = agent.as_ref().map(|agent| agent.as_bytes());
+        macro_rules! of_agents {
+            ($sum:literal, $table:literal) => {
+                concat!(
+                    "SELECT ",
+                    $sum,
+                    " FROM ",
+                    $table,
+                    " JOIN agents ON agents.id = ",
+                    $table,
+                    ".agent_id WHERE agents.account_id = $1 AND ($2 IS NULL OR agents.id = $2)"
+                )
+            };
+        }
+        let statements = [
+            Statement::new(
+                concat!(
+                    of_agents!("count(*)", "memories"),
+                    " AND shredded_at IS NULL"
+                ),
+                values![account.as_bytes(), agent],
+            ),
+            Statement::new(
+                concat!(
+                    of_agents!(
+                        "coalesce(sum(octet_length(body)), 0)::bigint",
+                        "audit_records"
+                    ),
+                    " AND recorded_at > $3"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+            Statement::new(
+                concat!(
+                    of_agents!("count(*)", "sessions"),
+                    " AND started_at > $3 AND driver = 'model'"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+        ];
+        let answers = self.read(Reach::Account(account), &statements).await?;
+        let [memories, log_bytes, driven] = answers.as_slice() else {
+            return Err(Error::Driver("answers are missing".to_owned()));
+        };
+        Ok(StoredUsage {
+            memories: first(memories, counted)?.unwrap_or_default(),
+            log_bytes: first(log_bytes, counted)?.unwrap_or_default(),
+            driven_sessions: first(driven, counted)?.unwrap_or_default(),
+        })
     }
 
     async fn load(&self) -> Result<FleetLoad> {

@@ -132,7 +132,8 @@ impl Transcripts for PostgresStore {
                 scoped(&scope),
             ),
             Statement::new(
-                "SELECT state, count(*) FROM transcript_messages WHERE agent_id = $1 GROUP BY state",
+                "SELECT state, count(*), coalesce(sum(tokens), 0)::bigint FROM transcript_messages \
+                 WHERE agent_id = $1 GROUP BY state",
                 values![scope.agent.as_bytes()],
             ),
         ];
@@ -153,11 +154,18 @@ impl Transcripts for PostgresStore {
         };
         let counts = all(counts, |row| {
             let mut columns = Columns::new(row, "transcript_messages");
-            Ok((columns.word::<MessageState>()?, columns.count()?))
+            Ok((
+                columns.word::<MessageState>()?,
+                columns.count()?,
+                columns.count()?,
+            ))
         })?;
-        for (state, count) in counts {
+        for (state, count, tokens) in counts {
             match state {
-                MessageState::Pending => transcript.pending = count,
+                MessageState::Pending => {
+                    transcript.pending = count;
+                    transcript.pending_tokens = tokens;
+                }
                 MessageState::Absorbed => transcript.absorbed = count,
                 MessageState::Failed => transcript.failed = count,
             }

@@ -168,9 +168,10 @@ impl Memories<'_> {
                 )
             })?,
             Selection::Context { journal_after } => {
-                let mut memories = self.active_after(Kind::Core, i64::MIN)?;
-                memories.extend(self.active_after(Kind::Journal, journal_after.microseconds())?);
-                memories
+                self.context(ACTIVE_AFTER, journal_after.microseconds())?
+            }
+            Selection::ContextMarks { journal_after } => {
+                self.context(MARKS_AFTER, journal_after.microseconds())?
             }
             // Nearly all rows are wanted: read in the order of the table, and sorted here.
             Selection::Active => self.in_halves(self.newest()?, ACTIVE)?,
@@ -192,20 +193,22 @@ impl Memories<'_> {
         }
         let mut memories = Vec::new();
         for kind in wanted.kinds {
-            memories.extend(self.active_after(*kind, i64::MIN)?);
+            memories.extend(self.active_after(ACTIVE_AFTER, *kind, i64::MIN)?);
         }
         Ok(memories)
     }
 
-    fn active_after(&self, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
+    /// What may be in the prompt, by one of the two statements below.
+    fn context(&self, sql: &str, journal_after: i64) -> Result<Vec<MemoryRow>> {
+        let mut memories = self.active_after(sql, Kind::Core, i64::MIN)?;
+        memories.extend(self.active_after(sql, Kind::Journal, journal_after)?);
+        Ok(memories)
+    }
+
+    fn active_after(&self, sql: &str, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
         all(
             self.connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 AND kind = ?2 AND created_at > ?3 \
-                     AND discarded_at IS NULL ORDER BY created_at, number"
-            ),
+            sql,
             params![self.agent.as_bytes(), kind.as_str(), after],
             decode::memory,
         )
@@ -276,6 +279,22 @@ impl Memories<'_> {
         Ok(found >= SAMPLED / 2)
     }
 }
+
+/// The active memories of one kind with an origin date after a time.
+macro_rules! active_after {
+    ($columns:expr) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM memories WHERE agent_id = ?1 AND kind = ?2 AND created_at > ?3 \
+                 AND discarded_at IS NULL ORDER BY created_at, number"
+        )
+    };
+}
+
+const ACTIVE_AFTER: &str = active_after!(memory_columns!());
+// The body is the last column: of a long one, no page beside that of the row is read.
+const MARKS_AFTER: &str = active_after!(memory_columns!("x''"));
 
 /// Memories in the order of the table, from one number to another. Where most rows are wanted, the caller sorts
 /// them: by an index each row would be looked up by itself, which takes as long as all else that reading it does.

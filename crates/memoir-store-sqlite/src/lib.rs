@@ -38,6 +38,7 @@ mod scrub;
 mod summaries;
 mod tables;
 mod transcripts;
+mod usage;
 mod vectors;
 mod writer;
 
@@ -52,15 +53,16 @@ use std::{
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId, memory::Number,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    memory::Number,
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
     ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot,
-    Store, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow, Vectors,
-    WaitingSession,
+    Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow,
+    Vectors, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -392,6 +394,16 @@ impl Fleet for SqliteStore {
         session: SessionId,
     ) -> Result<Option<AgentScope>> {
         self.look(move |connection| fleet::session_owner(connection, account, session))
+            .await
+    }
+
+    async fn usage(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        since: Timestamp,
+    ) -> Result<StoredUsage> {
+        self.scan(move |connection| usage::usage(connection, account, agent, since))
             .await
     }
 

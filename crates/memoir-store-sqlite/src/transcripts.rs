@@ -140,16 +140,24 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
     };
     let counts = all(
         connection,
-        "SELECT state, count(*) FROM transcript_messages WHERE agent_id = ?1 GROUP BY state",
+        "SELECT state, count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
+                 WHERE agent_id = ?1 GROUP BY state",
         [scope.agent.as_bytes()],
         |row| {
             let mut columns = Columns::new(row, "transcript_messages");
-            Ok((columns.word::<MessageState>()?, columns.count()?))
+            Ok((
+                columns.word::<MessageState>()?,
+                columns.count()?,
+                columns.count()?,
+            ))
         },
     )?;
-    for (state, count) in counts {
+    for (state, count, tokens) in counts {
         match state {
-            MessageState::Pending => transcript.pending = count,
+            MessageState::Pending => {
+                transcript.pending = count;
+                transcript.pending_tokens = tokens;
+            }
             MessageState::Absorbed => transcript.absorbed = count,
             MessageState::Failed => transcript.failed = count,
         }

@@ -65,8 +65,15 @@ macro_rules! agent_columns {
 #[macro_export]
 macro_rules! memory_columns {
     () => {
-        "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
-         shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, body"
+        $crate::memory_columns!("body")
+    };
+    // With another expression in place of the body.
+    ($body:literal) => {
+        concat!(
+            "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
+             shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, ",
+            $body
+        )
     };
 }
 

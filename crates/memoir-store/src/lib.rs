@@ -43,7 +43,7 @@ pub use row::{
 };
 pub use traits::{
     Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
-    RecordFilter, Selection, Snapshot, Store,
+    RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
 pub use transcripts::{MessageRow, TranscriptRow, Transcripts};
 pub use vectors::{VectorRow, Vectors};

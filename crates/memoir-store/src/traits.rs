@@ -37,6 +37,11 @@ pub enum Selection {
         /// Exclusive.
         journal_after: Timestamp,
     },
+    /// Those of [`Selection::Context`] without their texts: the body of each row is empty.
+    ContextMarks {
+        /// Exclusive.
+        journal_after: Timestamp,
+    },
     /// All active ones: those that are not discarded.
     Active,
     /// All, discarded ones included.
@@ -135,6 +140,26 @@ pub struct DueQuery {
     pub per_account: u32,
     /// Agents to be passed over.
     pub except: BTreeSet<AgentId>,
+}
+
+/// What an account or an agent uses, by columns and lengths alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoredUsage {
+    /// Memories, discarded ones included, shredded ones not.
+    pub memories: u64,
+    /// Bytes of the sealed bodies of records written in the time asked for.
+    pub log_bytes: u64,
+    /// Sessions that Memoir drives, begun in the time asked for.
+    pub driven_sessions: u64,
+}
+
+impl StoredUsage {
+    /// Adds what was used besides.
+    pub fn add(&mut self, other: Self) {
+        self.memories += other.memories;
+        self.log_bytes += other.log_bytes;
+        self.driven_sessions += other.driven_sessions;
+    }
 }
 
 /// Something that a store's own check found.
@@ -463,6 +488,15 @@ pub trait Fleet: Send + Sync {
     /// those that have a running session. Times further ahead than [`FURTHEST_DAYS`] count as due. The rows are not checked: this only proposes. Costs a few steps
     /// of an index for each account and each agent found, however many agents there are.
     async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>>;
+
+    /// What an account uses, or one of its agents: what is stored, and what was written and begun after `since`.
+    /// Costs a walk through the logs from their ends back to `since`.
+    async fn usage(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        since: Timestamp,
+    ) -> Result<StoredUsage>;
 
     /// What the fleet is doing now. Costs a walk through an index of the agents and one through the running
     /// sessions; reads no agent.

@@ -31,6 +31,8 @@ pub struct TranscriptRow {
     pub failures: u32,
     /// Messages that wait.
     pub pending: u64,
+    /// Tokens of the messages that wait.
+    pub pending_tokens: u64,
     /// Messages that were read.
     pub absorbed: u64,
     /// Messages that were given up.

@@ -11,8 +11,8 @@ use std::{
 use etcetera::BaseStrategy;
 use jiff::tz::TimeZone;
 use memoir_app::{
-    ADDRESSES_LIMIT, ClientAddress, InstallationSettings, NAME_LIMIT, OAuthClient, Price,
-    RecallSettings, SessionLimits,
+    ADDRESSES_LIMIT, ClientAddress, InstallationSettings, NAME_LIMIT, OAuthClient, Price, Quota,
+    Quotas, RecallSettings, SessionLimits,
 };
 use memoir_domain::schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time};
 use memoir_model::{ModelName, ProviderSettings};
@@ -59,6 +59,8 @@ struct ConfigFile {
     schedule: ScheduleSection,
     limits: LimitsSection,
     recall: RecallSection,
+    /// By their keys; 0 for no limit.
+    quotas: BTreeMap<String, u64>,
     telemetry: TelemetrySection,
     oauth: OauthSection,
     prices: BTreeMap<ModelName, PriceSection>,
@@ -231,6 +233,7 @@ impl Config {
             weekly_slot,
             limits: limits(&file.limits)?,
             recall: recall(file.recall)?,
+            quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
             context_tokens: match file.context_tokens {
@@ -480,6 +483,20 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
             defaults.longest_wait,
         )?,
     })
+}
+
+fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
+    let mut quotas = Quotas::default();
+    for (key, limit) in section {
+        let quota = Quota::ALL.into_iter().find(|quota| quota.key() == key);
+        let quota = quota.ok_or_else(|| {
+            let known = Quota::ALL.map(|quota| format!("`{}`", quota.key()));
+            format!("`quotas.{key}` is no quota; there are {}", known.join(", "))
+        })?;
+        // 0 would otherwise be an installation in which nothing can be done.
+        quotas.set(quota, (*limit > 0).then_some(*limit));
+    }
+    Ok(quotas)
 }
 
 fn prices(
@@ -821,6 +838,35 @@ mod tests {
         ] {
             let problem = Config::parse(text).unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
+        }
+    }
+
+    #[test]
+    fn quotas_are_read_by_their_keys_and_0_is_no_limit() {
+        let config = Config::parse("[quotas]\nagent_memories = 10\nagent_streams = 0").unwrap();
+        let quotas = config.settings.quotas;
+        assert_eq!(quotas.limit(Quota::AgentMemories), Some(10));
+        assert_eq!(quotas.limit(Quota::AgentStreams), None);
+        assert_eq!(
+            quotas.limit(Quota::AgentTokens),
+            Quota::AgentTokens.default()
+        );
+        let problem = Config::parse("[quotas]\nagent_memory = 10").unwrap_err();
+        assert!(
+            problem.starts_with("`quotas.agent_memory` is no quota"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn every_quota_is_in_the_readme_with_its_default() {
+        let readme = include_str!("../../../README.md");
+        for quota in Quota::ALL {
+            let line = match quota.default() {
+                Some(limit) => format!("\n{} = {limit}", quota.key()),
+                None => format!("\n# {} = ", quota.key()),
+            };
+            assert!(readme.contains(&line), "{line}");
         }
     }
 }

@@ -186,7 +186,17 @@ fn hint(error: &Error) -> Option<String> {
             "only a discarded memory can be restored; `memoir promote` brings an archival one back into the prompt"
         }
         Error::Connect(_) => "`memoir doctor` checks the models in use",
-        Error::Contended
+        Error::Quota(reached) => {
+            return Some(format!(
+                "`{} = NUMBER` in the section `[quotas]` of the configuration raises it, and 0 is no limit; `memoir doctor` shows what is used",
+                reached.quota.key()
+            ));
+        }
+        Error::RefusedLately { .. } => {
+            "an agent that wants a session opens one itself, with `open_refinement`"
+        }
+        Error::NoRoom
+        | Error::Contended
         | Error::Store(store::Error::Busy)
         | Error::Keys(memoir_vault::Error::Busy) => "try again",
         Error::Store(store::Error::OutcomeUnknown(_)) => {

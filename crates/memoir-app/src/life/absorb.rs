@@ -225,6 +225,11 @@ impl AgentHandle {
             })?;
         }
         let loaded = self.load(&AgentQuery::default()).await?;
+        let texts = messages.iter().map(|message| message.text.expose().len());
+        let bytes = texts.sum::<usize>();
+        self.check_waiting(bytes as u64).await?;
+        // As they were given, checked and sealed.
+        let _room = self.memoir.room.take(self.scope, bytes * 3).await?;
         let received_at = self.memoir.now();
         let due_at = match now {
             true => received_at,
@@ -412,6 +417,8 @@ impl AgentHandle {
     ) -> Result<Timestamp> {
         let store = &self.memoir.store;
         while let Some(chunk) = self.next_chunk(reading).await? {
+            // What waits stays, and is tried again like a chunk that came to nothing.
+            self.check_model_use().await?;
             let count = chunk.places.len() as u64;
             let absorbed = &mut reading.absorbed;
             match self.read_chunk(reading.model, &chunk, stop).await? {

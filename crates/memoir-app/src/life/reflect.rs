@@ -72,6 +72,7 @@ impl AgentHandle {
         let slot = &self.memoir.settings.daily_slot;
         // Before anything is written: where no model can be used, the reflection stays due.
         let model = self.model(&RefineOptions::default()).await?;
+        self.check_model_use().await?;
         let context_tokens = model.context_tokens();
         let looked = self
             .decide(&self.week(), |loaded, now| {

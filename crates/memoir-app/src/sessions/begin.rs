@@ -17,7 +17,7 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, Session, Trigger, is_builtin},
 };
 use memoir_model::{Model, ModelName};
-use memoir_store::{AgentQuery, Selection};
+use memoir_store::{AgentQuery, Selection, StoredUsage};
 
 use super::{end::with_session, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
 use crate::{AgentHandle, Error, Loaded, Result, memories::memory_query};
@@ -141,6 +141,8 @@ impl AgentHandle {
         // Before the session is begun and by a decision of its own: where the schedule would ask an agent with nothing
         // to refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
         Box::pin(self.check_not_empty(options)).await?;
+        let is_requested = matches!(options.trigger, None | Some(Trigger::Request));
+        Box::pin(self.check_driven_session(is_requested)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
         let query = memory_query(Selection::ActiveCore);
@@ -153,7 +155,13 @@ impl AgentHandle {
             let session = decision.sessions.first().cloned();
             Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
         });
-        self.begun(begun.await).await
+        let session = self.begun(begun.await).await?;
+        let begun = StoredUsage {
+            driven_sessions: 1,
+            ..StoredUsage::default()
+        };
+        self.memoir.usages.add(self.scope, begun);
+        Ok(session)
     }
 
     /// What beginning a session came to. Where the store refused it: which one is open, where it still is.

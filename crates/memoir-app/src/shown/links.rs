@@ -95,6 +95,11 @@ impl AgentHandle {
             numbers.insert(memory.number);
             numbers.extend(memory.under());
         }
+        self.links_around(numbers).await
+    }
+
+    /// As [`AgentHandle::links_of`], of memories and what they are under, by their numbers.
+    pub(crate) async fn links_around(&self, numbers: BTreeSet<Number>) -> Result<ArchiveLinks> {
         let numbers: Vec<Number> = numbers.into_iter().collect();
         let mut links = ArchiveLinks::none();
         let store = &self.memoir.store;

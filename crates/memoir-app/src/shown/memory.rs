@@ -262,6 +262,7 @@ impl AgentHandle {
     /// The store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
         let key = self.check_present().await?;
+        let _room = self.room_for_rows(page.limit).await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
         let memories = crate::parallel::map(rows, |row| codec::memory(&key, &row))
             .into_iter()

@@ -46,6 +46,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 use crate::{
     AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
     codec::{self, WrittenBeside},
+    load_room::HeldRoom,
 };
 
 /// The viewer of an agent.
@@ -181,7 +182,7 @@ struct ViewersLook<'a> {
 /// What one read of the store returned.
 enum StoredAgent {
     /// Where there is no grant nothing may be needed of it, and it need not fit together.
-    Sealed(Box<Snapshot>),
+    Sealed(Box<Snapshot>, Option<HeldRoom>),
     Opened(Box<Loaded>),
 }
 
@@ -190,7 +191,7 @@ impl ViewersLook<'_> {
     async fn load(&mut self, query: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
             Some(StoredAgent::Opened(loaded)) => Ok(*loaded),
-            Some(StoredAgent::Sealed(snapshot)) => self.agent.read(*snapshot).await,
+            Some(StoredAgent::Sealed(snapshot, room)) => self.agent.read(*snapshot, room).await,
             None => self.agent.load(query).await,
         }
     }
@@ -199,7 +200,7 @@ impl ViewersLook<'_> {
     async fn key(&self) -> Result<AgentKey> {
         match &self.found {
             Some(StoredAgent::Opened(loaded)) => Ok(loaded.base.key().clone()),
-            Some(StoredAgent::Sealed(snapshot)) => self.agent.key_of(&snapshot.agent).await,
+            Some(StoredAgent::Sealed(snapshot, _)) => self.agent.key_of(&snapshot.agent).await,
             None => self.agent.check_present().await,
         }
     }
@@ -353,15 +354,17 @@ impl AgentHandle {
             open_requests: true,
             ..query.clone()
         };
+        let room = self.room_for(&query).await?;
         let Some(snapshot) = self.memoir.store.snapshot(self.scope, &query).await? else {
             return Ok(Err(None));
         };
+        self.memoir.room.note(self.scope, snapshot.row_counts);
         let granted = granted(&snapshot.open_requests, who, covers)?;
         let Some((scope, row)) = granted.into_iter().next() else {
-            return Ok(Err(Some(StoredAgent::Sealed(Box::new(snapshot)))));
+            return Ok(Err(Some(StoredAgent::Sealed(Box::new(snapshot), room))));
         };
         let row = row.clone();
-        let loaded = self.read(snapshot).await?;
+        let loaded = self.read(snapshot, room).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
         // One whose time was over is ended by this; the next round may find another one that covers
         // it.

@@ -180,6 +180,7 @@ impl AgentHandle {
             last: Some(limit),
             ..query.clone()
         };
+        let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let facts = |row| {
             let hashes = hashes(self.scope, &row);
@@ -196,6 +197,8 @@ impl AgentHandle {
         sight: Sight,
         key: Option<&AgentKey>,
     ) -> Result<Vec<ShownRecord>> {
+        let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
+        let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
             // Without a key the text of the record stays sealed: nothing is opened that is then left out.

@@ -327,6 +327,14 @@ impl Fleet for Watched {
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
         self.inner.create_account(account).await
     }
+    async fn usage(
+        &self,
+        account: AccountId,
+        agent: Option<memoir_domain::AgentId>,
+        since: Timestamp,
+    ) -> Result<memoir_store::StoredUsage> {
+        self.inner.usage(account, agent, since).await
+    }
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
         self.inner.accounts().await
     }

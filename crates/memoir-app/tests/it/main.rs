@@ -27,6 +27,7 @@ mod lost_answers;
 mod own;
 mod privacy;
 mod queue;
+mod quotas;
 mod reaching;
 mod recalling;
 mod rehearsing;

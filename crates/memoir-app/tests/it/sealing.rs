@@ -353,6 +353,9 @@ async fn tell(wren: &TestAgent, said: &mut Said) {
         .await
         .unwrap();
     assert_eq!(declined.state, State::Declined);
+    // Until then the agent is not asked again.
+    wren.clock
+        .advance(std::time::Duration::from_secs(24 * 60 * 60));
     let rehearsal = RefineOptions {
         rehearsal: true,
         ..RefineOptions::default()

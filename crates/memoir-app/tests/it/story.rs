@@ -1,5 +1,7 @@
 //! An agent to whom everything happened that can happen, for what must hold whatever happened.
 
+use std::time::Duration;
+
 use memoir_app::sessions::RefineOptions;
 use memoir_app::{Handling, MemoryInput, ShredWish};
 use memoir_domain::{
@@ -138,6 +140,8 @@ pub async fn second_part(
         .await
         .unwrap();
     assert_eq!(declined.state, State::Declined);
+    // Until then the agent is not asked again.
+    folder.clock.advance(Duration::from_secs(24 * 60 * 60));
     folder.pass_a_minute();
     let broken = ModelError::BadAnswer {
         what: "a web page".to_owned(),

@@ -79,7 +79,7 @@ const OPERATIONS: &[Operation] = &[
     (
         "create_token",
         "The agent itself; an administrator while the agent has no memories, and once for each token that the agent consents to.",
-        &["not_found", "erased", "consent_required"],
+        &["token_quota", "not_found", "erased", "consent_required"],
     ),
     (
         "sign_in",
@@ -89,12 +89,26 @@ const OPERATIONS: &[Operation] = &[
     (
         "save_memory",
         "The agent itself; an administrator, who may set `constitutional`.",
-        &["forbidden", "not_found", "erased", "too_long"],
+        &[
+            "daily_quota",
+            "storage_quota",
+            "forbidden",
+            "not_found",
+            "erased",
+            "too_long",
+        ],
     ),
     (
         "save_memories",
         "The agent itself; an administrator, who may set `constitutional`.",
-        &["forbidden", "not_found", "erased", "too_long"],
+        &[
+            "daily_quota",
+            "storage_quota",
+            "forbidden",
+            "not_found",
+            "erased",
+            "too_long",
+        ],
     ),
     (
         "list_memories",
@@ -186,13 +200,25 @@ const OPERATIONS: &[Operation] = &[
     (
         "hand_over_transcript",
         BOTH,
-        &["not_found", "erased", "too_long"],
+        &[
+            "daily_quota",
+            "storage_quota",
+            "not_found",
+            "erased",
+            "too_long",
+        ],
     ),
     ("get_transcripts", BOTH, &["not_found", "erased"]),
     (
         "reflect",
         BOTH,
-        &["not_found", "erased", "inactive", "model_unavailable"],
+        &[
+            "daily_quota",
+            "not_found",
+            "erased",
+            "inactive",
+            "model_unavailable",
+        ],
     ),
     ("get_context", AGENT, &["forbidden", "not_found", "erased"]),
     (
@@ -204,6 +230,7 @@ const OPERATIONS: &[Operation] = &[
         "set_own_setting",
         AGENT,
         &[
+            "daily_quota",
             "forbidden",
             "not_found",
             "erased",
@@ -232,6 +259,8 @@ const OPERATIONS: &[Operation] = &[
         "begin_session",
         "`driver: agent`: the agent itself. `driver: model`: an administrator too.",
         &[
+            "daily_quota",
+            "refused_before",
             "forbidden",
             "not_found",
             "erased",

@@ -32,8 +32,15 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     // After the token, whose rate it is, and before the body, which costs most.
     caller.count_request()?;
     check_parameters(&parts)?;
-    let (body, _room) =
-        limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;
+    let party = caller.party();
+    let _turn = service
+        .shares
+        .take(party, service.options.request_time)
+        .await?;
+    if limits::is_long(&parts.headers, &body) {
+        caller.check_daily_quota().await?;
+    }
+    let (body, _room) = limits::whole_body(service, party, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
     // A read is repeated without harm, and its answer is not kept.

@@ -57,6 +57,8 @@ pub(crate) async fn follow(
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let seen = seen_before(headers)?;
+    // Before anything is read: a stream that is refused costs nothing more. Given back where there is none.
+    let slot = StreamSlot::take(service, &listener)?;
     let mut live = lens.watch(id, seen);
     // The first look comes before the answer begins, so that a failure still gets a status of its own.
     let news = live.look().await?;
@@ -64,8 +66,6 @@ pub(crate) async fn follow(
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    // Only now: a session that is over takes none of the token's streams.
-    let slot = StreamSlot::take(service, &listener)?;
     Ok(streams::stream(slot, listener, move |sink| {
         tell(live, news, sink)
     }))

@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::SCOPE;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     Problem, Service,
@@ -54,7 +55,10 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
 }
 
 /// The request with the agent that its token is for.
-async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRoom), Problem> {
+async fn carried(
+    service: &Service,
+    request: Request,
+) -> Result<(Request, (OwnedSemaphorePermit, HeldRoom)), Problem> {
     let (mut parts, body) = request.into_parts();
     // Before the token is looked up: a page of another site must not find out whether one counts.
     host::check(&parts, &service.options)?;
@@ -64,8 +68,15 @@ async fn carried(service: &Service, request: Request) -> Result<(Request, HeldRo
         Problem::forbidden("this interface is for agents; an administrator's token acts for none")
     })?;
     let own = caller.reach_own(&agent.to_string()).await?;
-    let (body, room) =
-        limits::whole_body(&service.bodies, &service.options, &parts.headers, body).await?;
+    let party = caller.party();
+    let turn = service
+        .shares
+        .take(party, service.options.request_time)
+        .await?;
+    if limits::is_long(&parts.headers, &body) {
+        caller.check_daily_quota().await?;
+    }
+    let (body, room) = limits::whole_body(service, party, &parts.headers, body).await?;
     parts.extensions.insert(own);
-    Ok((Request::from_parts(parts, body.into()), room))
+    Ok((Request::from_parts(parts, body.into()), (turn, room)))
 }

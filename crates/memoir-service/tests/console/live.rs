@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use memoir_app::{OwnAgent, sessions::RefineOptions};
+use memoir_app::{OwnAgent, Quota, sessions::RefineOptions};
 use memoir_domain::{SessionId, session::Mode};
-use memoir_service::ServiceOptions;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -229,15 +228,13 @@ async fn spec_5_6_what_is_anothers_is_not_followed() {
 
 #[tokio::test]
 async fn a_browser_has_so_many_streams_and_no_more() {
-    let installation = Installation::with(ServiceOptions {
-        streams_per_token: 2,
-        ..ServiceOptions::default()
-    })
-    .await;
+    let installation = Installation::open().await;
     let (_, session) = opened(&installation).await;
     let browser = installation.ada().await;
-    let _first = Events::open(&browser, session).await;
-    let _second = Events::open(&browser, session).await;
+    let mut streams = Vec::new();
+    for _ in 0..Quota::AgentStreams.default().unwrap() {
+        streams.push(Events::open(&browser, session).await);
+    }
     let path = format!("/sessions/{session}/events");
     assert_eq!(browser.open(&path, &[]).await.status(), 429);
 }

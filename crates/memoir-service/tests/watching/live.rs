@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memoir_app::{Provision, sessions::RefineOptions};
+use memoir_app::{Provision, Quota, sessions::RefineOptions};
 use memoir_service::ServiceOptions;
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
@@ -383,18 +383,25 @@ async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_has_so_many_streams_and_no_more() {
+async fn spec_6_1_an_agent_has_so_many_streams_by_all_of_its_tokens_and_no_more() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
-    let two = ServiceOptions {
-        streams_per_token: 2,
-        ..options()
-    };
-    let service = installation.serve(two).await;
+    let service = installation.serve(options()).await;
     let id = service.open_session("wren", &wren.token).await;
+    let made = service.post("/v1/agents/wren/tokens", &wren.token, json!({}));
+    let second = made.await.succeeded()["token"].as_str().unwrap().to_owned();
     let at = (id.as_str(), wren.token.as_str());
     let mut one = events_of(&service, at, None).await;
-    let two = events_of(&service, at, None).await;
+    let two = events_of(&service, (&id, &second), None).await;
+    let most = Quota::AgentStreams.default().unwrap();
+    let mut others = Vec::new();
+    for _ in 2..most {
+        others.push(events_of(&service, at, None).await);
+    }
+    for token in [&wren.token, &second] {
+        let refused = watch(&service, (&id, token), None).await;
+        assert_eq!(refused.status(), 429);
+    }
     let refused = watch(&service, at, None).await;
     assert_eq!(refused.status(), 429);
     assert!(refused.headers().contains_key("retry-after"));
@@ -463,6 +470,8 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         ),
         (&json!("declined"), &Value::Null, &Value::Null)
     );
+    // Another agent: this one is not asked again today.
+    let wren = installation.refiner("default", "robin").await;
     installation.model.script([
         Turn::text("YES"),
         Turn::call("delete_memory", json!({"id": 6})),

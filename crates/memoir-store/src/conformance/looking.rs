@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::memory::Number;
 
 use super::fixtures::*;
-use crate::{MemoryRow, Selection, Store};
+use crate::{MemoryRow, Selection, Store, StoredText};
 
 pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -69,6 +69,15 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         let found = author.numbers(selection.clone()).await;
         assert_eq!(found, expected, "{selection:?}");
     }
+    // The same rows, each without its body.
+    let journal_after = at(19);
+    let whole = author.memories(Selection::Context { journal_after });
+    let marks = author.memories(Selection::ContextMarks { journal_after });
+    let without_bodies = whole.await.into_iter().map(|row| MemoryRow {
+        body: StoredText::default(),
+        ..row
+    });
+    assert_eq!(marks.await, without_bodies.collect::<Vec<_>>());
     let wanted = [9, 1, 2, 2, 77, 0, u64::MAX].map(Number);
     let rows = store.memories(author.scope(), &wanted).await.unwrap();
     let found: Vec<u64> = rows.iter().map(|row| row.number.0).collect();

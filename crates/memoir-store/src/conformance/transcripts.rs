@@ -54,6 +54,7 @@ pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
     let transcript = store.transcript(author.scope()).await.unwrap();
     let counts = (transcript.pending, transcript.absorbed, transcript.failed);
     assert_eq!(counts, (1, 1, 1));
+    assert_eq!(transcript.pending_tokens, 4);
     let stranger = scope(2, 1);
     assert!(
         store

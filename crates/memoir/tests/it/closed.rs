@@ -237,7 +237,11 @@ fn spec_5_5_what_is_changed_on_the_host_shows_no_words() {
     let server = installation.scripted(vec![memoir_testkit::ServerStep::text(&format!(
         "No. {WORD}!"
     ))]);
-    let ran = installation.run(&["refine", "wren", "--json"]);
+    // Another agent: the first one has refused, and is not asked again today.
+    installation.ok(&["agent", "create", "robin"]);
+    installation.ok(&["agent", "set", "robin", "model", "lab:small"]);
+    installation.ok(&["remember", "robin", "The kiln is fired on Thursdays."]);
+    let ran = installation.run(&["refine", "robin", "--json"]);
     assert!(
         !ran.stdout.contains(WORD) && ran.stdout.contains("declined"),
         "{ran:?}"

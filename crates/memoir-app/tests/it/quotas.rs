@@ -1,0 +1,220 @@
+//! What one agent, and one account, may take of an installation.
+
+use std::time::Duration;
+
+use memoir_app::{
+    Error, HandedMessage, InstallationSettings, MemoryInput, Provision, Quota, Quotas, Severity,
+    sessions::RefineOptions,
+};
+use memoir_domain::{
+    agent::Field,
+    audit::{Actor, ActorKind},
+    session::State,
+};
+use memoir_testkit::Turn;
+
+use crate::installation::{
+    TestAgent, agent_of, input, intrude, journal, new_folder, person, settings,
+};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn with(limits: &[(Quota, u64)]) -> InstallationSettings {
+    let mut quotas = Quotas::default();
+    for (quota, limit) in limits {
+        quotas.set(*quota, Some(*limit));
+    }
+    InstallationSettings {
+        quotas,
+        ..settings()
+    }
+}
+
+/// The quota that an attempt has reached.
+#[track_caller]
+fn reached<T>(attempt: Result<T, Error>) -> Quota {
+    match attempt.err() {
+        Some(Error::Quota(reached)) => reached.quota,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn spec_6_1_memories_are_saved_up_to_the_quota_of_the_agent_and_of_the_account() {
+    let limits = [(Quota::AgentMemories, 3), (Quota::AccountMemories, 4)];
+    let wren = TestAgent::with(&["One.", "Two."], with(&limits)).await;
+    let two = [input("Three."), input("Four.")];
+    let own = &wren.agent;
+    assert_eq!(
+        reached(own.save(&two, &person()).await),
+        Quota::AgentMemories
+    );
+    // A batch is saved whole or not at all.
+    assert_eq!(wren.kept().await, [1, 2]);
+    own.save(&two[..1], &own.as_actor()).await.unwrap();
+    let robin = agent_of(&wren.memoir, "robin").await;
+    robin.save(&[input("Her own.")], &person()).await.unwrap();
+    let refused = robin.save(&[input("Five.")], &person()).await;
+    assert_eq!(reached(refused), Quota::AccountMemories);
+    // By what is stored, and not by what a process remembers.
+    let again = TestAgent::named("robin", &wren.another_process()).await;
+    let refused = again.agent.save(&[input("Five.")], &person()).await;
+    assert_eq!(reached(refused), Quota::AccountMemories);
+}
+
+#[tokio::test]
+async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_day_later() {
+    let wren = TestAgent::with(&[], with(&[(Quota::AgentBytesADay, 40_000)])).await;
+    let save = async |wren: &TestAgent, text: &str| {
+        let long = MemoryInput {
+            content: text.repeat(9_000).into(),
+            ..journal("")
+        };
+        wren.agent.save(&[long], &wren.agent.as_actor()).await
+    };
+    for text in ["a", "b", "c"] {
+        save(&wren, text).await.unwrap();
+    }
+    let after_restart = TestAgent::of(&wren.another_process()).await;
+    for process in [&wren, &after_restart] {
+        // What is about to be written counts too, and so does what an agent sets about itself.
+        save(process, "d").await.err();
+        let prompt = "p".repeat(20_000);
+        let own = process.agent.author(Field::SystemPrompt, Some(&prompt));
+        assert_eq!(reached(own.await), Quota::AgentBytesADay);
+    }
+    wren.clock.advance(DAY + Duration::from_secs(700));
+    save(&wren, "e").await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_2_6_conversations_wait_up_to_a_quota() {
+    let wren = TestAgent::with(&[], with(&[(Quota::AgentWaiting, 10_000)])).await;
+    let hand_over = async |id: &str| {
+        let message = HandedMessage {
+            id: id.into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: "w".repeat(4_000).into(),
+        };
+        let handed = wren.agent.hand_over(vec![message], false, ActorKind::Agent);
+        handed.await
+    };
+    hand_over("a").await.unwrap();
+    hand_over("b").await.unwrap();
+    assert_eq!(reached(hand_over("c").await), Quota::AgentWaiting);
+}
+
+#[tokio::test]
+async fn spec_5_5_an_agent_makes_so_many_tokens_a_day_whatever_becomes_of_them() {
+    let wren = TestAgent::with(&[], with(&[(Quota::AgentTokens, 3)])).await;
+    let actor = wren.agent.as_actor();
+    let create = || wren.agent.create_token(Provision::Any, None, &actor);
+    for _ in 0..3 {
+        let made = create().await.unwrap();
+        wren.agent.revoke_token(made.view.id, &actor).await.unwrap();
+    }
+    assert_eq!(reached(create().await), Quota::AgentTokens);
+    wren.clock.advance(DAY);
+    create().await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_3_3_after_a_refusal_no_caller_lets_the_agent_be_asked_again_for_a_day() {
+    let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
+    wren.script([Turn::text("No, not now.")]);
+    let (seen, options) = (wren.seen(), RefineOptions::default());
+    let ended = seen.refine(&options, &mut |_| {}).await.unwrap();
+    assert_eq!(ended.state, State::Declined);
+    for caller in [person(), wren.agent.as_actor(), Actor::owner()] {
+        for rehearsal in [false, true] {
+            let options = RefineOptions {
+                rehearsal,
+                started_by: Some(caller.clone()),
+                ..RefineOptions::default()
+            };
+            let refused = wren.agent.enqueue(&options).await.unwrap_err();
+            assert_eq!(refused.code(), "refused_before");
+            assert!(refused.retry_after().unwrap() > 80_000);
+        }
+    }
+    // By the log of sessions, also after a restart.
+    let again = TestAgent::of(&wren.another_process()).await;
+    let refused = again.agent.enqueue(&RefineOptions::default()).await;
+    assert_eq!(refused.unwrap_err().code(), "refused_before");
+    wren.clock.advance(DAY);
+    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn spec_3_18_so_many_sessions_and_calls_of_a_model_are_made_in_a_day() {
+    let memories = ["The kiln is fired on Thursdays.", "Marta rows."];
+    for (quota, limit) in [(Quota::AgentSessionsADay, 2), (Quota::AgentCallsADay, 4)] {
+        let wren = TestAgent::with(&memories, with(&[(quota, limit)])).await;
+        for _ in 0..2 {
+            // Two calls each: the consent, and the completion.
+            wren.refine([crate::installation::complete()]).await;
+        }
+        let options = RefineOptions::default();
+        assert_eq!(reached(wren.agent.enqueue(&options).await), quota);
+        if quota == Quota::AgentCallsADay {
+            let reflected = wren.agent.reflect().await;
+            assert_eq!(reached(reflected), quota);
+        }
+        wren.clock.advance(DAY);
+        wren.agent.enqueue(&options).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_names_who_is_near_a_quota() {
+    let wren = TestAgent::with(&["One."], with(&[(Quota::AgentMemories, 5)])).await;
+    let account = wren.account("default").await;
+    let line = async || {
+        let found = wren.memoir.examine(&account).await.unwrap();
+        found.into_iter().find(|one| one.area == "quotas").unwrap()
+    };
+    assert_eq!(line().await.severity, Severity::Ok);
+    for text in ["Two.", "Three.", "Four."] {
+        wren.remember(text).await;
+    }
+    let found = line().await;
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(
+        found.finding.contains("`wren`: `agent_memories` 4 of 5"),
+        "{}",
+        found.finding
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_2_3_a_large_context_opens_only_the_texts_that_it_shows() {
+    let folder = new_folder();
+    let installation = folder.open();
+    let wren = TestAgent::of(&installation).await;
+    let agent = wren.agent.clone();
+    let texts: Vec<MemoryInput> = (0..100)
+        .map(|number| journal(&format!("{number} {}", "word ".repeat(1_500))))
+        .collect();
+    agent.save(&texts, &agent.as_actor()).await.unwrap();
+    wren.remember("Marta rows.").await;
+    let whole = agent.context(None).await.unwrap();
+    assert!(whole.left_out.len() > 90);
+    // What is not shown is not read: a body that is changed there is found by the verification alone.
+    intrude(&folder.database(), |connection| {
+        let changed = connection.execute("UPDATE memories SET body = x'00' WHERE number < 90", []);
+        assert_eq!(changed.unwrap(), 89);
+    });
+    for max_tokens in [None, Some(4_000)] {
+        let again = tokio::spawn({
+            let agent = agent.clone();
+            async move { agent.context(max_tokens).await }
+        });
+        let again = again.await.unwrap().unwrap();
+        assert!(again.text.expose().contains("Marta rows."));
+        if max_tokens.is_none() {
+            assert_eq!(again, whole);
+        }
+    }
+    assert!(!agent.verify().await.unwrap().valid);
+}
