@@ -211,11 +211,9 @@ fn status_of(code: &str) -> StatusCode {
         "not_found" => StatusCode::NOT_FOUND,
         "erased" => StatusCode::GONE,
         "invalid_argument" | "too_long" => StatusCode::BAD_REQUEST,
-        "busy" | "contended" | "read_only" => StatusCode::SERVICE_UNAVAILABLE,
+        "busy" | "contended" | "read_only" | "outcome_unknown" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
-        "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        "internal" | "tampered" | "key_unavailable" => StatusCode::INTERNAL_SERVER_ERROR,
         // Every other code says that the request contradicts the present state.
         _ => StatusCode::CONFLICT,
     }

@@ -82,7 +82,7 @@ impl From<StatementFault> for Error {
         match fault {
             StatementFault::Store(error) => error,
             StatementFault::Refused(_, refusal) => refused(&refusal),
-            StatementFault::Lost(problem) => Self::Driver(problem),
+            StatementFault::Lost(problem) => Self::Lost(problem),
         }
     }
 }
@@ -121,6 +121,10 @@ fn refused(refusal: &DbError) -> Error {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::TOO_MANY_CONNECTIONS,
+        // A server that is starting or stopping refuses what it is asked, and writes none of it.
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
     ]
     .contains(code)
     {

@@ -177,6 +177,7 @@ pub(crate) fn decision(version: u64) -> Commit {
             hash,
             previous_hash: None,
         }],
+        reply: None,
         progress: None,
     }
 }
