@@ -329,7 +329,13 @@ impl Connections {
     }
 
     async fn take_within(&self, wait: Duration) -> Result<PooledConnection, Error> {
-        match self.pool.timeout_get(&timeouts(wait)).await {
+        // A connection that comes free late leaves no time to make another one in its place.
+        let most = wait.max(CONNECT);
+        let taken = tokio::time::timeout(most, self.pool.timeout_get(&timeouts(wait))).await;
+        let Ok(taken) = taken else {
+            return Err(self.unreachable(SILENT.to_owned()));
+        };
+        match taken {
             Ok(object) => Ok(PooledConnection {
                 object: Some(object),
                 prepares: self.prepares,
