@@ -30,6 +30,7 @@ use crate::{
     Account, AgentHandle, CONFLICT, DEFAULT_ACCOUNT, Error, Loaded, Memoir, Misfit, Result,
     ShownRecord, Viewer, again,
     codec::{self, WrittenBeside},
+    replies,
     users::{self, User},
 };
 
@@ -98,7 +99,8 @@ impl Account {
         let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
-        match self.make(decision, WrittenBeside::default()).await {
+        let begun = replies::for_no_request(self.make(decision, WrittenBeside::default()));
+        match begun.await {
             // Somebody else has begun the log in the meantime, and either beginning will do.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
             made => made,

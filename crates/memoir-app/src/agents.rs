@@ -73,8 +73,8 @@ impl Account {
         memoir.keys.check_there()?;
         // Where it is not written, the key remains and opens nothing: its agent's identifier is never used again.
         match memoir.write(commit, counted).await {
-            Err(memoir_store::Error::NameTaken) => Err(Error::NameTaken(name)),
-            other => Ok(other?),
+            Err(Error::Store(memoir_store::Error::NameTaken)) => Err(Error::NameTaken(name)),
+            other => other,
         }
     }
 

@@ -253,9 +253,22 @@ fn list(numbers: &[Number]) -> String {
 }
 
 impl Error {
-    /// Whether it is that the database cannot be reached: nothing was asked of it, and it may be there the next moment.
+    /// Whether it is that the database or the key store cannot be reached: nothing was changed, and it may be there the
+    /// next moment.
     pub fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Store(store::Error::Open { .. }))
+        matches!(
+            self,
+            Self::Store(store::Error::Open { .. } | store::Error::Unreachable { .. })
+                | Self::Keys(memoir_vault::Error::Unreachable { .. })
+        )
+    }
+
+    /// What was wrong, for a caller on another machine: without where the database is.
+    pub fn public_message(&self) -> String {
+        match self.is_unreachable() {
+            true => "the database does not answer; nothing was changed".to_owned(),
+            false => self.to_string(),
+        }
     }
 
     /// Whether it is that a session is running.
@@ -314,13 +327,18 @@ impl Error {
             Self::Quota(reached) => reached.quota.code(),
             Self::RefusedLately { .. } => "refused_before",
             Self::NoRoom
-            | Self::Store(store::Error::Busy)
-            | Self::Keys(memoir_vault::Error::Busy) => "busy",
+            | Self::Store(store::Error::Busy | store::Error::Unreachable { .. })
+            | Self::Keys(memoir_vault::Error::Busy | memoir_vault::Error::Unreachable { .. }) => {
+                "busy"
+            }
             Self::Store(store::Error::Full) | Self::Keys(memoir_vault::Error::Full) => "disk_full",
             Self::Store(store::Error::ReadOnly) | Self::Keys(memoir_vault::Error::ReadOnly) => {
                 "read_only"
             }
-            Self::Store(store::Error::OutcomeUnknown(_)) => "outcome_unknown",
+            Self::Store(store::Error::OutcomeUnknown(_) | store::Error::Lost(_)) => {
+                "outcome_unknown"
+            }
+            Self::Store(store::Error::Repeated) => "idempotency_in_progress",
             Self::Erased { .. } => "erased",
             Self::KeyRemains { .. } => "key_remains",
             Self::Keys(_) | Self::NoKey(_) => "key_unavailable",

@@ -16,14 +16,15 @@ pub const TARGET: &str = "memoir::fault";
 pub struct FaultId(Uuid);
 
 impl FaultId {
-    /// Logs a failure, and gives what it is named by; `None` for a refusal, and for what passes by itself.
+    /// Logs a failure, and gives what it is named by; `None` for a refusal, and for what passes by itself. That the
+    /// database cannot be reached passes too, but where it was looked for only the log says.
     pub fn of(error: &Error) -> Option<Self> {
         let code = error.code();
-        matches!(
+        let is_own = matches!(
             code,
             "internal" | "tampered" | "key_unavailable" | "disk_full" | "read_only"
-        )
-        .then(|| {
+        );
+        (is_own || error.is_unreachable()).then(|| {
             let id = Self(clock::fault());
             tracing::error!(target: TARGET, fault = %id, code, %error, "not carried out");
             id

@@ -121,7 +121,7 @@ pub use metrics::entered as entered_metric;
 pub use notices::{EndNotice, Retry};
 pub use quotas::{Quota, QuotaReached, Quotas};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
-pub use replies::{KeptReply, ReplyKey};
+pub use replies::{KeptReply, ReplyKey, RequestAttempt, RequestOutcome};
 pub use retry::PassedOver;
 pub use rewind::{Point, Rewound};
 pub use settings::{InstallationSettings, Price, RecallSettings, SessionLimits};

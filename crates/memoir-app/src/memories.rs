@@ -283,6 +283,42 @@ impl AgentHandle {
         Ok(found)
     }
 
+    /// Memories that `actor` saved in an earlier attempt of the same request, as they are now. Whether they had the
+    /// text of others then, and what they replaced, is not known any more.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::answered`].
+    pub async fn saved_before(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<Saved>> {
+        let refinement_due = self.load(&AgentQuery::default()).await?;
+        let refinement_due = self.memoir.refinement_due(&refinement_due.agent);
+        let memories = self.answered(numbers, actor).await?;
+        let saved = memories.into_iter().map(|memory| Saved {
+            memory,
+            refinement_due,
+            same_as: None,
+            replaced: None,
+            not_replaced: None,
+        });
+        Ok(saved.collect())
+    }
+
+    /// Memories as they are now, as the response to a change shows them to the actor who made it: to an administrator
+    /// without text.
+    ///
+    /// # Errors
+    /// There is none of one of the numbers; the store fails.
+    pub async fn answered(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
+        let query = memory_query(Selection::Numbers(numbers.to_vec()));
+        let found = self.load(&query).await?.memories;
+        let links = self.links_of(found.iter()).await?;
+        let shown = numbers.iter().map(|number| {
+            let memory = found.iter().find(|memory| memory.number == *number);
+            let memory = memory.ok_or(Error::NoMemory(*number))?.clone();
+            Ok(ShownMemory::answered(memory, &links, actor))
+        });
+        shown.collect()
+    }
+
     /// Acts on one memory. The result is the memory as it is then.
     ///
     /// # Errors

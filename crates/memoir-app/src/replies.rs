@@ -1,8 +1,18 @@
-//! What requests with an idempotency key were answered. Answers may hold an agent's words: they are kept
-//! sealed.
+//! Requests with an idempotency key: what they changed, and what they were answered (SPEC 6.2).
+//!
+//! A request's row is entered before it is executed. The decision that it makes writes a mark into that row, in the
+//! same transaction, and the row's document can be written only by whoever knows the one before. So of several attempts
+//! with one key, on whichever nodes, one makes the change. An attempt that ends before its decision is written leaves
+//! a row without a document, and the next one makes the change; one that ends after it leaves the mark, which names
+//! what was done. A response may hold an agent's words: it is kept sealed.
 
-use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, text::Digester};
-use memoir_store::ReplyRow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp, audit::Action, memory::Number,
+    text::Digester,
+};
+use memoir_store::{Commit, Document, ReplyMark, ReplyRow};
 use memoir_vault::{AgentKey, seal::SealedRow};
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +24,8 @@ use crate::{
     },
 };
 
-/// How long answers are kept.
-// Longer than a client tries again; the answers are words, and are not to lie about.
+/// How long responses are kept.
+// Longer than a client tries again; the responses are words, and are not to lie about.
 const KEPT_DAYS: i64 = 2;
 
 /// A request with an idempotency key.
@@ -23,25 +33,31 @@ const KEPT_DAYS: i64 = 2;
 pub struct ReplyKey {
     /// The tenant.
     pub account: AccountId,
-    /// The agent that asks; `None` for an administrator.
+    /// The agent that makes the request; `None` for an administrator.
     pub agent: Option<AgentId>,
-    /// The digest of whoever asks and the key.
+    /// The digest of the caller's token and the key.
     pub key_digest: [u8; 32],
-    /// The digest of the request; it is kept under a key.
+    /// The digest of the request. It is kept keyed only: a request holds words, and a plain digest of a short one
+    /// could be guessed from the database.
     pub request_digest: [u8; 32],
 }
 
 /// What is known of a request with a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum KeptReply {
-    /// The key was not used before: the request is to be carried out. It came at that time.
-    New(Timestamp),
+    /// It changed nothing yet: it is to be executed, as this attempt.
+    New(RequestAttempt),
     /// The key was used for another request.
     OtherRequest,
-    /// It was begun, and nobody knows what came of it.
-    Unknown,
+    /// It made its change, and its response is not kept.
+    Done {
+        /// What it changed.
+        done: RequestOutcome,
+        /// For a request that can be executed again without harm.
+        attempt: RequestAttempt,
+    },
     /// It was answered so.
-    Answer {
+    Response {
         /// The status.
         status: u16,
         /// The body.
@@ -49,15 +65,152 @@ pub enum KeptReply {
     },
 }
 
+/// What a request changed: names and numbers, without words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestOutcome {
+    /// The agent that it changed; in an account's own log, the account's identifier.
+    pub agent: AgentId,
+    /// The place of the last record that tells of it; `None` where it wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The memories that it saved, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub saved: Vec<Number>,
+    /// The session that it began or changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+}
+
+impl RequestOutcome {
+    fn of(commit: &Commit) -> Self {
+        let saved = commit
+            .records
+            .iter()
+            .filter(|record| record.action == Action::MemorySaved);
+        Self {
+            agent: commit.agent.scope.agent,
+            seq: commit.records.last().map(|record| record.seq),
+            saved: saved.filter_map(|record| record.memory).collect(),
+            session: commit.sessions.first().map(|session| session.id),
+        }
+    }
+
+    /// And what a later decision of the same request changed.
+    fn followed_by(mut self, next: Self) -> Self {
+        self.saved.extend(next.saved);
+        Self {
+            agent: next.agent,
+            seq: next.seq.or(self.seq),
+            saved: self.saved,
+            session: next.session.or(self.session),
+        }
+    }
+}
+
+tokio::task_local! {
+    /// The attempt that what runs in this task belongs to.
+    static CURRENT: Option<RequestAttempt>;
+}
+
+/// One attempt at executing a request with a key. Clones share it.
+#[derive(Debug, Clone)]
+pub struct RequestAttempt(Arc<Attempt>);
+
+#[derive(Debug)]
+struct Attempt {
+    written: Mutex<WrittenReply>,
+    account: AccountId,
+    key_digest: [u8; 32],
+    /// Keyed.
+    request_digest: [u8; 32],
+    /// Tells it from every other attempt.
+    id: [u8; 16],
+    came_at: Timestamp,
+}
+
+/// The row of a request as its attempt knows it.
+#[derive(Debug, Clone, Default)]
+struct WrittenReply {
+    /// The open part of its document.
+    open: Option<String>,
+    done: Option<RequestOutcome>,
+    /// Both, once the decision is written that is on its way. A request makes one after the other.
+    next: Option<(String, RequestOutcome)>,
+}
+
+impl RequestAttempt {
+    /// Runs `work`, whose decisions are those of the request.
+    pub fn execute<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        CURRENT.scope(Some(self.clone()), work)
+    }
+
+    /// The attempt that this task runs for, where it changes something of that account.
+    pub(crate) fn current(account: AccountId) -> Option<Self> {
+        let current = CURRENT.try_with(Clone::clone).ok().flatten();
+        current.filter(|attempt| attempt.0.account == account)
+    }
+
+    fn written(&self) -> MutexGuard<'_, WrittenReply> {
+        self.0
+            .written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mark that is written with a decision of the request.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub(crate) fn mark(&self, commit: &Commit) -> Result<Box<ReplyMark>> {
+        let mut written = self.written();
+        let next = RequestOutcome::of(commit);
+        let done = match written.done.clone() {
+            Some(done) => done.followed_by(next),
+            None => next,
+        };
+        let kept = self.kept(None, Some(done.clone()));
+        // Nothing of it is private, and so nothing is sealed: who changes the row can remove it as well.
+        let document = document::unsealed(ONLY_VERSION, &kept)?;
+        written.next = Some((document.open.clone(), done));
+        Ok(Box::new(ReplyMark {
+            key_digest: self.0.key_digest,
+            expected: written.open.clone(),
+            document,
+        }))
+    }
+
+    /// The decision with the last mark is written.
+    pub(crate) fn note_written(&self) {
+        let mut written = self.written();
+        if let Some((open, done)) = written.next.take() {
+            (written.open, written.done) = (Some(open), Some(done));
+        }
+    }
+
+    fn kept(&self, status: Option<u16>, done: Option<RequestOutcome>) -> KeptResponse {
+        KeptResponse {
+            status,
+            key_digest: self.0.key_digest,
+            request_digest: self.0.request_digest,
+            attempt: hex(self.0.id),
+            done,
+        }
+    }
+}
+
+/// Runs `work` for no request: what it decides is not what the request was made for, and the request is executed again
+/// where nothing else came of it.
+pub(crate) fn for_no_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    CURRENT.scope(None, work)
+}
+
 impl Memoir {
-    /// Notes that a request is about to be carried out, unless something is known of it.
+    /// Enters a request that is about to be executed, and gives what is known of it.
     ///
     /// # Errors
     /// The store fails.
     pub async fn begin_reply(&self, key: &ReplyKey) -> Result<KeptReply> {
         self.keys.check_there()?;
-        // The digest of the request is keyed with it: a request holds words, and a plain digest of
-        // a short one could be guessed from the database.
         let sealing = self.reply_key(key).await?;
         let request_digest = Digester::new(sealing.digest_key()).request(&key.request_digest);
         let row = ReplyRow {
@@ -67,64 +220,94 @@ impl Memoir {
             recorded_at: self.now(),
             answer: None,
         };
-        let Some(kept) = self.store.begin_reply(&row).await? else {
-            return Ok(KeptReply::New(row.recorded_at));
-        };
-        if kept.request_digest != request_digest {
+        let found = self.store.begin_reply(&row).await?;
+        let found = found.unwrap_or_else(|| row.clone());
+        if found.request_digest != request_digest {
             return Ok(KeptReply::OtherRequest);
         }
-        let Some(kept) = kept.answer else {
-            // Whoever made the request died, or is still at it. It is not carried out again: what
-            // it did may have been done.
-            return Ok(KeptReply::Unknown);
+        let mut id = [0; 16];
+        self.random.fill(&mut id)?;
+        let attempt = |written| {
+            RequestAttempt(Arc::new(Attempt {
+                account: key.account,
+                key_digest: key.key_digest,
+                request_digest,
+                id,
+                came_at: found.recorded_at,
+                written: Mutex::new(written),
+            }))
         };
-        let body = document::open_private(&sealing, row_of(key), &kept)?;
-        let answer: KeptAnswer = document::read(row_of(key), &kept.open)?;
-        let asked = (key.key_digest, key.request_digest);
-        // The row is found by columns that nobody has sealed; what is sealed says once more which
-        // request it answers.
-        let answered = (answer.key_digest, answer.request_digest);
-        document::check_columns(row_of(key), kept.version, &asked, &answered)?;
-        Ok(KeptReply::Answer {
-            status: answer.status,
-            body: body.to_vec(),
+        let Some(document) = &found.answer else {
+            return Ok(KeptReply::New(attempt(WrittenReply::default())));
+        };
+        let kept: KeptResponse = document::read(row_of(key), &document.open)?;
+        if let (Some(status), false) = (kept.status, document.sealed.0.is_empty()) {
+            let body = document::open_private(&sealing, row_of(key), document)?;
+            // The row is found by columns that are not sealed; what is sealed names the request once more.
+            let asked = (row.key_digest, request_digest);
+            let answered = (kept.key_digest, kept.request_digest);
+            document::check_columns(row_of(key), document.version, &asked, &answered)?;
+            return Ok(KeptReply::Response {
+                status,
+                body: body.to_vec(),
+            });
+        }
+        let written = WrittenReply {
+            open: Some(document.open.clone()),
+            done: kept.done.clone(),
+            next: None,
+        };
+        Ok(match kept.done {
+            Some(done) => KeptReply::Done {
+                done,
+                attempt: attempt(written),
+            },
+            // It changed nothing, and its response is gone.
+            None => KeptReply::New(attempt(written)),
         })
     }
 
-    /// Notes what a request was answered; `None` lets it be made again. Nothing is kept of the answer where words were
-    /// shredded or erased in the account since the request came at `came_at`, since it may hold them; `None` keeps one
-    /// that holds no words.
+    /// Keeps the response to a request; whether another attempt was not faster. Nothing is kept of a response to a
+    /// request that came before words were shredded or erased in the account, since it may hold them; but of one that
+    /// is `wordless` all the same.
     ///
     /// # Errors
     /// The store fails.
     pub async fn end_reply(
         &self,
         key: &ReplyKey,
-        came_at: Option<Timestamp>,
-        answer: Option<(u16, Vec<u8>)>,
-    ) -> Result<()> {
-        let answer = match answer {
-            None => None,
-            Some((status, body)) => {
-                let sealer = Sealer {
-                    key: &self.reply_key(key).await?,
-                    random: self.random.as_ref(),
-                };
-                let answer = KeptAnswer {
-                    status,
-                    key_digest: key.key_digest,
-                    request_digest: key.request_digest,
-                };
-                Some(sealer.document_of(row_of(key), ONLY_VERSION, &answer, &body)?)
-            }
+        attempt: &RequestAttempt,
+        wordless: bool,
+        response: (u16, &[u8]),
+    ) -> Result<bool> {
+        let sealer = Sealer {
+            key: &self.reply_key(key).await?,
+            random: self.random.as_ref(),
         };
-        let store = &self.store;
-        Ok(store
-            .end_reply(key.account, &key.key_digest, came_at, answer)
-            .await?)
+        let WrittenReply { open, done, .. } = attempt.written().clone();
+        let (status, body) = response;
+        let kept = attempt.kept(Some(status), done);
+        let document: Document = sealer.document_of(row_of(key), ONLY_VERSION, &kept, body)?;
+        let came_at = (!wordless).then_some(attempt.0.came_at);
+        let (account, digest) = (key.account, &key.key_digest);
+        let ended = self
+            .store
+            .end_reply(account, digest, came_at, open.as_deref(), document)
+            .await?;
+        if ended {
+            return Ok(true);
+        }
+        // Not entered: either its words are not to be kept, and the row is as this attempt left it, or another
+        // attempt has written it.
+        Ok(match self.begin_reply(key).await? {
+            KeptReply::New(now) | KeptReply::Done { attempt: now, .. } => {
+                now.written().open == open
+            }
+            KeptReply::Response { .. } | KeptReply::OtherRequest => false,
+        })
     }
 
-    /// Forgets answers that are old enough that nobody asks again.
+    /// Removes responses that are old enough that no client repeats their requests.
     ///
     /// # Errors
     /// The store fails.
@@ -133,7 +316,7 @@ impl Memoir {
         Ok(self.store.forget_replies(before).await?)
     }
 
-    /// What answers are sealed with: an agent's with its own key, so that they go with it.
+    /// What responses are sealed with: an agent's with its own key, so that they go with it.
     async fn reply_key(&self, key: &ReplyKey) -> Result<AgentKey> {
         let account = key.account;
         match key.agent {
@@ -145,7 +328,7 @@ impl Memoir {
         }
     }
 
-    /// The account's key, for what is no agent's: that of an agent that nobody can be.
+    /// The account's key, for what is no agent's: that of an agent that does not exist.
     pub(crate) async fn account_key(&self, account: AccountId) -> Result<AgentKey> {
         let scope = AgentScope {
             account,
@@ -159,17 +342,29 @@ impl Memoir {
     }
 }
 
-/// Answers are written once.
+/// Rows are found by what is open in their documents, and not by a version.
 const ONLY_VERSION: u64 = 1;
 
-/// What an answer says in the open. Its body is sealed as it is.
+/// What is open in the row of a request. The body of its response is sealed as it is; nothing is sealed without one.
 #[derive(Serialize, Deserialize)]
-struct KeptAnswer {
-    status: u16,
+struct KeptResponse {
+    /// `None` where its response is not kept yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
     #[serde(with = "digest")]
     key_digest: [u8; 32],
+    /// Keyed.
     #[serde(with = "digest")]
     request_digest: [u8; 32],
+    /// The attempt that wrote it, so that no two of them write the same.
+    attempt: String,
+    /// What was changed; `None` where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    done: Option<RequestOutcome>,
+}
+
+fn hex(bytes: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(bytes))
 }
 
 fn row_of(key: &ReplyKey) -> SealedRow {

@@ -211,12 +211,10 @@ fn status_of(code: &str) -> StatusCode {
         "not_found" => StatusCode::NOT_FOUND,
         "erased" => StatusCode::GONE,
         "invalid_argument" | "too_long" => StatusCode::BAD_REQUEST,
-        "busy" | "contended" | "read_only" => StatusCode::SERVICE_UNAVAILABLE,
+        "busy" | "contended" | "read_only" | "outcome_unknown" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" | "storage_quota" => StatusCode::INSUFFICIENT_STORAGE,
         "daily_quota" | "rate_limited" => StatusCode::TOO_MANY_REQUESTS,
-        "internal" | "outcome_unknown" | "tampered" | "key_unavailable" => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        "internal" | "tampered" | "key_unavailable" => StatusCode::INTERNAL_SERVER_ERROR,
         // Every other code says that the request contradicts the present state.
         _ => StatusCode::CONFLICT,
     }

@@ -62,7 +62,7 @@ pub(crate) fn clock(left: Duration) -> String {
 
 /// The message of an error, which is a sentence without its capital and its full stop.
 pub(crate) fn message(error: &Error) -> String {
-    match error.to_string() {
+    match error.public_message() {
         text if text.is_empty() => text,
         text => capital(&text) + ".",
     }

@@ -143,7 +143,8 @@ fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
 
 /// A use case's refusal, in the form of a tool's. An internal failure has the identifier under which it is logged.
 fn error_result(error: &Error) -> Value {
-    let mut result = json!({"type": "error", "code": error.code(), "error": error.to_string()});
+    let mut result =
+        json!({"type": "error", "code": error.code(), "error": error.public_message()});
     if let Some(hint) = hints::hint(error.code()) {
         result["hint"] = hint.into();
     }

@@ -66,8 +66,8 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     409 access_over: "ask again where it is still needed"
     409 constitutional
     409 discarded
+    409 idempotency_done
     409 idempotency_in_progress
-    409 idempotency_unknown
     409 in_the_way: "`{\"cascade\": true}` undoes these changes too"
     409 inactive: "an administrator puts it into service with `active: true`"
     409 last_administrator
@@ -94,12 +94,12 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     429 rate_limited
     500 internal
     500 key_unavailable
-    500 outcome_unknown: "check whether it is there before you send it again"
     500 tampered
     503 busy: "try again"
     503 contended: "try again"
     503 key_remains: "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
     503 not_ready
+    503 outcome_unknown: "send it again with the same `Idempotency-Key`: it is done once; without a key, check first whether it is there"
     503 read_only: "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"
     503 still_running
     507 disk_full: "free some space on the host; what was there before is intact"

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{Error, FaultId};
+use memoir_app::{Error, FaultId, RequestOutcome};
 use memoir_domain::{
     lifecycle::{NothingToRefine, StartRefusal},
     manage::ChangeRefusal,
@@ -110,6 +110,23 @@ impl Problem {
         )
     }
 
+    /// A request that was executed before, and whose response is gone.
+    pub(crate) fn of_done(done: &RequestOutcome) -> Self {
+        let record = match done.seq {
+            Some(seq) => format!("record {seq} of the log of {} shows its change", done.agent),
+            None => format!("it changed {}", done.agent),
+        };
+        Self {
+            session_id: done.session.map(Box::new),
+            ..Self::new(
+                "idempotency_done",
+                format!(
+                    "a request with this key was executed ({record}), and its response is not kept"
+                ),
+            )
+        }
+    }
+
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Self::new("invalid_argument", detail)
     }
@@ -136,9 +153,11 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        // A database that was opened, and does not answer now, may answer the next one who asks.
-        let is_away = error.is_unreachable();
-        let code = if is_away { "busy" } else { error.code() };
+        // A database that was opened, and does not answer now, may answer the next request.
+        let code = match error.is_unreachable() {
+            true => "busy",
+            false => error.code(),
+        };
         let status = errors::status(code);
         let hint = match error {
             Error::BeyondAgent { .. } => Some("an administrator can undo it"),
@@ -151,16 +170,11 @@ impl From<Error> for Problem {
             _ => errors::page(code).and_then(|page| page.hint),
         };
         let fault = FaultId::of(&error);
-        // The client must act on an unknown outcome, and it reveals nothing of the inside.
-        let hides = status == StatusCode::INTERNAL_SERVER_ERROR && code != "outcome_unknown";
-        let mut problem = if hides {
+        let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
             // What went wrong inside is for the log, and holds no words either.
             Self::new(code, "the service could not carry this out")
-        } else if is_away {
-            // Where it is, is for the log.
-            Self::new(code, "the database does not answer; nothing was changed")
         } else {
-            Self::new(code, error.to_string())
+            Self::new(code, error.public_message())
         };
         if let Some(seconds) = error.retry_after() {
             problem = problem.retry_after(seconds);
@@ -216,7 +230,7 @@ mod tests {
 
     #[test]
     fn spec_6_2_a_database_that_does_not_answer_passes_and_its_place_is_not_told() {
-        let problem = Problem::from(Error::Store(Stored::Open {
+        let problem = Problem::from(Error::Store(Stored::Unreachable {
             location: "postgres://db.example/memoir".to_owned(),
             problem: "it does not answer".to_owned(),
         }));

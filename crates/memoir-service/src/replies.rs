@@ -1,8 +1,9 @@
-//! Idempotency keys: a request that is repeated with the same key is carried out once, and its answer is
-//! given again as it was. What is kept of the answer is sealed.
+//! Idempotency keys: a request that is repeated with the same key is executed once, and gets the same response. What is
+//! kept of the response is sealed.
 //!
-//! A key is entered before its request is carried out. Where a process dies in between, the outcome is not
-//! known, and the repetition is told so instead of being carried out twice.
+//! What a request changes is written together with the mark that it did (`memoir-app/src/replies.rs`). A repetition
+//! gets the response that is kept; where none is, it is executed, or, once its change is made, gets the response built
+//! again (`routes/repeated.rs`).
 
 use std::{
     collections::HashSet,
@@ -16,11 +17,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use memoir_app::{KeptReply, ReplyKey};
-use memoir_domain::Timestamp;
+use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, Service, caller::Caller};
+use crate::{
+    Problem, Service, caller::Caller, requests::ProblemCode, routes::repeated::RepeatedRequest,
+};
 
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
@@ -57,24 +59,41 @@ pub(crate) async fn once(
     let Some(key) = key_of(caller, &request, &body)? else {
         return Ok(next.run(request).await);
     };
-    // Before the store is asked: within a process, a repetition that comes too early is told to
-    // wait instead of being told that nobody knows.
+    // Before the store is asked: within a process, a repetition that comes too early is not executed beside the first.
     let Some(_flight) = service.in_flight.begin(key.key_digest) else {
         return Err(busy());
     };
-    match service.memoir.begin_reply(&key).await? {
-        // Entered by this very call: from here on, whatever becomes of the process, nobody carries it out
-        // again.
-        KeptReply::New(came_at) => {
-            let response = next.run(request).await;
-            Ok(keep(service, &key, came_at, response).await)
-        }
-        KeptReply::Answer { status, body } => again(status, &body),
+    let repeated = RepeatedRequest::of(&request);
+    let attempt = match service.memoir.begin_reply(&key).await? {
+        KeptReply::New(attempt) => attempt,
+        KeptReply::Done { attempt, .. } if repeated.is_harmless() => attempt,
+        kept => return known(caller, &repeated, kept).await,
+    };
+    let response = attempt.execute(next.run(request)).await;
+    match keep(service, &key, &attempt, response).await {
+        Kept::First(response) => Ok(response),
+        // Another attempt, on another node, made the change meanwhile: its response is the one of the request.
+        Kept::Overtaken => match service.memoir.begin_reply(&key).await? {
+            KeptReply::New(_) => Err(busy()),
+            kept => known(caller, &repeated, kept).await,
+        },
+    }
+}
+
+/// The response to a request that was made before.
+async fn known(
+    caller: &Caller,
+    repeated: &RepeatedRequest,
+    kept: KeptReply,
+) -> Result<Response, Problem> {
+    match kept {
+        KeptReply::Response { status, body } => again(status, &body),
+        KeptReply::Done { done, .. } => Ok(replayed(repeated.response(caller, &done).await?)),
         KeptReply::OtherRequest => Err(Problem::new(
             "idempotency_mismatch",
             "this key was used for another request; give each request a key of its own",
         )),
-        KeptReply::Unknown => Err(unknown()),
+        KeptReply::New(_) => Err(busy()),
     }
 }
 
@@ -86,11 +105,8 @@ fn busy() -> Problem {
     .retry_after(1)
 }
 
-fn unknown() -> Problem {
-    Problem::new(
-        "idempotency_unknown",
-        "a request with this key was begun and its answer is not known; look what came of it, then use another key",
-    )
+fn unreadable() -> Problem {
+    Error::Inconsistent("table `replies`: a response cannot be read".to_owned()).into()
 }
 
 /// The request's key, which is of the token that it comes with; `None` where it has none.
@@ -130,31 +146,43 @@ pub(crate) fn wordless(mut response: Response) -> Response {
     response
 }
 
-/// Keeps the answer of what was carried out. Whoever is told to come later, or once there is room, can:
-/// nothing was done. Of an error of the service's own nobody knows how far it came: a repetition is told so.
+/// What came of keeping a response.
+enum Kept {
+    /// It is the response of the request, whether it is kept or not.
+    First(Response),
+    /// Another attempt made the change.
+    Overtaken,
+}
+
+/// Keeps the response to what was executed. A failure of the service's own is not kept, nor that there is no room or
+/// that the database is away: where nothing was changed a repetition is executed, and else it finds the change.
 async fn keep(
     service: &Service,
     key: &ReplyKey,
-    came_at: Timestamp,
+    attempt: &RequestAttempt,
     response: Response,
-) -> Response {
+) -> Kept {
+    let code = response.extensions().get::<ProblemCode>();
+    if code.is_some_and(|ProblemCode(code)| *code == "idempotency_in_progress") {
+        return Kept::Overtaken;
+    }
+    if response.status().is_server_error() {
+        return Kept::First(response);
+    }
     let (parts, body) = response.into_parts();
     let is_wordless = parts.extensions.get::<Wordless>().is_some();
-    let came_at = (!is_wordless).then_some(came_at);
-    // An answer is in memory whole by now; streams take no key.
+    // A response is in memory whole by now; streams take no key.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let answer = match parts.status {
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::INSUFFICIENT_STORAGE => Some(None),
-        status if status.is_server_error() => None,
-        status => Some(Some((status.as_u16(), written(&parts.headers, &bytes)))),
-    };
-    if let Some(answer) = answer
-        && let Err(error) = service.memoir.end_reply(key, came_at, answer).await
-    {
-        // It was carried out all the same, and whoever asked is told.
-        tracing::error!(%error, "an answer was not kept");
+    let written = written(&parts.headers, &bytes);
+    let response = (parts.status.as_u16(), written.as_slice());
+    let memoir = &service.memoir;
+    match memoir.end_reply(key, attempt, is_wordless, response).await {
+        Ok(false) => return Kept::Overtaken,
+        Ok(true) => {}
+        // It was executed all the same, and its caller gets the response.
+        Err(error) => tracing::error!(%error, "a response was not kept"),
     }
-    Response::from_parts(parts, Body::from(bytes))
+    Kept::First(Response::from_parts(parts, Body::from(bytes)))
 }
 
 /// An answer as it is kept: the length of its head, its head, its body.
@@ -170,8 +198,8 @@ fn written(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
 
 /// An answer that was kept, as it was.
 fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
-    let (head, body) = read(kept).ok_or_else(unknown)?;
-    let status = StatusCode::from_u16(status).map_err(|_| unknown())?;
+    let (head, body) = read(kept).ok_or_else(unreadable)?;
+    let status = StatusCode::from_u16(status).map_err(|_| unreadable())?;
     let mut response = (status, Bytes::copy_from_slice(body)).into_response();
     let headers = response.headers_mut();
     // axum sets headers for the bytes; the first reply had only those that were kept.
@@ -181,8 +209,14 @@ fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
             headers.append(name, value);
         }
     }
+    Ok(replayed(response))
+}
+
+/// Marks the response to a request that was not executed again.
+fn replayed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
     headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
-    Ok(response)
+    response
 }
 
 /// The headers of an answer, by name.

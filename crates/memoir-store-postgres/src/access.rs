@@ -21,13 +21,13 @@ use crate::{
 // COMMITTED` the statement behind it sees all that was committed before the lock was had.
 const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
-/// Forgets what an account's requests were answered, and will be.
-// The row stays, so that a repetition of the request is known as one. Only the answer goes, which may hold words. That
-// of a request which is being carried out may hold them too: its row is moved by the least that there is, and is not
-// that of a request which came when this one did any more. The rows are held in one order, so that of two who forget
-// at the same time none waits for the other in a circle.
+/// Removes the sealed part of the responses to an account's requests, also of those that are being executed.
+// The row and the open part of its document stay, so that a repetition of the request is known as one. Only the sealed
+// part goes, which may hold words. That of a request that is being executed may hold them too: the time of its row is
+// moved by the least that there is, so that its response is not entered. The rows are locked in one order, so that of
+// two such transactions none waits for the other in a circle.
 pub(crate) const FORGET_ANSWERS: &str = "UPDATE replies \
-     SET version = NULL, open = NULL, sealed = NULL, recorded_at = recorded_at - 1 \
+     SET sealed = CASE WHEN version IS NULL THEN NULL ELSE ''::bytea END, recorded_at = recorded_at - 1 \
      FROM (SELECT key_digest FROM replies WHERE account_id = $1 ORDER BY key_digest FOR UPDATE) AS held \
      WHERE account_id = $1 AND replies.key_digest = held.key_digest";
 
@@ -282,14 +282,18 @@ impl Access for PostgresStore {
         let mut row = key();
         row.extend(values![&reply.request_digest, reply.recorded_at]);
         let statements = [Statement::new(enter, row), Statement::new(look, key())];
-        // One that is forgotten between the two statements is entered the next time.
-        // Two statements of `READ COMMITTED`, so that the second sees a row that another
-        // transaction committed while the first waited for it. Three times: what forgets a request
-        // can come between, but hardly each time.
+        // Two statements of `READ COMMITTED`, so that the second sees a row that another transaction committed while
+        // the first waited for it. Three times: a row can be removed between the two, and a connection can break. To
+        // enter a request once more does no harm.
+        let mut lost = None;
         for _ in 0..3 {
-            let answers = self
-                .write(Reach::Account(reply.account), &statements)
-                .await?;
+            let answers = match self.write(Reach::Account(reply.account), &statements).await {
+                Err(StatementFault::Lost(problem)) => {
+                    lost = Some(problem);
+                    continue;
+                }
+                answers => answers?,
+            };
             let [entered, found] = answers.as_slice() else {
                 break;
             };
@@ -300,8 +304,11 @@ impl Access for PostgresStore {
                 return Ok(Some(found));
             }
         }
-        // One that was neither entered nor found would be carried out with every repetition.
-        Err(Error::inconsistent("replies", "a row was not written"))
+        Err(match lost {
+            Some(problem) => self.connections.unreachable(problem),
+            // One that was neither entered nor found would be executed with every repetition.
+            None => Error::inconsistent("replies", "a row was not written"),
+        })
     }
 
     async fn end_reply(
@@ -309,26 +316,22 @@ impl Access for PostgresStore {
         account: AccountId,
         key_digest: &[u8; 32],
         came_at: Option<Timestamp>,
-        answer: Option<Document>,
-    ) -> Result<()> {
-        let mut values = values![account.as_bytes(), key_digest];
-        let sql = match &answer {
-            Some(answer) => {
-                let version = count(answer.version, "replies", "version")?;
-                values.extend(values![
-                    version,
-                    answer.open.as_bytes(),
-                    &answer.sealed.0[..],
-                    came_at,
-                ]);
-                "UPDATE replies SET version = $3, open = $4, sealed = $5 \
-                 WHERE account_id = $1 AND key_digest = $2 AND recorded_at = coalesce($6, recorded_at) RETURNING 1"
-            }
-            None => "DELETE FROM replies WHERE account_id = $1 AND key_digest = $2 RETURNING 1",
-        };
-        self.writes(Reach::Account(account), sql, values)
-            .await
-            .map(drop)
+        expected: Option<&str>,
+        answer: Document,
+    ) -> Result<bool> {
+        let sql = "UPDATE replies SET version = $3, open = $4, sealed = $5 \
+             WHERE account_id = $1 AND key_digest = $2 AND recorded_at = coalesce($6, recorded_at) \
+                 AND open IS NOT DISTINCT FROM $7 RETURNING 1";
+        let values = values![
+            account.as_bytes(),
+            key_digest,
+            count(answer.version, "replies", "version")?,
+            answer.open.as_bytes(),
+            &answer.sealed.0[..],
+            came_at,
+            expected.map(str::as_bytes),
+        ];
+        self.writes(Reach::Account(account), sql, values).await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

@@ -5,16 +5,16 @@ use std::{
     sync::{OnceLock, atomic::Ordering},
 };
 
-use memoir_domain::{SessionId, absorption::MessageState, memory::ArchivedBy};
+use memoir_domain::{AccountId, SessionId, absorption::MessageState, memory::ArchivedBy};
 use memoir_store::{
-    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, Result, SessionRow,
+    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, ReplyMark, Result, SessionRow,
     StoredText, TokenRow,
 };
 
 use crate::{
     access,
     error::StatementFault,
-    pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, answered, met},
+    pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, met},
     value::{Value, column, count},
 };
 
@@ -37,6 +37,7 @@ pub(crate) enum StatementSubject {
     Requests,
     Messages,
     Records,
+    Reply,
 }
 
 /// Statements, and what each is about.
@@ -82,7 +83,7 @@ impl<'commit> Statements<'commit> {
 /// # Errors
 /// As for [`Store::commit`](memoir_store::Store::commit).
 pub(crate) async fn write(mut connection: PooledConnection, commit: Commit) -> Result<()> {
-    let answer = answered(send(&mut connection, &commit, true, true)).await;
+    let answer = send(&mut connection, &commit, true, true).await;
     match answer {
         Ok(()) => {
             connection.give_back();
@@ -193,7 +194,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
     while let Some(one) = next.recv().await {
         let Some(commit) = one else {
             if let Some(last) = last {
-                match answered(connection.send(None, &[], Some("COMMIT"))).await {
+                match connection.send(None, &[], Some("COMMIT")).await {
                     // All of them may be written: the last one stands for them.
                     Err(StatementFault::Lost(_)) => {
                         return Err(Error::OutcomeUnknown(Box::new(last)));
@@ -205,7 +206,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
             return Ok(());
         };
         // An error drops the connection and with it the transaction, which has no end yet.
-        answered(send(&mut connection, &commit, last.is_none(), false)).await?;
+        send(&mut connection, &commit, last.is_none(), false).await?;
         count_progress(&commit);
         last = Some(commit);
     }
@@ -254,6 +255,7 @@ pub(crate) fn meaning(
             Error::Conflict.into()
         }
         Some(StatementSubject::Records) if fault.is_taken() => Error::Conflict.into(),
+        Some(StatementSubject::Reply) if is_unmet => Error::Repeated.into(),
         Some(StatementSubject::Sessions) if fault.broken() == Some("sessions_running") => {
             Error::SessionRunning.into()
         }
@@ -351,6 +353,10 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     for records in records.chunks(ROWS) {
         statements.add(StatementSubject::Records, write_records(agent, records)?);
+    }
+    if let Some(mark) = &commit.reply {
+        // Behind what locks all rows of the account's requests: no transaction locks one of them first.
+        statements.add(StatementSubject::Reply, mark_reply(account, mark)?);
     }
     Ok(statements)
 }
@@ -701,4 +707,19 @@ fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<
              actor_name, action, session_id, body_commitment, hash, facts, body) \
          SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     Ok(met(sql, rows.len(), values))
+}
+
+/// Enters that a request made the change that is written with it.
+fn mark_reply<'row>(account: &'row AccountId, mark: &'row ReplyMark) -> Result<Statement<'row>> {
+    let sql = "UPDATE replies SET version = $3, open = $4, sealed = $5 \
+         WHERE account_id = $1 AND key_digest = $2 AND open IS NOT DISTINCT FROM $6";
+    let values = values![
+        account.as_bytes(),
+        &mark.key_digest,
+        count(mark.document.version, "replies", "version")?,
+        mark.document.open.as_bytes(),
+        &mark.document.sealed.0[..],
+        mark.expected.as_deref().map(str::as_bytes),
+    ];
+    Ok(met(sql, 1, values))
 }

@@ -25,7 +25,7 @@ impl StatementFault {
     pub(crate) fn of(at: usize, error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             // A connection that is ended by the database's administrator may have been ended after the commit.
-            Some(refusal) if !is_end(refusal) => Self::Refused(at, Box::new(refusal.clone())),
+            Some(refusal) if !is_end(refusal) && !is_of_connection(refusal) => Self::Refused(at, Box::new(refusal.clone())),
             Some(refusal) => Self::Lost(message(refusal)),
             // No word of the database: the connection broke, or what came over it made no sense.
             // Either way nobody can say whether a commit that was sent was carried out.
@@ -82,7 +82,7 @@ impl From<StatementFault> for Error {
         match fault {
             StatementFault::Store(error) => error,
             StatementFault::Refused(_, refusal) => refused(&refusal),
-            StatementFault::Lost(problem) => Self::Driver(problem),
+            StatementFault::Lost(problem) => Self::Lost(problem),
         }
     }
 }
@@ -121,6 +121,10 @@ fn refused(refusal: &DbError) -> Error {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::TOO_MANY_CONNECTIONS,
+        // A server that is starting or stopping refuses what it is asked, and writes none of it.
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
     ]
     .contains(code)
     {
@@ -136,6 +140,12 @@ fn refused(refusal: &DbError) -> Error {
     } else {
         Error::Driver(message(refusal))
     }
+}
+
+/// Whether it tells of a connection, as a pooler does of its own to the server.
+fn is_of_connection(refusal: &DbError) -> bool {
+    // Class 08 of the standard's codes: connection exceptions.
+    refusal.code().code().starts_with("08")
 }
 
 fn is_end(refusal: &DbError) -> bool {

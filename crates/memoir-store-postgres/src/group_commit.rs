@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use crate::{
     CONNECTIONS, commit,
     error::StatementFault,
-    pool::{Connections, PooledConnection, answered},
+    pool::{Connections, PooledConnection},
 };
 
 /// Most decisions in one transaction.
@@ -166,7 +166,7 @@ async fn write_share(
     share: Vec<QueuedDecision>,
 ) {
     let commits: Vec<&Commit> = share.iter().map(|one| &one.commit).collect();
-    match answered(commit::send_all(&mut connection, &commits)).await {
+    match commit::send_all(&mut connection, &commits).await {
         Ok(()) => {
             connection.give_back();
             for one in share {

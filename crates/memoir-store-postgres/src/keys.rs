@@ -87,7 +87,7 @@ impl PostgresKeys {
     /// The key store that the URL names, which must not lie where the data lie. Nothing is looked for in it yet.
     ///
     /// # Errors
-    /// [`Error::Unusable`] for a URL that is none, for a database that cannot be reached or could lose what it is
+    /// [`Error::Unreachable`]; [`Error::Unusable`] for a URL that is none, for a database that could lose what it is
     /// given, and for the schema of the data, or their role.
     pub fn at(url: &str, data: Option<&DatabaseIdentity>) -> Result<Self> {
         let store = |error: memoir_store::Error| error_of("the key store", error);
@@ -310,10 +310,9 @@ impl KeyRows for PostgresKeys {
                 Agents::All => reading.await,
                 Agents::These(_) => match tokio::time::timeout(ANSWER, reading).await {
                     Ok(answers) => answers,
-                    Err(_) => Err(memoir_store::Error::Open {
-                        location: self.name(),
-                        problem: "it does not answer".to_owned(),
-                    }),
+                    Err(_) => Err(self
+                        .connections
+                        .unreachable("it does not answer".to_owned())),
                 },
             }
         })?;
@@ -536,6 +535,11 @@ fn error_of(store: &str, error: memoir_store::Error) -> Error {
         Stored::ReadOnly => Error::ReadOnly,
         Stored::Full => Error::Full,
         Stored::Open { problem, .. } => Error::Unusable {
+            store: store.to_owned(),
+            problem,
+        },
+        // A change whose answer was lost is made again by its caller, or left: a key without an agent opens nothing.
+        Stored::Unreachable { problem, .. } | Stored::Lost(problem) => Error::Unreachable {
             store: store.to_owned(),
             problem,
         },

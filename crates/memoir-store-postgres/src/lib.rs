@@ -93,7 +93,7 @@ impl PostgresStore {
     /// Opens the database that the URL names.
     ///
     /// # Errors
-    /// [`Error::Open`] where it cannot be reached, would lose or change what it is given, or waits for migrations:
+    /// [`Error::Unreachable`]; [`Error::Open`] where it would lose or change what it is given, or waits for migrations:
     /// these are named.
     pub async fn open(url: &str) -> Result<Self> {
         let store = Self::at(url)?;

@@ -17,7 +17,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use data_encoding::HEXLOWER;
@@ -28,8 +28,9 @@ use deadpool_postgres::{
 use futures_util::future::join_all;
 use memoir_domain::{AccountId, AgentScope};
 use memoir_store::Error;
+use tokio::sync::Mutex;
 use tokio_postgres::{
-    Client, NoTls, Row,
+    Client, Config, NoTls, Row,
     config::SslMode,
     types::{ToSql, Type},
 };
@@ -49,6 +50,12 @@ const CONNECT: Duration = Duration::from_secs(2);
 
 /// How long the answers to a transaction may take: longer than any of its statements may.
 const ANSWER: Duration = Duration::from_secs(120);
+/// How long the database may be silent before it is probed, and again after each probe that it answered.
+// With the probe and a connection that cannot be made it stays within the five seconds after which a caller hears that
+// the database does not answer (`docs/fleet.md`).
+const SILENCE: Duration = Duration::from_secs(1);
+/// How long a probe may take, from making its connection to its answer.
+const PROBE: Duration = Duration::from_millis(1_500);
 
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
 /// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
@@ -174,9 +181,72 @@ pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) ->
 /// The answers of a transaction's statements, in their order.
 pub(crate) type Answers = Vec<Vec<Row>>;
 
+/// Asks a database whether it is there, on a connection of its own: one whose process is stopped, or whose network is
+/// cut off, keeps connections open and answers nothing on them.
+struct Probe {
+    config: Config,
+    /// Held while a probe runs, so that a process has one connection for it at most. When the database last answered.
+    answered_at: Mutex<Option<Instant>>,
+}
+
+impl Probe {
+    /// Whether the database answers. Callers that come while another one asks share its answer.
+    fn is_answered(&self) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(self.is_answered_in_time())
+    }
+
+    async fn is_answered_in_time(&self) -> bool {
+        let asked_at = Instant::now();
+        // A caller that waits behind others for longer than a probe takes waits for a database that is silent.
+        let asked = tokio::time::timeout(PROBE, async {
+            let mut answered_at = self.answered_at.lock().await;
+            if answered_at.is_some_and(|at| at >= asked_at) {
+                return true;
+            }
+            let is_answered = self.ask().await.is_ok();
+            if is_answered {
+                *answered_at = Some(Instant::now());
+            }
+            is_answered
+        });
+        asked.await.unwrap_or(false)
+    }
+
+    async fn ask(&self) -> Result<(), tokio_postgres::Error> {
+        let asked = match self.config.get_ssl_mode() {
+            SslMode::Disable => {
+                let (client, connection) = self.config.connect(NoTls).await?;
+                ask_alone(&client, connection).await
+            }
+            _ => {
+                let (client, connection) = self.config.connect(crate::tls::connector()).await?;
+                ask_alone(&client, connection).await
+            }
+        };
+        match asked {
+            // A refusal is an answer too.
+            Err(error) if error.as_db_error().is_none() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Asks for nothing over a connection that is closed afterwards.
+async fn ask_alone(
+    client: &Client,
+    connection: impl Future<Output = Result<(), tokio_postgres::Error>>,
+) -> Result<(), tokio_postgres::Error> {
+    tokio::select! {
+        biased;
+        asked = client.batch_execute("SELECT 1") => asked,
+        ended = connection => ended,
+    }
+}
+
 /// A bounded number of connections to one database.
 pub(crate) struct Connections {
     pool: Pool,
+    probe: Arc<Probe>,
     /// Where the database is, without what opens it.
     location: String,
     /// Whether statements are prepared: each connection leads to the same server process for as long as it lasts.
@@ -210,6 +280,10 @@ impl Connections {
         }
         // No question is sent before each use, which would be a round trip: a connection that is
         // gone shows by the first statement, and reading is tried once more with another one.
+        let probe = Arc::new(Probe {
+            config: config.clone(),
+            answered_at: Mutex::default(),
+        });
         let recycling_method = RecyclingMethod::Fast;
         let settings = ManagerConfig { recycling_method };
         let manager = match config.get_ssl_mode() {
@@ -223,6 +297,7 @@ impl Connections {
             .map_err(|problem| Error::Driver(problem.to_string()))?;
         Ok(Self {
             pool,
+            probe,
             location,
             prepares,
             is_full: Arc::default(),
@@ -237,7 +312,7 @@ impl Connections {
     /// A connection of its own until it is given back.
     ///
     /// # Errors
-    /// [`Error::Busy`] where none came free in time; [`Error::Open`] where none can be made.
+    /// [`Error::Busy`] where none came free in time; [`Error::Unreachable`] where none can be made.
     pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
         self.take_within(WAIT).await
     }
@@ -254,19 +329,22 @@ impl Connections {
     }
 
     async fn take_within(&self, wait: Duration) -> Result<PooledConnection, Error> {
-        let open = |problem: String| Error::Open {
-            location: self.location.clone(),
-            problem,
+        // A connection that comes free late leaves no time to make another one in its place.
+        let most = wait.max(CONNECT);
+        let taken = tokio::time::timeout(most, self.pool.timeout_get(&timeouts(wait))).await;
+        let Ok(taken) = taken else {
+            return Err(self.unreachable(SILENT.to_owned()));
         };
-        match self.pool.timeout_get(&timeouts(wait)).await {
+        match taken {
             Ok(object) => Ok(PooledConnection {
                 object: Some(object),
                 prepares: self.prepares,
                 is_full: Arc::clone(&self.is_full),
+                probe: Arc::clone(&self.probe),
             }),
             Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Busy),
-            Err(PoolError::Timeout(_)) => Err(open("it does not answer".to_owned())),
-            Err(PoolError::Backend(problem)) => Err(open(error::connection(&problem))),
+            Err(PoolError::Timeout(_)) => Err(self.unreachable(SILENT.to_owned())),
+            Err(PoolError::Backend(problem)) => Err(self.unreachable(error::connection(&problem))),
             Err(PoolError::Closed) => Err(Error::Closed),
             Err(problem) => Err(Error::Driver(problem.to_string())),
         }
@@ -320,10 +398,26 @@ impl Connections {
         match self.transaction(reach, purpose, statements).await {
             // Reading changes nothing, so that it may be done twice. Writing is never repeated
             // here: whether the first attempt was written is for the caller to find out.
-            Err(StatementFault::Lost(_)) => {
-                Ok(self.transaction(reach, purpose, statements).await?)
-            }
-            answered => Ok(answered?),
+            Err(StatementFault::Lost(problem)) if problem != SILENT => {}
+            answered => return answered.map_err(|fault| self.unread(fault)),
+        }
+        let answered = self.transaction(reach, purpose, statements).await;
+        answered.map_err(|fault| self.unread(fault))
+    }
+
+    /// What it means for a read that it failed: nothing was to be written.
+    fn unread(&self, fault: StatementFault) -> Error {
+        match fault {
+            StatementFault::Lost(problem) => self.unreachable(problem),
+            fault => fault.into(),
+        }
+    }
+
+    /// That the server was not asked for anything, or for nothing that changes something.
+    pub(crate) fn unreachable(&self, problem: String) -> Error {
+        Error::Unreachable {
+            location: self.location.clone(),
+            problem,
         }
     }
 
@@ -387,10 +481,11 @@ impl Connections {
     ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
         let opening = connection.opening(reach, purpose);
-        let sent = connection.send(Some(&opening), statements, Some("COMMIT"));
         // An answer that does not come leaves by this line, and the connection with it, which
         // closes as it is dropped: the database rolls back what it has not committed by then.
-        let answers = answered(sent).await?;
+        let answers = connection
+            .send(Some(&opening), statements, Some("COMMIT"))
+            .await?;
         connection.give_back();
         Ok(answers)
     }
@@ -405,15 +500,29 @@ fn timeouts(wait: Duration) -> Timeouts {
     }
 }
 
-/// What a transaction is answered; lost where a database that is not gone keeps silent.
-pub(crate) async fn answered<T>(
+/// What is said of a database that keeps its connections open and answers on none.
+const SILENT: &str = "it does not answer";
+
+/// What the database answers; lost where it is silent, and does not answer a probe either.
+async fn answered<T>(
+    probe: &Probe,
     answer: impl Future<Output = Result<T, StatementFault>>,
 ) -> Result<T, StatementFault> {
-    match tokio::time::timeout(ANSWER, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(StatementFault::Lost(
-            "the database does not answer".to_owned(),
-        )),
+    let silent = async {
+        loop {
+            tokio::time::sleep(SILENCE).await;
+            if !probe.is_answered().await {
+                return;
+            }
+        }
+    };
+    let lost = || Err(StatementFault::Lost(SILENT.to_owned()));
+    tokio::select! {
+        biased;
+        answer = answer => answer,
+        () = silent => lost(),
+        // A statement that runs for longer than the server lets any.
+        () = tokio::time::sleep(ANSWER) => lost(),
     }
 }
 
@@ -423,6 +532,7 @@ pub(crate) struct PooledConnection {
     object: Option<Object>,
     prepares: bool,
     is_full: Arc<AtomicBool>,
+    probe: Arc<Probe>,
 }
 
 impl PooledConnection {
@@ -447,8 +557,20 @@ impl PooledConnection {
     /// that failed and was to be ended is rolled back.
     ///
     /// # Errors
-    /// The first one, with its place.
+    /// The first one, with its place; [`StatementFault::Lost`] where the database is silent.
     pub(crate) async fn send(
+        &mut self,
+        opening: Option<&str>,
+        statements: &[Statement<'_>],
+        closing: Option<&str>,
+    ) -> Result<Answers, StatementFault> {
+        let probe = Arc::clone(&self.probe);
+        // Without its type: the futures around it are nested about as deeply as the compiler takes them.
+        let sent: SentFuture<'_> = Box::pin(self.send_all(opening, statements, closing));
+        answered(&probe, sent).await
+    }
+
+    async fn send_all(
         &mut self,
         opening: Option<&str>,
         statements: &[Statement<'_>],
@@ -537,6 +659,9 @@ impl Drop for PooledConnection {
         }
     }
 }
+
+type SentFuture<'sent> =
+    Pin<Box<dyn Future<Output = Result<Answers, StatementFault>> + Send + 'sent>>;
 
 type StatementFuture<'step> =
     Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'step>>;

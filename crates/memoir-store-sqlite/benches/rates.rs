@@ -195,6 +195,7 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
             .zip(numbers)
             .map(|(seq, number)| record(seq, number))
             .collect(),
+        reply: None,
         progress: None,
     }
 }
@@ -416,6 +417,7 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
         messages: Vec::new(),
         bodies: Vec::new(),
         records: vec![record(seq, number)],
+        reply: None,
         progress: None,
         agent,
     }
@@ -474,6 +476,7 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 records: Vec::new(),
                 expected_version: Some(1),
                 agent: importing(&agent(1), 1_000).agent,
+                reply: None,
                 progress: None,
             })
             .await

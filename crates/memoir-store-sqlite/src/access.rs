@@ -2,7 +2,7 @@
 //! memories.
 
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
-use memoir_store::{Document, Error, ReplyRow, TokenRow, UserRow};
+use memoir_store::{Document, Error, ReplyMark, ReplyRow, TokenRow, UserRow};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -289,9 +289,6 @@ pub(crate) fn begin_reply(
 ) -> Result<WriteOutcome<Option<ReplyRow>>> {
     let entered = connection
         .prepare_cached(
-            // Entered before the request is carried out. A process that dies in between leaves a
-            // row without an answer: the repetition is then told that the outcome is not known, and
-            // is not carried out a second time.
             "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
              VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
         )?
@@ -329,34 +326,57 @@ fn reply_of(
     )
 }
 
-/// Enters the answer of a request, or forgets the request.
+/// Enters the response to a request, where its row is as expected.
 pub(crate) fn end_reply(
     connection: &Connection,
     account: AccountId,
     key_digest: &[u8; 32],
     came_at: Option<Timestamp>,
-    answer: Option<&Document>,
+    expected: Option<&str>,
+    answer: &Document,
 ) -> Result<WriteOutcome<bool>> {
-    let ended = match answer {
-        Some(answer) => connection
-            .prepare_cached(
-                "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-                 WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at)",
-            )?
-            .execute(params![
-                account.as_bytes(),
-                key_digest,
-                count(answer.version, "replies", "version")?,
-                answer.open,
-                BoundText(&answer.sealed),
-                came_at.map(Timestamp::microseconds),
-            ])?,
-        None => connection
-            .prepare_cached("DELETE FROM replies WHERE account_id = ?1 AND key_digest = ?2")?
-            .execute(params![account.as_bytes(), key_digest])?,
-    };
+    let ended = connection
+        .prepare_cached(
+            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
+             WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
+        )?
+        .execute(params![
+            account.as_bytes(),
+            key_digest,
+            count(answer.version, "replies", "version")?,
+            answer.open,
+            BoundText(&answer.sealed),
+            came_at.map(Timestamp::microseconds),
+            expected,
+        ])?;
     fault::point("reply.ended");
     Ok(WriteOutcome::any(ended))
+}
+
+/// Enters that a request made the change that is written with it.
+pub(crate) fn mark_reply(
+    connection: &Connection,
+    account: AccountId,
+    mark: &ReplyMark,
+) -> Result<()> {
+    let document = &mark.document;
+    let marked = connection
+        .prepare_cached(
+            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
+             WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?6",
+        )?
+        .execute(params![
+            account.as_bytes(),
+            mark.key_digest,
+            count(document.version, "replies", "version")?,
+            document.open,
+            BoundText(&document.sealed),
+            mark.expected,
+        ])?;
+    match marked {
+        0 => Err(Error::Repeated.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Forgets the requests that came before.
@@ -375,10 +395,11 @@ pub(crate) fn forget_replies(
 pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> Result<()> {
     connection
         .prepare_cached(
-            // The row stays, so that a repetition of the request is known as one. Only the answer goes, which may hold
-            // words. That of a request which is being carried out may hold them too: its row is moved by the least that
-            // there is, and is not that of a request which came when this one did any more.
-            "UPDATE replies SET version = NULL, open = NULL, sealed = NULL, recorded_at = recorded_at - 1 \
+            // The row and the open part of its document stay, so that a repetition of the request is known as one.
+            // The sealed part goes, which may hold words. That of a request that is being executed may hold them too:
+            // the time of its row is moved by the least that there is, so that its response is not entered.
+            "UPDATE replies SET sealed = CASE WHEN version IS NULL THEN NULL ELSE x'' END, \
+                 recorded_at = recorded_at - 1 \
              WHERE account_id = ?1",
         )?
         .execute([account.as_bytes()])?;

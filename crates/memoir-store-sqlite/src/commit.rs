@@ -81,6 +81,10 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     // right. The order protects nothing: the transaction does.
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
+    if let Some(mark) = &commit.reply {
+        access::mark_reply(connection, commit.agent.scope.account, mark)?;
+    }
+    fault::point("commit.reply");
     Ok(WriteOutcome::DONE)
 }
 

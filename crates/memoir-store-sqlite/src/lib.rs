@@ -556,13 +556,15 @@ impl Access for SqliteStore {
         account: AccountId,
         key_digest: &[u8; 32],
         came_at: Option<Timestamp>,
-        answer: Option<Document>,
-    ) -> Result<()> {
-        let key_digest = *key_digest;
+        expected: Option<&str>,
+        answer: Document,
+    ) -> Result<bool> {
+        let (key_digest, expected) = (*key_digest, expected.map(str::to_owned));
         let end = move |connection: &Connection| {
-            access::end_reply(connection, account, &key_digest, came_at, answer.as_ref())
+            let expected = expected.as_deref();
+            access::end_reply(connection, account, &key_digest, came_at, expected, &answer)
         };
-        self.write(1, end).await.map(drop)
+        self.write(1, end).await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {

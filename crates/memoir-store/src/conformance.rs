@@ -126,6 +126,8 @@ stories! {
     requests::spec_5_2_open_requests_are_those_that_something_can_become_of,
     replies::spec_6_2_of_requests_at_once_exactly_one_enters,
     replies::spec_6_2_an_answer_is_kept_until_it_is_forgotten,
+    replies::spec_6_2_a_change_is_written_with_the_mark_of_its_request_or_not_at_all,
+    replies::spec_6_2_of_two_attempts_at_a_request_one_makes_the_change,
     replies::spec_6_2_a_key_is_of_one_account,
     replies::spec_4_4_the_answer_of_a_request_that_is_carried_out_is_forgotten_too,
     transcripts::spec_2_6_a_message_is_entered_once,

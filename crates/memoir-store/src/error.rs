@@ -14,6 +14,11 @@ pub enum Error {
     /// Another agent or user of the account, or another account, has the name already.
     #[error("the name is taken")]
     NameTaken,
+    /// The request that makes the change has made it already, in another attempt under its idempotency key.
+    #[error(
+        "the request was executed meanwhile, in another attempt with the same key; nothing was changed"
+    )]
+    Repeated,
     /// Another session of the agent is running already.
     #[error("another session of the agent is running")]
     SessionRunning,
@@ -33,6 +38,14 @@ pub enum Error {
     /// The database cannot be opened.
     #[error("cannot open the database `{location}`: {problem}")]
     Open {
+        /// Where it should be.
+        location: String,
+        /// The driver's word for it.
+        problem: String,
+    },
+    /// The server of the database cannot be reached, or does not answer. Nothing was changed.
+    #[error("cannot open the database `{location}`: {problem}")]
+    Unreachable {
         /// Where it should be.
         location: String,
         /// The driver's word for it.
@@ -65,6 +78,11 @@ pub enum Error {
     /// the record at its place in the log tells whose it is.
     #[error("the answer of the database was lost: whether the change was written is not known")]
     OutcomeUnknown(Box<Commit>),
+    /// The connection broke while something other than a decision was written: it may be written or not.
+    #[error(
+        "the connection to the database broke: whether the change was written is not known ({0})"
+    )]
+    Lost(String),
     /// Whoever gave decisions to be written together stopped before the last one.
     #[error("what was to be written together did not come whole; nothing was changed")]
     Unfinished,

@@ -38,8 +38,8 @@ pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
     Commit, Commits, CountAndTokens, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess,
-    ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns,
-    TokenRow, UserColumns, UserRow, WaitingSession,
+    ReplyMark, ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
     Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,

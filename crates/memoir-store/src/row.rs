@@ -399,8 +399,20 @@ pub struct ReplyRow {
     pub request_digest: [u8; 32],
     /// When the request came.
     pub recorded_at: Timestamp,
-    /// The answer; `None` while it is not known.
+    /// What is known of its outcome: that it made a change ([`ReplyMark`]), or its response. `None` before either.
     pub answer: Option<Document>,
+}
+
+/// That a request with an idempotency key made the change that is written with it (SPEC 6.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyMark {
+    /// The row's document from then on.
+    pub document: Document,
+    /// The open part of the row's document before; `None` where it has no document. With another one, or without the
+    /// row, the whole decision is refused.
+    pub expected: Option<String>,
+    /// The key of the request's row, which is of the account of the agent that is changed.
+    pub key_digest: [u8; 32],
 }
 
 /// Decisions on one agent, each on top of the one before, as they come; they are written together. `None`
@@ -457,6 +469,8 @@ pub struct Commit {
     pub messages: Vec<(u64, MessageState)>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
+    /// The request that makes the change, where it has an idempotency key.
+    pub reply: Option<Box<ReplyMark>>,
     /// Counted up with each memory written, for showing progress. The commit may still fail.
     pub progress: Option<Arc<AtomicU64>>,
 }

@@ -254,14 +254,15 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     ) -> Result<bool>;
 
     /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
-    /// agent is erased, the summaries of its log go, and so does what the account's requests were answered, and what
-    /// those will be that are being carried out: that they were made stays known, so that none is carried out again.
+    /// agent is erased, the summaries of its log go, and so does the sealed part of the responses to the account's
+    /// requests, also of those that are being executed: their open part stays, so that no change is made again.
     /// All of the account, since which of them hold words of this agent cannot be told without opening each. The vectors
     /// of the memories that it writes go, and all those of an agent that is erased.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
     /// a record's place in the log is taken, or a body to be replaced is of another version.
+    /// [`Error::Repeated`](crate::Error::Repeated) where the request's row is not as its mark expects.
     /// [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown) where the store cannot know. Whatever else the
     /// error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
@@ -380,21 +381,22 @@ pub trait Access: Send + Sync {
     /// write on that finds no room until there is some, which is looked for here by writing.
     async fn check_ready(&self) -> Result<()>;
 
-    /// Enters a request whose answer is not known yet; that of the row given is passed over. What is
-    /// there already, where the key was used before; then nothing is written. Of callers at the same
-    /// time exactly one enters it.
+    /// Enters a request whose outcome is not known yet; the document of the given row is ignored. The result is the
+    /// row that is there already, where the key was used before; then nothing is written. Of callers at the same
+    /// time exactly one enters it. Repeating it does no harm.
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
-    /// Enters the answer of a request, or with `None` forgets the request. A request that is not there
-    /// is passed over; so is an answer, where the account's answers were forgotten since the request came at
-    /// `came_at`. `None` enters it all the same.
+    /// Enters the response to a request, where the open part of its row's document is `expected` (`None`: it has no
+    /// document); whether it was entered. It is not where the sealed part of the account's responses was removed
+    /// since the request came at `came_at`; `None` enters it all the same.
     async fn end_reply(
         &self,
         account: AccountId,
         key_digest: &[u8; 32],
         came_at: Option<Timestamp>,
-        answer: Option<Document>,
-    ) -> Result<()>;
+        expected: Option<&str>,
+        answer: Document,
+    ) -> Result<bool>;
 
     /// Forgets requests that came before.
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;

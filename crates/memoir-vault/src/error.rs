@@ -71,7 +71,15 @@ pub enum Error {
     /// There is no key store where one must be.
     #[error("the key store `{0}` does not exist")]
     Missing(String),
-    /// The place where the key store lies cannot be reached, or cannot be used.
+    /// The server of the key store cannot be reached, or does not answer.
+    #[error("cannot use the key store `{store}`: {problem}")]
+    Unreachable {
+        /// Where it lies, without what opens it.
+        store: String,
+        /// The driver's word for it.
+        problem: String,
+    },
+    /// The place where the key store lies cannot be used.
     #[error("cannot use the key store `{store}`: {problem}")]
     Unusable {
         /// Where it lies, without what opens it.

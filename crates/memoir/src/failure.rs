@@ -130,6 +130,9 @@ fn message(error: &Error) -> String {
     }
 }
 
+/// What to do about a database on a server that cannot be opened.
+const SERVER: &str = "check that the server runs, and that the URL in `--database` names it";
+
 /// What to do about it on the command line; `None` where the message says all.
 fn hint(error: &Error) -> Option<String> {
     let hint = match error {
@@ -199,7 +202,7 @@ fn hint(error: &Error) -> Option<String> {
         | Error::Contended
         | Error::Store(store::Error::Busy)
         | Error::Keys(memoir_vault::Error::Busy) => "try again",
-        Error::Store(store::Error::OutcomeUnknown(_)) => {
+        Error::Store(store::Error::OutcomeUnknown(_) | store::Error::Lost(_)) => {
             "look whether it is there before doing it again: `memoir audit list AGENT` ends with what was done last"
         }
         Error::Store(store::Error::Newer { .. })
@@ -215,8 +218,9 @@ fn hint(error: &Error) -> Option<String> {
             "`memoir migrate` runs them, and so does `memoir serve --migrate`"
         }
         Error::Store(store::Error::Open { location, .. }) if location.starts_with("postgres:") => {
-            "check that the server runs, and that the URL in `--database` names it"
+            SERVER
         }
+        Error::Store(store::Error::Unreachable { .. }) => SERVER,
         Error::Store(store::Error::Open { .. }) => {
             "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`"
         }
@@ -236,7 +240,9 @@ fn hint(error: &Error) -> Option<String> {
         Error::NoKey(_) | Error::Keys(memoir_vault::Error::NotAKeyStore(_)) => {
             "put the key store back that belongs to this database, from the same time or later"
         }
-        Error::Keys(memoir_vault::Error::Unusable { .. }) => {
+        Error::Keys(
+            memoir_vault::Error::Unusable { .. } | memoir_vault::Error::Unreachable { .. },
+        ) => {
             "`keys.url` in the configuration, or MEMOIR_KEYS_URL, names it; without either it is a file"
         }
         Error::Keys(memoir_vault::Error::MasterKeyLost { .. }) => {

@@ -769,6 +769,7 @@ pub(crate) fn commit(
         access: Vec::with_capacity(decision.access.len()),
         records,
         bodies,
+        reply: None,
         progress: None,
     };
     let prepared = crate::parallel::map(last_states(decision.changes), |memory| {

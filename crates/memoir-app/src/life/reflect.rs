@@ -18,6 +18,7 @@ use crate::{
     memories::memory_query,
     model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
     replacing::without_replacing,
+    replies,
     sessions::{RefineOptions, room},
 };
 
@@ -74,44 +75,46 @@ impl AgentHandle {
         let model = self.model(&RefineOptions::default()).await?;
         self.check_model_use().await?;
         let context_tokens = model.context_tokens();
-        let looked = self
-            .decide(&self.week(), |loaded, now| {
-                if loaded.agent.settings.inactive {
-                    return Err(Error::Start(
-                        memoir_domain::lifecycle::StartRefusal::Inactive,
-                    ));
-                }
-                let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
-                // The slot is checked again here, because somebody else may have let the agent reflect since it was
-                // found due.
-                if cause == ReflectionCause::Slot && !is_due() {
-                    return Err(Error::NotDue);
-                }
-                let own = [
-                    &loaded.agent.settings.system_prompt,
-                    &loaded.agent.settings.memory_reflection_prompt,
-                ];
-                let room = room(self.context_of(context_tokens), own);
-                // Asked in the decision, so that what the model is shown and what counts as seen are of one moment.
-                let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
-                let seen = ReflectionSeen {
-                    entries: question
-                        .as_ref()
-                        .map_or(0, |question| question.entries.len()),
-                    is_partial: question
-                        .as_ref()
-                        .is_some_and(|question| question.left_out > 0),
-                    at: now,
-                    next_number: loaded.agent.next_number,
-                    last_at: loaded.agent.last_reflection_at,
-                };
-                let decision = match question {
-                    Some(_) => reflection::begin(loaded.agent, now),
-                    None => reflection::pass(loaded.agent, now),
-                };
-                Ok((Some(decision), (question, seen)))
-            })
-            .await?;
+        let week = self.week();
+        let looked = self.decide(&week, |loaded, now| {
+            if loaded.agent.settings.inactive {
+                return Err(Error::Start(
+                    memoir_domain::lifecycle::StartRefusal::Inactive,
+                ));
+            }
+            let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
+            // The slot is checked again here, because somebody else may have let the agent reflect since it was
+            // found due.
+            if cause == ReflectionCause::Slot && !is_due() {
+                return Err(Error::NotDue);
+            }
+            let own = [
+                &loaded.agent.settings.system_prompt,
+                &loaded.agent.settings.memory_reflection_prompt,
+            ];
+            let room = room(self.context_of(context_tokens), own);
+            // Asked in the decision, so that what the model is shown and what counts as seen are of one moment.
+            let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
+            let seen = ReflectionSeen {
+                entries: question
+                    .as_ref()
+                    .map_or(0, |question| question.entries.len()),
+                is_partial: question
+                    .as_ref()
+                    .is_some_and(|question| question.left_out > 0),
+                at: now,
+                next_number: loaded.agent.next_number,
+                last_at: loaded.agent.last_reflection_at,
+            };
+            let decision = match question {
+                Some(_) => reflection::begin(loaded.agent, now),
+                None => reflection::pass(loaded.agent, now),
+            };
+            Ok((Some(decision), (question, seen)))
+        });
+        // A request for a reflection that breaks off here is executed again: what it is made for comes with the
+        // model's response.
+        let looked = replies::for_no_request(looked).await?;
         let (Some(question), seen) = looked else {
             return Ok(Reflected::default());
         };

@@ -1,6 +1,6 @@
 //! Commits: how long they take, and what the decisions that they write are counted as.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use memoir_domain::{
     audit::{Action, Record},
@@ -11,11 +11,15 @@ use memoir_store::{Commit, Error};
 use tracing::Instrument;
 
 use super::{Metrics, driver_name, limit_of, seconds, tool_of};
-use crate::{Memoir, spans};
+use crate::{Memoir, RequestAttempt, Result, spans};
 
-/// How often a commit is written again whose answer was lost: a server that is started anew has its first
-/// connections back within that.
+/// How often a commit is written again whose response was lost, at most.
 const RESENT: usize = 4;
+/// How long it is tried to find out what became of such a commit, while the database does not answer: a server that is
+/// restarted has its first connections back within that.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The wait between two attempts at a database that does not answer.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a decision is counted as, once it is written.
 #[derive(Default)]
@@ -109,11 +113,18 @@ impl EndedSession {
 }
 
 impl Memoir {
-    /// Writes a decision, and counts it once it is written.
-    pub(crate) async fn write(&self, commit: Commit, counted: Counted) -> memoir_store::Result<()> {
+    /// Writes a decision, with the mark of the request that makes it, and counts it once it is written.
+    pub(crate) async fn write(&self, mut commit: Commit, counted: Counted) -> Result<()> {
+        let attempt = RequestAttempt::current(commit.agent.scope.account);
+        if let Some(attempt) = &attempt {
+            commit.reply = Some(attempt.mark(&commit)?);
+        }
         let span = spans::commit(counted.records.len());
         let begun = Instant::now();
         let written = self.settle(commit).instrument(span.clone()).await;
+        if let (Some(attempt), Ok(())) = (attempt, &written) {
+            attempt.note_written();
+        }
         let result = self.count_written(&written, &counted);
         spans::committed(&span, result);
         // Only written commits are timed: a conflict is found before anything is written, and would make a slow disk
@@ -123,23 +134,32 @@ impl Memoir {
                 .commit_seconds
                 .observe(seconds(begun.elapsed()));
         }
-        written
+        Ok(written?)
     }
 
-    /// Writes a commit, and where the store's answer is lost, writes the very same again: it can be written only
-    /// once, since it moves the agent's version. Where that is refused, the record at its place in the log tells
-    /// whether the first attempt was written.
+    /// Writes a commit, and where the store's answer is lost, finds out what became of it.
     async fn settle(&self, commit: Commit) -> memoir_store::Result<()> {
-        let same = match self.store.commit(commit).await {
-            Err(Error::OutcomeUnknown(same)) => same,
-            written => return written,
-        };
+        match self.store.commit(commit).await {
+            // On the heap: it is rare.
+            Err(Error::OutcomeUnknown(same)) => Box::pin(self.resolve_lost(same)).await,
+            written => written,
+        }
+    }
+
+    /// Writes the very same commit again: it can be written only once, since it moves the agent's version. Where that
+    /// is refused, the record at its place in the log tells whether the first attempt was written.
+    async fn resolve_lost(&self, same: Box<Commit>) -> memoir_store::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
         let mut refusal = None;
         // Not by `again`: nothing is loaded and decided anew, and of a conflict it has to be found out whose commit
         // it was.
-        for _ in 0..RESENT {
+        let mut resent = 0;
+        while resent == 0 || resent < RESENT && Instant::now() < deadline {
             match self.store.commit(Commit::clone(&same)).await {
-                Err(Error::OutcomeUnknown(_)) => {}
+                Err(Error::OutcomeUnknown(_)) => resent += 1,
+                Err(Error::Unreachable { .. }) if Instant::now() < deadline => {
+                    tokio::time::sleep(PAUSE).await;
+                }
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     refusal = Some(error);
@@ -148,6 +168,8 @@ impl Memoir {
             }
         }
         let found = match same.records.last() {
+            // Nobody is asked who did not answer until now.
+            Some(_) if matches!(refusal, Some(Error::Unreachable { .. })) => Ok(None),
             Some(newest) => {
                 let place = [newest.seq];
                 let records = self.store.records_at(same.agent.scope, &place).await;
@@ -160,9 +182,15 @@ impl Memoir {
             (Ok(Some(true)), _) => Ok(()),
             // The store finds these once no other transaction holds the agent, the first attempt's neither: it can
             // come to nothing any more.
-            (Ok(_), Some(error @ (Error::Conflict | Error::NameTaken | Error::SessionRunning))) => {
-                Err(error)
-            }
+            (
+                Ok(_),
+                Some(
+                    error @ (Error::Conflict
+                    | Error::NameTaken
+                    | Error::SessionRunning
+                    | Error::Repeated),
+                ),
+            ) => Err(error),
             // Another's record has the place.
             (Ok(Some(false)), _) => Err(Error::Conflict),
             // That nothing was written, any other error says of the last attempt alone.

@@ -13,7 +13,7 @@ use memoir_domain::{
 use memoir_store::AgentQuery;
 
 use super::{begin::running, bounded, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again};
+use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again, replies};
 
 impl Memoir {
     /// Until when a lease taken or renewed now lasts.
@@ -46,6 +46,11 @@ impl Memoir {
 impl AgentHandle {
     /// Closes the agent's running session where its lease has lapsed; the edits stay. Tells whether it did.
     pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
+        // A request that finds such a session in its way was made for something else.
+        replies::for_no_request(self.close_lapsed()).await
+    }
+
+    async fn close_lapsed(&self) -> Result<bool> {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };

@@ -473,10 +473,13 @@ impl memoir_store::Access for Watched {
         account: AccountId,
         key_digest: &[u8; 32],
         came_at: Option<Timestamp>,
-        answer: Option<Document>,
-    ) -> Result<()> {
-        let inner = &self.inner;
-        inner.end_reply(account, key_digest, came_at, answer).await
+        expected: Option<&str>,
+        answer: Document,
+    ) -> Result<bool> {
+        let ended = self
+            .inner
+            .end_reply(account, key_digest, came_at, expected, answer);
+        ended.await
     }
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
         self.inner.forget_replies(before).await

@@ -394,27 +394,30 @@ async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
         request_digest: [9; 32],
     };
     let begin = async |number| memoir.begin_reply(&key(number)).await.unwrap();
-    let end = async |number, came_at, answer: &str| {
-        let answer = Some((200, answer.as_bytes().to_vec()));
+    let new = async |number| match begin(number).await {
+        KeptReply::New(attempt) => attempt,
+        kept => panic!("it is new: {kept:?}"),
+    };
+    let end = async |number, attempt, wordless, answer: &str| {
+        let answer = (200, answer.as_bytes());
         let key = key(number);
-        memoir.end_reply(&key, came_at, answer).await.unwrap();
+        let ended = memoir.end_reply(&key, attempt, wordless, answer);
+        assert!(ended.await.unwrap());
         begin(number).await
     };
-    let (KeptReply::New(first), KeptReply::New(_)) = (begin(1).await, begin(2).await) else {
-        panic!("both are new");
-    };
+    let (first, shredding) = (new(1).await, new(2).await);
     let wish = ShredWish::of(Number(1), "a password");
-    wren.agent.shred(wish, &person()).await.unwrap();
-    // One that was carried out beside it, and its own.
-    let beside = end(1, Some(first), "The password is on the door.").await;
-    assert_eq!(beside, KeptReply::Unknown);
-    let own = end(2, None, "{}").await;
-    assert!(matches!(own, KeptReply::Answer { .. }), "{own:?}");
-    let KeptReply::New(later) = begin(3).await else {
-        panic!("it is new");
-    };
-    let later = end(3, Some(later), "{}").await;
-    assert!(matches!(later, KeptReply::Answer { .. }), "{later:?}");
+    let person = person();
+    let shredded = shredding.execute(wren.agent.shred(wish, &person));
+    shredded.await.unwrap();
+    // One that was executed beside it, and its own.
+    let beside = end(1, &first, false, "The password is on the door.").await;
+    assert!(matches!(beside, KeptReply::New(_)), "{beside:?}");
+    let own = end(2, &shredding, true, "{}").await;
+    assert!(matches!(own, KeptReply::Response { .. }), "{own:?}");
+    let third = new(3).await;
+    let later = end(3, &third, false, "{}").await;
+    assert!(matches!(later, KeptReply::Response { .. }), "{later:?}");
 }
 
 #[tokio::test]
@@ -437,12 +440,12 @@ async fn spec_5_4_an_erasing_forgets_the_answers_that_are_kept_though_the_key_re
     let (account, digest) = (kept.account, &kept.key_digest);
     let ended = wren
         .store
-        .end_reply(account, digest, None, Some(answer))
+        .end_reply(account, digest, None, None, answer)
         .await;
     ended.unwrap();
     half_erased(&folder, &wren).await;
     let found = wren.store.begin_reply(&kept).await.unwrap().unwrap();
-    assert_eq!(found.answer, None);
+    assert!(found.answer.unwrap().sealed.0.is_empty());
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ mod reaching;
 mod recalling;
 mod rehearsing;
 mod rehearsing_alone;
+mod repeating;
 mod replacing;
 mod round_trips;
 mod schedule;

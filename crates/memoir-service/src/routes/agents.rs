@@ -76,6 +76,12 @@ fn with_etag(agent: ShownAgent) -> Response {
     (etag, axum::Json(agent)).into_response()
 }
 
+/// The response to a request that made or changed the agent before, without its prompts.
+pub(super) async fn shown_before(caller: &Caller, agent: &str) -> Result<Response, Problem> {
+    let facts = caller.reach_managed(agent).await?.agent.show().await?;
+    Ok(with_etag(ShownAgent::from(facts)))
+}
+
 /// Changes settings, all of them or none; null returns one to its default. With `If-Match`, only where they
 /// are still those of that `ETag`.
 #[utoipa::path(patch, path = "/v1/agents/{agent}", tag = "agents", operation_id = "update_agent",

@@ -27,7 +27,7 @@ const ALWAYS: &[&str] = &[
 /// What every request that changes something can be refused with too.
 const CHANGING: &[&str] = &[
     "idempotency_in_progress",
-    "idempotency_unknown",
+    "idempotency_done",
     "idempotency_mismatch",
     "contended",
     "disk_full",

@@ -87,6 +87,42 @@ pub(crate) async fn save_batch(
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }
 
+/// The response to a request that saved that memory before.
+pub(super) async fn saved_before(
+    caller: &Caller,
+    agent: &str,
+    saved: &[Number],
+) -> Result<Response, Problem> {
+    let Reached { agent, actor, .. } = &caller.reach(agent).await?;
+    let saved = agent.saved_before(saved, actor).await?;
+    // One request saves one memory.
+    Ok((StatusCode::CREATED, axum::Json(saved.first())).into_response())
+}
+
+/// The response to a request that saved those memories before.
+pub(super) async fn batch_saved_before(
+    caller: &Caller,
+    agent: &str,
+    saved: &[Number],
+) -> Result<Response, Problem> {
+    let Reached { agent, actor, .. } = &caller.reach(agent).await?;
+    let memories = agent.saved_before(saved, actor).await?;
+    Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
+}
+
+/// The response to a request that acted on that memory before.
+pub(super) async fn handled_before(
+    caller: &Caller,
+    agent: &str,
+    number: Number,
+) -> Result<Response, Problem> {
+    let Reached { agent, actor, .. } = &caller.reach(agent).await?;
+    let shown = agent.answered(&[number], actor).await?.pop();
+    // Not reached: one memory is asked for.
+    let shown = shown.ok_or_else(|| Problem::not_found(format!("there is no memory {number}")))?;
+    Ok(with_etag(shown))
+}
+
 async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
     let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
     // Here, where the caller is known: the use case takes all that an administrator may set.

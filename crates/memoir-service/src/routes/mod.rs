@@ -14,6 +14,7 @@ mod memories;
 mod meta;
 mod metrics;
 mod own;
+pub(crate) mod repeated;
 mod sessions;
 pub(crate) mod sign_in;
 mod tokens;

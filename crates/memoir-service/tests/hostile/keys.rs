@@ -181,9 +181,10 @@ async fn spec_4_4_a_shredding_is_answered_alike_and_what_was_answered_before_it_
     assert_eq!(again.text, shredded.text);
     let before = keyed(&mut client, &wren, "k1", path, &body).await;
     assert_eq!(
-        (before.status, before.code().as_str()),
-        (409, "idempotency_unknown")
+        (before.status, before.json()["number"].as_u64()),
+        (201, Some(1))
     );
+    assert!(!before.text.contains(CANARY), "it is as it is now");
 }
 
 #[tokio::test]
@@ -212,29 +213,146 @@ async fn a_key_that_is_none_is_told_and_reading_takes_no_heed_of_one() {
     assert_eq!(saved.status, 201);
 }
 
+/// Changes what is kept of all requests, as a process leaves it that is killed.
+fn leave(installation: &Installation, sql: &str) {
+    let connection = rusqlite::Connection::open(installation.folder.database()).unwrap();
+    assert_eq!(connection.execute(sql, []).unwrap(), 1);
+}
+
+/// Between the change and its response.
+const DONE: &str = "UPDATE replies SET sealed = x''";
+/// Before the change.
+const BEGUN: &str = "UPDATE replies SET version = NULL, open = NULL, sealed = NULL";
+
 #[tokio::test]
-async fn spec_6_2_what_was_begun_when_the_process_was_killed_is_not_done_again() {
+async fn spec_6_2_what_was_done_when_the_process_was_killed_is_found_done_under_its_key() {
     let installation = Installation::open().await;
     let wren = installation.tenant("default", "wren").await;
     let mut client = installation.client();
     let path = "/v1/agents/wren/memories";
     let body = r#"{"content": "one"}"#;
+    let first = keyed(&mut client, &wren, "k", path, body).await;
+    leave(&installation, DONE);
+    for _ in 0..2 {
+        let again = keyed(&mut client, &wren, "k", path, body).await;
+        assert_eq!((again.status, again.json()), (201, first.json()));
+        assert_eq!(again.header("idempotency-replayed"), "true");
+    }
+    assert_eq!(memories(&wren).await, 1);
+    let other = keyed(&mut client, &wren, "k", path, r#"{"content": "two"}"#).await;
+    assert_eq!(other.status, 422);
+}
+
+#[tokio::test]
+async fn spec_6_2_what_was_only_begun_when_the_process_was_killed_is_executed() {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
+    let path = "/v1/agents/wren/memories";
+    let body = r#"{"content": ""}"#;
     keyed(&mut client, &wren, "k", path, body).await;
-    // As it stands between the change and its answer.
-    let connection = rusqlite::Connection::open(installation.folder.database()).unwrap();
-    let forgotten = connection
-        .execute(
-            "UPDATE replies SET version = NULL, open = NULL, sealed = NULL",
-            [],
-        )
-        .unwrap();
-    assert_eq!(forgotten, 1);
+    leave(&installation, BEGUN);
     let again = keyed(&mut client, &wren, "k", path, body).await;
     assert_eq!(
-        (again.status, again.code().as_str()),
-        (409, "idempotency_unknown")
+        (again.status, again.header("idempotency-replayed")),
+        (400, "")
     );
-    assert_eq!(memories(&wren).await, 1);
+    // The response of a request that changed nothing, once it is gone, too.
+    leave(&installation, DONE);
+    let again = keyed(&mut client, &wren, "k", path, body).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (400, "")
+    );
+    let again = keyed(&mut client, &wren, "k", path, body).await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+}
+
+#[tokio::test]
+async fn spec_6_2_each_request_whose_response_is_gone_is_resolved_under_its_key() {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let administrator = installation.administrator_token("default").await;
+    let mut client = installation.client();
+    let of = |what: &str| format!("/v1/agents/wren/{what}");
+    let batch = json!({"memories": [{"content": "two"}, {"content": "three"}]}).to_string();
+    let one = r#"{"content": "one"}"#;
+    let sets = r#"{"value": "I am Wren."}"#;
+    let both = [&administrator, &wren.token];
+    let requests = [
+        ("POST", of("memories"), both[1], one, 201),
+        ("POST", of("memories"), both[0], one, 201),
+        ("POST", of("memories/batch"), both[1], &*batch, 201),
+        ("PUT", of("memories/1/protection"), both[0], "", 200),
+        ("DELETE", of("memories/1/protection"), both[0], "", 200),
+        ("POST", of("memories/1/discard"), both[0], "", 200),
+        ("POST", of("memories/1/restore"), both[0], "", 200),
+        ("PUT", of("self/system_prompt"), both[1], sets, 200),
+        (
+            "PATCH",
+            "/v1/agents/wren".to_owned(),
+            both[0],
+            r#"{"core_token_budget": 900}"#,
+            200,
+        ),
+        (
+            "POST",
+            "/v1/agents".to_owned(),
+            both[0],
+            r#"{"name": "kite"}"#,
+            201,
+        ),
+        // What it was answered is a secret, or the result of what is not done twice.
+        ("POST", of("tokens"), both[1], "", 409),
+        (
+            "POST",
+            of("sessions"),
+            both[1],
+            r#"{"driver": "agent"}"#,
+            409,
+        ),
+    ];
+    let mut count = 0;
+    for (at, (method, path, token, body, status)) in requests.into_iter().enumerate() {
+        let key = format!("k{at}");
+        let headers = [("idempotency-key", &*key)];
+        let first = client
+            .send(method, &path, token, &headers, body.as_bytes())
+            .await;
+        assert!(first.status < 300, "{method} {path}: {}", first.text);
+        let connection = rusqlite::Connection::open(installation.folder.database()).unwrap();
+        connection
+            .execute(
+                "UPDATE replies SET sealed = x'' WHERE sealed IS NOT NULL",
+                [],
+            )
+            .unwrap();
+        let records = client
+            .get("/v1/agents/wren/audit?limit=200", token)
+            .await
+            .json();
+        let again = client
+            .send(method, &path, token, &headers, body.as_bytes())
+            .await;
+        assert_eq!(again.status, status, "{method} {path}: {}", again.text);
+        match status {
+            409 => assert_eq!(again.code(), "idempotency_done"),
+            _ => assert_eq!(again.json(), first.json(), "{method} {path}"),
+        }
+        if token == both[0] {
+            assert!(
+                !again.text.contains("one"),
+                "an administrator is shown no text"
+            );
+        }
+        let after = client
+            .get("/v1/agents/wren/audit?limit=200", token)
+            .await
+            .json();
+        assert_eq!(after, records, "{method} {path}: nothing is done twice");
+        count += 1;
+    }
+    assert_eq!(count, 12);
 }
 
 #[tokio::test]
@@ -322,7 +440,10 @@ async fn spec_5_3_nothing_that_is_kept_of_a_request_lets_its_words_be_guessed() 
         plain.update(part);
     }
     let plain: [u8; 32] = plain.finalize().into();
-    assert!(installation.files_with(&plain).is_empty());
+    let digits = data_encoding::HEXLOWER.encode(&plain);
+    for needle in [&plain[..], digits.as_bytes()] {
+        assert!(installation.files_with(needle).is_empty());
+    }
 }
 
 #[tokio::test]
@@ -340,9 +461,10 @@ async fn spec_4_4_an_answer_that_was_taken_out_is_not_made_again() {
     assert_eq!(shredded.status, 200);
     let again = keyed(&mut client, &wren, "k", path, &body).await;
     assert_eq!(
-        (again.status, again.code().as_str()),
-        (409, "idempotency_unknown")
+        (again.status, again.json()["number"].as_u64()),
+        (201, Some(1))
     );
+    assert!(!again.text.contains(CANARY));
     assert_eq!(memories(&wren).await, 1);
 }
 

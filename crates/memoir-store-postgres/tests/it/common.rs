@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, MemoryRow,
-    StoredText, UserColumns, UserRow,
+    ReplyRow, StoredText, UserColumns, UserRow,
 };
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
@@ -110,6 +110,16 @@ pub(crate) fn user() -> UserRow {
 }
 
 /// An active core memory of ten tokens.
+pub(crate) fn reply() -> ReplyRow {
+    ReplyRow {
+        account: account().id,
+        key_digest: [1; 32],
+        request_digest: [2; 32],
+        recorded_at: account().created_at,
+        answer: None,
+    }
+}
+
 pub(crate) fn memory(number: u64) -> MemoryRow {
     MemoryRow {
         number: Number(number),
@@ -177,6 +187,7 @@ pub(crate) fn decision(version: u64) -> Commit {
             hash,
             previous_hash: None,
         }],
+        reply: None,
         progress: None,
     }
 }

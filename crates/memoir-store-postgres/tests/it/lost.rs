@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU8, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use memoir_store::{Access, AgentQuery, Commits, Error, Fleet, Store, StoredText};
@@ -27,6 +28,8 @@ pub(crate) const AFTER: u8 = 2;
 const REFUSING: u8 = 3;
 /// As `AFTER`, which PgBouncer tells before the connection breaks.
 const TOLD: u8 = 4;
+/// Connections stay open, new ones are taken, and nothing is carried.
+const SILENT: u8 = 5;
 
 /// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
 const COMMITS: &[(&[u8], &[u8])] = &[(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
@@ -114,6 +117,9 @@ async fn carry(
     loop {
         tokio::select! {
             read = client.read(&mut asked) => {
+                while breaks.load(Ordering::SeqCst) == SILENT {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
                 let mut bytes = &asked[..read.unwrap_or(0)];
                 if bytes.is_empty() {
                     return;
@@ -309,4 +315,92 @@ async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
         database.query(end);
         store.commit(decision(1)).await.unwrap();
     }
+}
+
+/// Within which a caller hears that the database does not answer, where it was sent no decision (`docs/fleet.md`).
+const LONGEST: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_2_a_database_that_is_silent_is_unreachable_within_five_seconds() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    let straight = common::migrated(&database.url).await;
+    straight.create_account(&account()).await.unwrap();
+    straight.commit(decision(0)).await.unwrap();
+    let between = Between::new(&database);
+    let store = PostgresStore::open(&between.url).await.unwrap();
+    let say = |breaks| between.breaks.store(breaks, Ordering::SeqCst);
+    // More callers than connections, on connections that were used and on those that are to be made.
+    for _ in 0..2 {
+        say(SILENT);
+        let begun = Instant::now();
+        let reads: Vec<_> = (0..20)
+            .map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move { (store.accounts().await, begun.elapsed()) })
+            })
+            .collect();
+        for read in reads {
+            let (read, time) = read.await.unwrap();
+            assert!(
+                matches!(read, Err(Error::Unreachable { .. } | Error::Busy)),
+                "{read:?}"
+            );
+            assert!(time < LONGEST + Duration::from_secs(1), "{time:?}");
+        }
+        say(NOWHERE);
+        assert_eq!(store.accounts().await.unwrap(), [account()]);
+    }
+    say(SILENT);
+    let begun = Instant::now();
+    let entered = store.begin_reply(&common::reply()).await;
+    assert!(
+        matches!(entered, Err(Error::Unreachable { .. })),
+        "{entered:?}"
+    );
+    assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
+    say(NOWHERE);
+    assert_eq!(store.begin_reply(&common::reply()).await.unwrap(), None);
+    // One that was sent is not guessed.
+    say(SILENT);
+    let begun = Instant::now();
+    let Err(Error::OutcomeUnknown(same)) = store.commit(decision(1)).await else {
+        panic!("nobody can know what became of it");
+    };
+    assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
+    say(NOWHERE);
+    store.commit(*same).await.ok();
+    assert_eq!(database.query("SELECT version FROM agents"), "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_slow_is_waited_for() {
+    let Some(database) = common::database() else {
+        return;
+    };
+    drop(common::migrated(&database.url).await);
+    let store = PostgresStore::open(&database.url).await.unwrap();
+    store.create_account(&account()).await.unwrap();
+    store.commit(decision(0)).await.unwrap();
+    let mut psql = database.server.client("psql", "postgres");
+    // For longer than a silence that is asked about, and less than a lock is waited for.
+    let lock = "BEGIN; LOCK TABLE audit_records; SELECT pg_sleep(4)";
+    let mut holder = psql.args([database.name(), "-qc", lock]).spawn().unwrap();
+    let held =
+        "SELECT count(*) FROM pg_locks WHERE relation = 'audit_records'::regclass AND granted";
+    for _ in 0..1_000 {
+        if database.query(held) != "0" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let begun = Instant::now();
+    store.commit(decision(1)).await.unwrap();
+    assert!(
+        begun.elapsed() > Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    holder.wait().unwrap();
 }

@@ -132,6 +132,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         messages: Vec::new(),
         bodies: Vec::new(),
         records: Vec::new(),
+        reply: None,
         progress: None,
     };
     for _ in 0..count {

@@ -50,9 +50,8 @@ async fn let_in(store: &SqliteStore, agent: &AgentRow) {
     store.put_token(&token(0xCC)).await.unwrap();
     store.create_user(&user(), None).await.unwrap();
     store.begin_reply(&reply()).await.unwrap();
-    let answer = Some(document(1));
     let key = reply().key_digest;
-    let ended = store.end_reply(account().id, &key, None, answer);
+    let ended = store.end_reply(account().id, &key, None, None, document(1));
     ended.await.unwrap();
 }
 

@@ -359,6 +359,7 @@ impl Author {
             access: Vec::new(),
             bodies: Vec::new(),
             records: Vec::new(),
+            reply: None,
             progress: None,
         }
     }

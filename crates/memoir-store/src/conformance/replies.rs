@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::fixtures::*;
-use crate::{Error, ReplyRow, Store};
+use crate::{Commit, Error, ReplyMark, ReplyRow, Store};
 
 /// Replaces the body of the agent's first record, with which what its account was answered is forgotten.
 async fn shred(author: &mut Author, body_version: u64) {
@@ -59,24 +59,23 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     for number in [10, 20, 30, 40] {
         assert_eq!(begin(&store, &reply(1, number)).await, None);
     }
-    let end = async |number: u128, answer| {
+    let end = async |number: u128, expected: Option<&str>, answer| {
         let key_digest = digest(number);
-        let ended = store.end_reply(account_id(1), &key_digest, None, answer);
-        ended.await.unwrap();
+        let ended = store.end_reply(account_id(1), &key_digest, None, expected, answer);
+        ended.await.unwrap()
     };
-    // With and without words; one is given up, and one is not there.
-    let answers = [
-        Some(document(1, "answer")),
-        Some(crate::Document::default()),
-    ];
-    end(10, answers[0].clone()).await;
-    end(20, answers[1].clone()).await;
-    end(30, None).await;
-    end(99, answers[0].clone()).await;
-    end(98, None).await;
-    for (number, answer) in [(10, &answers[0]), (20, &answers[1]), (40, &None)] {
+    // With and without words; and one of a request that was never made.
+    let answers = [document(1, "answer"), crate::Document::default()];
+    assert!(end(10, None, answers[0].clone()).await);
+    assert!(end(20, None, answers[1].clone()).await);
+    assert!(!end(99, None, answers[0].clone()).await);
+    // Only over the document that it is to replace.
+    assert!(!end(10, None, document(7, "other")).await);
+    assert!(!end(10, Some("another"), document(7, "other")).await);
+    assert!(!end(40, Some("another"), document(7, "other")).await);
+    for (number, answer) in [(10, Some(&answers[0])), (20, Some(&answers[1])), (40, None)] {
         let expected = ReplyRow {
-            answer: answer.clone(),
+            answer: answer.cloned(),
             ..reply(1, number)
         };
         // Whatever else the one that comes again says.
@@ -88,27 +87,22 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
         };
         assert_eq!(begin(&store, &again).await, Some(expected));
     }
-    // What was given up, or never was, enters anew, and without an answer.
-    for number in [30, 99] {
-        let row = ReplyRow {
-            answer: Some(document(7, "other")),
-            ..reply(1, number)
-        };
-        assert_eq!(begin(&store, &row).await, None);
-        assert_eq!(begin(&store, &row).await, Some(reply(1, number)));
-    }
+    let replaced = document(8, "words");
+    assert!(end(10, Some(&answers[0].open), replaced.clone()).await);
+    let found = begin(&store, &reply(1, 10)).await.unwrap();
+    assert_eq!(found.answer.as_ref(), Some(&replaced));
 
-    // Of one account, what was answered, and not that it was asked.
-    let answered = ReplyRow {
-        answer: Some(document(1, "words")),
-        ..reply(1, 20)
-    };
-    end(20, answered.answer.clone()).await;
+    // Of one account, what is sealed of its responses goes, and what is open stays.
     shred(&mut other, 2).await;
-    assert_eq!(begin(&store, &reply(1, 20)).await, Some(answered));
+    assert_eq!(begin(&store, &reply(1, 10)).await, Some(found));
     let answer = async |number| begin(&store, &reply(1, number)).await.unwrap().answer;
     shred(&mut author, 2).await;
-    assert_eq!(answer(20).await, None);
+    let stays = crate::Document {
+        sealed: crate::StoredText::default(),
+        ..replaced
+    };
+    assert_eq!(answer(10).await, Some(stays));
+    assert_eq!(answer(40).await, None);
 
     // Those that came before, answered or not; not the one of that very instant.
     store.forget_replies(at(29)).await.unwrap();
@@ -116,6 +110,117 @@ pub(super) async fn spec_6_2_an_answer_is_kept_until_it_is_forgotten(store: Arc<
     assert_eq!(begin(&store, &reply(1, 20)).await, None);
     assert!(begin(&store, &reply(1, 30)).await.is_some());
     assert!(begin(&store, &reply(1, 40)).await.is_some());
+    assert_sound(&store).await;
+}
+
+fn mark(number: u128, expected: Option<&str>, open: &str) -> Option<Box<ReplyMark>> {
+    Some(Box::new(ReplyMark {
+        key_digest: digest(number),
+        expected: expected.map(str::to_owned),
+        document: crate::Document {
+            version: 1,
+            open: open.to_owned(),
+            sealed: crate::StoredText::default(),
+        },
+    }))
+}
+
+pub(super) async fn spec_6_2_a_change_is_written_with_the_mark_of_its_request_or_not_at_all(
+    store: Arc<dyn Store>,
+) {
+    let mut author = Author::new(&store, 1, 1).await;
+    assert_eq!(begin(&store, &reply(1, 10)).await, None);
+    let open = async || {
+        let found = begin(&store, &reply(1, 10)).await.unwrap();
+        found.answer.map(|answer| answer.open)
+    };
+    // A decision on another version writes no mark.
+    let stale = Commit {
+        expected_version: Some(7),
+        reply: mark(10, None, "stale"),
+        ..author.saving(vec![memory(1)])
+    };
+    let refused = store.commit(stale).await;
+    assert!(matches!(refused, Err(Error::Conflict)), "{refused:?}");
+    assert_eq!(open().await, None);
+    let first = Commit {
+        reply: mark(10, None, "first"),
+        ..author.saving(vec![memory(1)])
+    };
+    author.write(first).await.unwrap();
+    assert_eq!(open().await.as_deref(), Some("first"));
+    // Another attempt, which knew the request as one that changed nothing yet; and one whose row is not there.
+    for reply in [
+        mark(10, None, "second"),
+        mark(10, Some("other"), "second"),
+        mark(11, None, "second"),
+    ] {
+        let late = Commit {
+            reply,
+            ..author.saving(vec![memory(2)])
+        };
+        let refused = author.write(late).await;
+        assert!(matches!(refused, Err(Error::Repeated)), "{refused:?}");
+        assert_eq!(open().await.as_deref(), Some("first"));
+        let found = store.memories(author.scope(), &[memory(2).number]).await;
+        assert_eq!(found.unwrap(), Vec::new());
+    }
+    // The same attempt, with what it changes next; also beside words that are removed, which leaves what is open.
+    let mut next = Commit {
+        reply: mark(10, Some("first"), "next"),
+        ..author.saving(vec![memory(2)])
+    };
+    next.prompts = Some(text("others"));
+    author.write(next).await.unwrap();
+    let mut shredding = author.commit();
+    shredding.reply = mark(10, Some("next"), "last");
+    shredding.bodies = vec![crate::BodyRow {
+        seq: 1,
+        body_version: 2,
+        body: text("less"),
+    }];
+    author.write(shredding).await.unwrap();
+    assert_eq!(open().await.as_deref(), Some("last"));
+    assert_sound(&store).await;
+}
+
+pub(super) async fn spec_6_2_of_two_attempts_at_a_request_one_makes_the_change(
+    store: Arc<dyn Store>,
+) {
+    const AGENTS: u128 = 6;
+    let mut authors = Vec::new();
+    for number in 1..=AGENTS {
+        authors.push(Author::new(&store, 1, number).await);
+    }
+    for round in 0..10 {
+        assert_eq!(begin(&store, &reply(1, round)).await, None);
+        // On agents of their own, so that nothing but the mark is in their way.
+        let attempts = authors.iter().enumerate().map(|(at, author)| {
+            let commit = Commit {
+                reply: mark(round, None, &format!("attempt {at}")),
+                ..author.saving(vec![memory(round as u64 + 1)])
+            };
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.commit(commit).await })
+        });
+        let attempts: Vec<_> = attempts.collect();
+        let mut made = Vec::new();
+        for (at, attempt) in attempts.into_iter().enumerate() {
+            match attempt.await.unwrap() {
+                Ok(()) => made.push(at),
+                Err(Error::Repeated) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(made.len(), 1, "round {round}");
+        let found = begin(&store, &reply(1, round)).await.unwrap().answer;
+        assert_eq!(found.unwrap().open, format!("attempt {}", made[0]));
+        // As it was written.
+        let author = &mut authors[made[0]];
+        let written = author.saving(vec![memory(round as u64 + 1)]);
+        author.agent = written.agent;
+        author.agent.document.version += 1;
+    }
     assert_sound(&store).await;
 }
 
@@ -131,12 +236,12 @@ pub(super) async fn spec_4_4_the_answer_of_a_request_that_is_carried_out_is_forg
     }
     shred(&mut author, 2).await;
     let end = async |account, number: u128, came_at| {
-        let answer = Some(document(1, "words"));
-        let key_digest = digest(number);
-        let ended = store.end_reply(account_id(account), &key_digest, came_at, answer);
-        ended.await.unwrap();
-        let found = begin(&store, &reply(account, number)).await;
-        found.unwrap().answer.is_some()
+        let account_id = account_id(account);
+        let found = begin(&store, &reply(account, number)).await.unwrap();
+        let open = found.answer.map(|answer| answer.open);
+        let (key_digest, answer) = (digest(number), document(1, "words"));
+        let ended = store.end_reply(account_id, &key_digest, came_at, open.as_deref(), answer);
+        ended.await.unwrap()
     };
     assert!(!end(1, 10, Some(at(10))).await);
     assert!(end(1, 11, None).await, "one that holds no words");
@@ -154,19 +259,18 @@ pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
     Author::new(&store, 2, 2).await;
     assert_eq!(begin(&store, &reply(1, 5)).await, None);
     assert_eq!(begin(&store, &reply(2, 5)).await, None);
-    let answer = Some(document(1, "of the first"));
+    let answer = document(1, "of the first");
     let end = async |account, answer| {
         let key_digest = digest(5);
-        let ended = store.end_reply(account_id(account), &key_digest, None, answer);
-        ended.await.unwrap();
+        let ended = store.end_reply(account_id(account), &key_digest, None, None, answer);
+        ended.await.unwrap()
     };
-    end(1, answer.clone()).await;
+    assert!(end(1, answer.clone()).await);
     assert_eq!(begin(&store, &reply(2, 5)).await, Some(reply(2, 5)));
-    end(2, None).await;
     // Nor does an account that is not there reach it.
-    end(3, None).await;
+    assert!(!end(3, document(1, "of no account")).await);
     let expected = ReplyRow {
-        answer,
+        answer: Some(answer),
         ..reply(1, 5)
     };
     assert_eq!(begin(&store, &reply(1, 5)).await, Some(expected));

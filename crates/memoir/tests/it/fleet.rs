@@ -207,35 +207,117 @@ impl Fleet {
     }
 }
 
-/// What was acknowledged to one agent.
+/// What was acknowledged to one agent, and how its requests were answered.
 #[derive(Default)]
 struct Acknowledged {
     memories: BTreeSet<String>,
     sessions: BTreeSet<String>,
+    /// How many requests were made, each under a key of its own.
+    keys: u64,
+    /// Answers of a status under which nobody asks again (500), with their codes.
+    broken: Vec<String>,
+    /// Requests that were asked again and again, and never told what became of them.
+    unresolved: Vec<String>,
+    /// The longest wait for an answer of a node that was not held up meanwhile.
+    longest: Duration,
 }
 
-/// Saves and begins sessions for an agent, now by this node and now by that one, until told to stop.
+/// A request under a key, until it is known what became of it.
+struct KeyedRequest {
+    path: String,
+    key: String,
+    body: String,
+    /// The text that it saves; `None` where it begins a session.
+    content: Option<String>,
+}
+
+impl Acknowledged {
+    /// Asks a node; whether it is known now what became of the request.
+    fn ask(&mut self, fleet: &Fleet, node: usize, token: &str, request: &KeyedRequest) -> bool {
+        let KeyedRequest {
+            path, key, body, ..
+        } = request;
+        let is_held_up = || *fleet.held_up.lock().unwrap() == Some(node);
+        let (was_held_up, begun) = (is_held_up(), Instant::now());
+        let answer = ask_once(&fleet.address(node), "POST", path, token, key, body);
+        if !was_held_up && !is_held_up() {
+            self.longest = self.longest.max(begun.elapsed());
+        }
+        let Some((status, answer)) = answer else {
+            return false;
+        };
+        let code = answer["code"].as_str().unwrap_or_default();
+        match (status, &request.content) {
+            (500, _) => {
+                self.broken.push(format!("{path}: {code}"));
+                false
+            }
+            (502.., _) => false,
+            (409, _) if code == "idempotency_in_progress" => false,
+            (201, Some(content)) => {
+                self.memories.insert(content.clone());
+                true
+            }
+            (202, None) => {
+                let id = answer["id"].as_str().unwrap();
+                self.sessions.insert(id.to_owned());
+                true
+            }
+            // Done before, in an attempt whose answer was lost; or refused, since another session runs.
+            (409, None) => {
+                if code == "idempotency_done" {
+                    let id = answer["session_id"].as_str().unwrap();
+                    self.sessions.insert(id.to_owned());
+                }
+                true
+            }
+            other => panic!("{path}: {other:?} {answer}"),
+        }
+    }
+}
+
+/// Saves and begins sessions for an agent, now by this node and now by that one, until told to stop. A request whose
+/// outcome is not known is repeated under its key.
 fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Acknowledged {
     let mut chance = Chance(agent as u64);
     let mut acknowledged = Acknowledged::default();
+    let mut open: Vec<KeyedRequest> = Vec::new();
     let of = |what: &str| format!("/v1/agents/agent-{agent}/{what}");
     for at in 0.. {
         if is_over.load(Ordering::SeqCst) {
             break;
         }
-        let address = fleet.address(chance.below(NODES as u64) as usize);
         let content = format!("Note {at} of agent {agent}.");
-        let body = json!({"content": content, "kind": "core"}).to_string();
-        if let Some((201, _)) = ask(&address, "POST", &of("memories"), token, &body) {
-            acknowledged.memories.insert(content);
-        }
-        let body = json!({"driver": "model"}).to_string();
-        if let Some((202, session)) = ask(&address, "POST", &of("sessions"), token, &body) {
-            let id = session["id"].as_str().unwrap();
-            acknowledged.sessions.insert(id.to_owned());
-        }
+        open.push(KeyedRequest {
+            path: of("memories"),
+            key: format!("note-{agent}-{at}"),
+            body: json!({"content": content, "kind": "core"}).to_string(),
+            content: Some(content),
+        });
+        open.push(KeyedRequest {
+            path: of("sessions"),
+            key: format!("session-{agent}-{at}"),
+            body: json!({"driver": "model"}).to_string(),
+            content: None,
+        });
+        acknowledged.keys += 2;
+        open.retain(|request| {
+            let node = chance.below(NODES as u64) as usize;
+            !acknowledged.ask(fleet, node, token, request)
+        });
         thread::sleep(Duration::from_millis(200));
     }
+    // Nobody disturbs the nodes any more.
+    let begun = Instant::now();
+    while !open.is_empty() && begun.elapsed() < PATIENCE {
+        open.retain(|request| {
+            let node = chance.below(NODES as u64) as usize;
+            !acknowledged.ask(fleet, node, token, request)
+        });
+        thread::sleep(Duration::from_millis(200));
+    }
+    let unresolved = open.into_iter().map(|request| request.key);
+    acknowledged.unresolved.extend(unresolved);
     acknowledged
 }
 
@@ -344,16 +426,16 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
     for (agent, acknowledged) in acknowledged.iter().enumerate() {
         let name = format!("agent-{agent}");
         let ledger = fleet.json(&["ledger", &name]);
-        let kept: BTreeSet<&str> = ledger["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|memory| memory["content"].as_str().unwrap())
-            .collect();
+        let mut kept: BTreeMap<&str, u64> = BTreeMap::new();
+        for memory in ledger["items"].as_array().unwrap() {
+            *kept.entry(memory["content"].as_str().unwrap()).or_default() += 1;
+        }
         for content in &acknowledged.memories {
-            assert!(
-                kept.contains(&**content),
-                "{name} lost what was acknowledged"
+            let times = kept.get(&**content).copied();
+            assert_eq!(
+                times,
+                Some(1),
+                "{name}: what was acknowledged is there once"
             );
         }
         let sessions = fleet.query(&format!(
@@ -377,10 +459,23 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
     }
     assert!(ends.contains_key("completed"), "{ends:?}");
     let memories: usize = acknowledged.iter().map(|one| one.memories.len()).sum();
+    let keys: u64 = acknowledged.iter().map(|one| one.keys).sum();
+    let longest = acknowledged.iter().map(|one| one.longest).max();
+    let of_all = |list: fn(&Acknowledged) -> &[String]| -> Vec<String> {
+        acknowledged.iter().flat_map(list).cloned().collect()
+    };
+    let (broken, unresolved) = (of_all(|one| &one.broken), of_all(|one| &one.unresolved));
     println!(
         "{:?}; {memories} memories acknowledged, sessions {ends:?}",
         told.into_inner().unwrap()
     );
+    println!(
+        "{keys} keys: {} unresolved, {} answered with 500, the longest wait {longest:?}",
+        unresolved.len(),
+        broken.len()
+    );
+    assert!(broken.is_empty(), "{broken:?}");
+    assert!(unresolved.is_empty(), "{unresolved:?}");
 }
 
 /// A request as whoever is behind several nodes asks it: of one node, and where that does not do it, once more, of

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{
     installation::{Installation, Ran},
-    serving::{Running, can_open, head},
+    serving::{Running, ask_once, can_open, head},
 };
 
 /// Says, for whoever counts, that a test did nothing.
@@ -161,6 +161,70 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
     assert_eq!(silent.1["code"], "not_ready", "{silent:?}");
     assert_eq!(alive, 200);
     assert_eq!(service.get("/readyz", "").0, 200);
+}
+
+/// Reads, and saves under that key: within the five seconds of the documentation, what a caller hears of a database
+/// that does not answer. The codes that both were answered with.
+fn ask_silent(service: &Running, token: &str, key: &str) -> [String; 2] {
+    const PATH: &str = "/v1/agents/wren/memories";
+    let body = r#"{"content": "One."}"#;
+    ["GET", "POST"].map(|method| {
+        let body = if method == "POST" { body } else { "" };
+        let begun = Instant::now();
+        let answer = ask_once(&service.address, method, PATH, token, key, body);
+        let (status, answer) = answer.unwrap();
+        assert_eq!(status, 503, "{method}: {answer}");
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(6), "{method}: {waited:?}");
+        answer["code"].as_str().unwrap().to_owned()
+    })
+}
+
+/// Saves under keys that were used while the database was silent, twice each: one memory each.
+fn resolve_keys(service: &Running, token: &str, keys: &[&str]) {
+    const PATH: &str = "/v1/agents/wren/memories";
+    for (at, key) in keys.iter().enumerate() {
+        for _ in 0..2 {
+            let answer = ask_once(
+                &service.address,
+                "POST",
+                PATH,
+                token,
+                key,
+                r#"{"content": "One."}"#,
+            );
+            let (status, answer) = answer.unwrap();
+            assert_eq!(
+                (status, &answer["number"]),
+                (201, &json!(at + 1)),
+                "{answer}"
+            );
+        }
+    }
+    let (_, list) = service.get(PATH, token);
+    assert_eq!(list["items"].as_array().unwrap().len(), keys.len());
+}
+
+#[test]
+fn spec_6_2_a_request_to_a_silent_database_is_answered_in_time_and_its_key_resolved() {
+    let Some(server) = Postgres::start("outage").unwrap() else {
+        return skip();
+    };
+    let (installation, url) = (Installation::new(), server.database().unwrap());
+    ok(&installation, &url, &["migrate"]);
+    ok(&installation, &url, &["agent", "create", "wren"]);
+    let made = ["token", "create", "--role", "agent", "--agent", "wren"];
+    let token = ok(&installation, &url, &made);
+    let token = token.trim();
+    let service = Running::start(&installation, &["--database", &url]);
+    assert_eq!(service.get("/v1/agents/wren/memories", token).0, 200);
+    signal(&server, Signal::STOP);
+    let silent = ask_silent(&service, token, "silent");
+    signal(&server, Signal::CONT);
+    assert_eq!(silent, ["busy", "busy"]);
+    // One that is gone, and comes again.
+    server.restart().unwrap();
+    resolve_keys(&service, token, &["silent", "after"]);
 }
 
 #[test]
@@ -514,6 +578,9 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
         keys: keys.database().unwrap(),
     };
     fleet.ok(0, &["migrate"]);
+    fleet.ok(0, &["agent", "create", "wren"]);
+    let made = ["token", "create", "--role", "agent", "--agent", "wren"];
+    let token = fleet.ok(0, &made).trim().to_owned();
     let service = fleet.serve(1);
     assert_eq!(service.get("/readyz", "").0, 200);
     signal(&keys, Signal::STOP);
@@ -525,7 +592,9 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
             "it is ready for ever"
         );
     }
+    let codes = ask_silent(&service, &token, "silent");
     signal(&keys, Signal::CONT);
+    assert_eq!(codes, ["busy", "busy"]);
     let begun = Instant::now();
     while service.get("/readyz", "").0 != 200 {
         assert!(
@@ -533,6 +602,7 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
             "it is never ready again"
         );
     }
+    resolve_keys(&service, &token, &["silent"]);
 }
 
 /// A server with the roles and databases of the documentation, and an installation in them.

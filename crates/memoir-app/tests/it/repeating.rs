@@ -1,0 +1,133 @@
+//! Requests with an idempotency key whose attempts end early, or meet (SPEC 6.2).
+
+use std::{sync::Arc, time::Duration};
+
+use memoir_app::{Error, KeptReply, MemoryInput, ReplyKey, RequestAttempt};
+use memoir_domain::memory::Number;
+use memoir_store_sqlite::{
+    CommitFault::{LostUnwritten, LostWritten},
+    SqliteStore,
+};
+
+use crate::installation::{TestAgent, person, settings};
+
+async fn wren() -> (SqliteStore, TestAgent) {
+    let store = SqliteStore::in_memory().unwrap();
+    let wren = TestAgent::on(Arc::new(store.clone()), &["One."], settings()).await;
+    (store, wren)
+}
+
+fn key(wren: &TestAgent) -> ReplyKey {
+    let scope = wren.agent.scope();
+    ReplyKey {
+        account: scope.account,
+        agent: Some(scope.agent),
+        key_digest: [1; 32],
+        request_digest: [2; 32],
+    }
+}
+
+async fn kept(wren: &TestAgent) -> KeptReply {
+    wren.memoir.begin_reply(&key(wren)).await.unwrap()
+}
+
+async fn new(wren: &TestAgent) -> RequestAttempt {
+    match kept(wren).await {
+        KeptReply::New(attempt) => attempt,
+        kept => panic!("it changed nothing yet: {kept:?}"),
+    }
+}
+
+async fn save(wren: &TestAgent) -> Result<Number, Error> {
+    wren.clock.advance(Duration::from_secs(1));
+    let input = MemoryInput {
+        content: "Lena brings the paper on Fridays.".into(),
+        ..MemoryInput::default()
+    };
+    let saved = wren.agent.save(&[input], &person()).await?;
+    Ok(saved[0].memory.number)
+}
+
+/// What is known of the request, and how many memories there are.
+async fn saved(wren: &TestAgent) -> (Vec<Number>, usize) {
+    let done = match kept(wren).await {
+        KeptReply::Done { done, .. } => done.saved,
+        KeptReply::New(_) => Vec::new(),
+        kept => panic!("no response is kept: {kept:?}"),
+    };
+    (done, wren.memories().await.len())
+}
+
+#[tokio::test]
+async fn spec_6_2_an_attempt_that_ends_before_its_change_is_followed_by_another_one() {
+    let (_store, wren) = wren().await;
+    drop(new(&wren).await);
+    assert_eq!(saved(&wren).await, (Vec::new(), 1));
+    let second = new(&wren).await;
+    let number = second.execute(save(&wren)).await.unwrap();
+    assert_eq!(saved(&wren).await, (vec![number], 2));
+    // What is done outside of the request is not its own.
+    save(&wren).await.unwrap();
+    assert_eq!(saved(&wren).await, (vec![number], 3));
+}
+
+#[tokio::test]
+async fn spec_6_2_of_two_attempts_that_meet_the_second_changes_nothing() {
+    let (_store, wren) = wren().await;
+    let (held_up, repeated) = (new(&wren).await, new(&wren).await);
+    let number = repeated.execute(save(&wren)).await.unwrap();
+    let late = held_up.execute(save(&wren)).await.unwrap_err();
+    assert_eq!(late.code(), "idempotency_in_progress");
+    assert_eq!(saved(&wren).await, (vec![number], 2));
+    assert!(wren.agent.verify().await.unwrap().valid);
+    // Nor is the response of the late one that of the request.
+    let memoir = &wren.memoir;
+    let end = async |attempt, status| {
+        let key = key(&wren);
+        let ended = memoir.end_reply(&key, attempt, false, (status, b"{}"));
+        ended.await.unwrap()
+    };
+    assert!(!end(&held_up, 409).await);
+    assert!(end(&repeated, 201).await);
+    assert!(!end(&held_up, 409).await);
+    let known = kept(&wren).await;
+    assert!(
+        matches!(known, KeptReply::Response { status: 201, .. }),
+        "{known:?}"
+    );
+    // An attempt that was answered is over, whatever it still wanted to change.
+    let late = held_up.execute(save(&wren)).await.unwrap_err();
+    assert_eq!(late.code(), "idempotency_in_progress");
+}
+
+#[tokio::test]
+async fn spec_6_2_a_change_whose_answer_stays_lost_is_found_by_its_key() {
+    for (lost, was_written) in [(LostUnwritten, false), (LostWritten, true)] {
+        let (store, wren) = wren().await;
+        let attempt = new(&wren).await;
+        // The last of the list comes first; what follows it says nothing of it.
+        let mut faults = vec![LostUnwritten; 4];
+        faults.push(lost);
+        store.disturb_commits(&faults);
+        let unknown = attempt.execute(save(&wren)).await;
+        match was_written {
+            true => assert_eq!(unknown.unwrap(), Number(2)),
+            false => assert_eq!(unknown.unwrap_err().code(), "outcome_unknown"),
+        }
+        if !was_written {
+            let again = new(&wren).await;
+            again.execute(save(&wren)).await.unwrap();
+        }
+        assert_eq!(saved(&wren).await, (vec![Number(2)], 2));
+    }
+}
+
+#[tokio::test]
+async fn spec_6_2_a_request_with_several_decisions_is_one() {
+    let (_store, wren) = wren().await;
+    let attempt = new(&wren).await;
+    let numbers = attempt.execute(async { [save(&wren).await, save(&wren).await] });
+    let numbers = numbers.await.map(Result::unwrap);
+    assert_eq!(saved(&wren).await, (numbers.to_vec(), 3));
+    assert!(wren.agent.verify().await.unwrap().valid);
+}

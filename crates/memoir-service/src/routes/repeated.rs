@@ -1,0 +1,100 @@
+//! The responses to requests that are repeated with their idempotency key after their change was made, and whose
+//! response is not kept: the node that made it ended before it answered, or the response was removed with shredded
+//! words. They are built again from what is stored now, and show no more than the first response did.
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{Method, StatusCode},
+    response::{IntoResponse, Response},
+};
+use memoir_app::RequestOutcome;
+use memoir_domain::memory::Number;
+
+use super::{agents, memories, own};
+use crate::{
+    Problem,
+    caller::Caller,
+    extract::{self, Path},
+};
+
+/// A request that was made before.
+pub(crate) struct RepeatedRequest {
+    method: Method,
+    /// As it is described: with `{agent}` for an agent.
+    route: String,
+    path: String,
+}
+
+impl RepeatedRequest {
+    pub(crate) fn of(request: &Request) -> Self {
+        let route = request.extensions().get::<MatchedPath>();
+        Self {
+            method: request.method().clone(),
+            route: route
+                .map(|route| route.as_str().to_owned())
+                .unwrap_or_default(),
+            path: request.uri().path().to_owned(),
+        }
+    }
+
+    /// Whether executing it once more changes nothing, but finishes what was left half done: an agent that is erased,
+    /// and whose key is still there.
+    pub(crate) fn is_harmless(&self) -> bool {
+        self.method == Method::DELETE && self.route == "/v1/agents/{agent}"
+    }
+
+    /// The response.
+    ///
+    /// # Errors
+    /// `idempotency_done` where it cannot be built again: it held a secret, or the result of a tool, for instance. Those
+    /// of reading what was changed.
+    pub(crate) async fn response(
+        &self,
+        caller: &Caller,
+        done: &RequestOutcome,
+    ) -> Result<Response, Problem> {
+        let route = self.route.strip_prefix("/v1").unwrap_or_default();
+        let (route, agent) = (route.trim_end_matches('/'), done.agent.to_string());
+        match (self.method.as_str(), route, done.session) {
+            ("POST", "/agents/{agent}/memories", _) if !done.saved.is_empty() => {
+                memories::saved_before(caller, &agent, &done.saved).await
+            }
+            ("POST", "/agents/{agent}/memories/batch", _) => {
+                memories::batch_saved_before(caller, &agent, &done.saved).await
+            }
+            (
+                _,
+                "/agents/{agent}/memories/{number}/protection"
+                | "/agents/{agent}/memories/{number}/restore"
+                | "/agents/{agent}/memories/{number}/discard"
+                | "/agents/{agent}/memories/{number}/promote",
+                _,
+            ) => memories::handled_before(caller, &agent, self.number()?).await,
+            ("POST", "/agents", _) => {
+                let shown = agents::shown_before(caller, &agent).await?;
+                Ok((StatusCode::CREATED, shown).into_response())
+            }
+            ("PATCH", "/agents/{agent}", _) => agents::shown_before(caller, &agent).await,
+            ("PUT", "/agents/{agent}/self/{field}", _)
+            | ("POST", "/agents/{agent}/self/{field}/undo", _) => {
+                let field = self.part(5).to_owned();
+                own::show(caller.clone(), Path((agent, field))).await
+            }
+            ("POST", "/sessions/{id}/rollback" | "/sessions/{id}/cancel", Some(session)) => {
+                let session = caller.reach_session(&session.to_string()).await?;
+                let facts = session.0.agent.session(session.1).await?;
+                Ok(axum::Json(facts).into_response())
+            }
+            _ => Err(Problem::of_done(done)),
+        }
+    }
+
+    /// A part of its path, from 1.
+    fn part(&self, at: usize) -> &str {
+        self.path.split('/').nth(at).unwrap_or_default()
+    }
+
+    fn number(&self) -> Result<Number, Problem> {
+        extract::number(self.part(5))
+    }
+}
